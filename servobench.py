@@ -576,14 +576,15 @@ def cross_validate(
     """
     from core.identification.defaults import CONDITIONS
     from core.identification.request import IdentificationRequest
-    from sessions.results.crossvalidating import Question, run_crossvalidation
+    from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
 
     runs = _runs(data)
     request = IdentificationRequest(servo=runs.servo(servo), models=_names(models), data_hash=runs.data_hash, **options)
     question = Question(request=request, by=CONDITIONS if by is None else _names(by))
     folder = None if output is None else Path(output)
     with _progress("Cross-validate", progress) as show:
-        return run_crossvalidation(question, runs.recordings, folder, selection=runs.selection, told=show)
+        watch = CrossValidationWatch(on_progress=show)
+        return run_crossvalidation(question, runs.recordings, folder, watch, selection=runs.selection)
 
 
 def certainty(
@@ -635,7 +636,7 @@ def certainty(
         seed=seed,
     )
     with _progress("Certainty", progress) as show:
-        return run_certainty(question, told=show)
+        return run_certainty(question, on_progress=show)
 
 
 def coverage(

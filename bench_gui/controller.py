@@ -21,11 +21,13 @@ from bench_gui.settings import Settings
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.work import tasks
+from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
 from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
+from bench_gui.work.report import Reporting, ReportJob
 from core.units import ANGLE_UNITS, RADIANS, AngleUnit
 
 TICK = 33
@@ -57,11 +59,13 @@ class Controller(QObject):
         """What a person edited; see bench_gui.undo."""
         undo.setUndoLimit(MOST_UNDONE)
         self.compute = ComputeProcess()
-        self.computations = Computations()
+        self.activities = Activities()
+        """Everything under way that takes more than a moment."""
+        self.computations = Computations(self.activities)
         """Every process that computes for a task; all end with the window."""
         self.library = library = Library(background)
         self.model_list = model_list = ModelList()
-        self.connecting = Connecting(servo, undo, background, say)
+        self.connecting = Connecting(servo, undo, background, self.activities, say)
         self.servo, self.setup = self.connecting.servo, self.connecting.setup
         self.recording = Recording(
             self.servo, self.setup, library, model_list, undo, background, self.compute, self.journal.add, say
@@ -69,12 +73,13 @@ class Controller(QObject):
         self.queue, self.plan, self.twin = self.recording.queue, self.recording.plan, self.recording.twin
         self.queue.countdown.set_hazardous(self.settings.countdown)
         self.comparison = Comparison(library, model_list, background, self.compute)
-        self.exporting = Exporting(background, self.compute)
+        self.exporting = Exporting(background, self.compute, self.computations)
         self.placing = Placing(self.servo, self.setup, library, model_list, undo)
         self.identifying = Identifying(
             self.computations, background, library, model_list, lambda: self.placing.points, say
         )
         self.fitting = self.identifying.fitting
+        self.reporting = Reporting(self.computations)
         self._connect()
         self._closed = False
         self._timer = self._every(TICK, self._tick)
@@ -86,6 +91,8 @@ class Controller(QObject):
         """Join what concerns more than one task."""
         for part in (self.library, self.model_list, self.comparison, self.exporting, self.placing):
             part.problem.connect(self._fail)
+        self.reporting.failed.connect(self._fail)
+        self.reporting.finished.connect(self._tell_report)
         self.message.connect(self.journal.add)
         self._warnings = FileWarnings()
         self._warnings.logged.connect(lambda text: self.message.emit("warning", text))
@@ -125,11 +132,7 @@ class Controller(QObject):
             self._fail("there is no identification to report on; identify first")
             return
 
-        def done(written: Path) -> None:
-            self.message.emit("info", f"Report written to {written}")
-            self.reported.emit(written)
-
-        self.background.submit("compute", self.compute.call, tasks.report, session, result.folder, path, done=done)
+        self.reporting.start(ReportJob(session=session, folder=result.folder, path=path))
 
     def open_model(self, path: Path) -> None:
         """Read a model file and compare it too."""
@@ -146,19 +149,7 @@ class Controller(QObject):
 
     def busy(self) -> list[str]:
         """What closing would end, one line each."""
-        lines = []
-        if self.queue.current is not None:
-            waiting = len(self.queue.waiting)
-            more = f" and {waiting} more in the queue" if waiting else ""
-            lines.append(f"a recording: {self.queue.current.title}{more}")
-        elif self.placing.active:
-            lines.append("a torque is held; the pendulum will drop")
-        elif self.servo.busy:
-            lines.append("the servo is driven")
-        lines += self.computations.under_way
-        if self.exporting.active:
-            lines.append("an export")
-        return lines
+        return self.activities.missed
 
     def close(self) -> None:
         """Release the servo and end every process and thread; idempotent.
@@ -188,6 +179,7 @@ class Controller(QObject):
         self.connecting.tick()
         self.background.poll()
         self.computations.tick()
+        self.activities.tick()
 
     def _tidy(self) -> None:
         if not self.servo.busy:
@@ -195,6 +187,10 @@ class Controller(QObject):
 
     def _fail(self, text: str) -> None:
         self.message.emit("error", text)
+
+    def _tell_report(self, written: Path) -> None:
+        self.message.emit("info", f"Report written to {written}")
+        self.reported.emit(written)
 
     def _remember_session(self) -> None:
         path = self.library.path

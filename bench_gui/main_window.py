@@ -42,9 +42,10 @@ from bench_gui.shell.layout import Layout
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.pages import Pages
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
-from bench_gui.shell.under_way import UnderWay
+from bench_gui.shell.under_way import UnderWay, bring_into_sight
 from bench_gui.state.servo_link import ServoView, simulated_servos
 from bench_gui.theme import Theme
+from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
 from bench_gui.widgets.page import TaskPage
@@ -121,10 +122,10 @@ class MainWindow(QMainWindow):
         self.rail = Rail(TASKS, self.show_task)
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
+        self.under_way = UnderWay(controller)
         self.status_line = StatusLine(
-            controller.queue.abort, controller.fitting.stop, lambda: self.fleet.running.stop(), self.show_log
+            controller.activities, lambda shown: self.activity_list.setVisible(shown), self.show_log
         )
-        self._under_way = UnderWay(controller, self.status_line)
         self.menus = Menus(self.menuBar(), self)
         self._assemble()
         self.help = Helping(self, self._topic, lambda: self.appearance.theme)
@@ -195,9 +196,9 @@ class MainWindow(QMainWindow):
 
     def _make_page(self, number: int) -> TaskPage:
         page = make_page(number, self.controller, self._suppliers)
+        self.under_way.seen_in(number, page)
         if number == FLEET:
             fleet = cast("FleetView", page)
-            self._under_way.follow_fleet(fleet.running)
             fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
         return page
 
@@ -237,6 +238,7 @@ class MainWindow(QMainWindow):
         row.setSpacing(0)
         row.addWidget(self.rail)
         row.addWidget(self.work, 1)
+        self.activity_list = ActivityList(middle, self.controller.activities, self.bring_into_sight)
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
@@ -334,6 +336,13 @@ class MainWindow(QMainWindow):
         page = self._pages.show(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
         page.entered()
+
+    def bring_into_sight(self, widget: QWidget) -> None:
+        """Bring the page of a widget into sight, and what it lies in there."""
+        for page in self._pages.there:
+            if page is widget or page.isAncestorOf(widget):
+                self.show_task(self._pages.number(page))
+        bring_into_sight(widget)
 
     def record_four(self) -> None:
         """Record the paper's set, connecting first if need be."""

@@ -292,6 +292,7 @@ QFrame#messageBar QToolButton { padding: 2px 6px; min-height: 14px; }
 QFrame#messageBar[level="error"] { background: $fault_soft; }
 QFrame#messageBar[level="info"] { background: $accent_soft; }
 QFrame#statusLine { background: $panel; border: none; border-top: 1px solid $border; }
+QFrame#activityList { background: $panel; border: 1px solid $border; border-radius: 6px; }
 QFrame#sessionBar { background: $window; border: none; border-top: 1px solid $border; }
 
 QProgressBar { background: $raised; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }

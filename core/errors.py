@@ -23,6 +23,10 @@ class IdentificationError(ServoBenchError):
     """Recordings and settings do not allow the identification that was asked for."""
 
 
+class StoppedEarly(IdentificationError):
+    """Somebody stopped it before anything was complete."""
+
+
 class ExportError(ServoBenchError):
     """A model cannot be written for an engine as asked."""
 

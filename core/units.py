@@ -69,6 +69,18 @@ def milliradians(value: float | None) -> str:
     return f"{shown:.2f}" if shown < 10 else f"{shown:.1f}"
 
 
+def about(seconds: float) -> str:
+    """An estimated time span, no finer than an estimate is, e.g. "a few seconds", "about 40 s", "about 25 min"."""
+    if seconds < 8:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {5 * round(seconds / 5)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"about {minutes} min"
+    return f"about {minutes // 60} h" + (f" {minutes % 60:02d} min" if minutes < 600 else "")
+
+
 def duration(seconds: float) -> str:
     """A time span, e.g. "6.0 s", "42 s", "3 min 20 s"."""
     if not math.isfinite(seconds):

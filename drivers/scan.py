@@ -22,6 +22,10 @@ class ScanStep:
     """E.g. "/dev/ttyUSB0, 57600 baud, ID 1"."""
     answer: str
     """Who answered, or why nobody did."""
+    number: int = 0
+    """Its place among all attempts, from 1; 0 where that is not known."""
+    total: int = 0
+    """All attempts."""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ import json
 import math
 import re
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from core.errors import shown
+from core.time_left import TimeLeft
+from core.units import about
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -104,11 +107,15 @@ class ProgressBar:
     def __init__(self, quiet: bool = False) -> None:
         self._active = not quiet and sys.stderr.isatty()
         self._length = 0
+        self._time_left = TimeLeft(time.monotonic)
 
     def show(self, share: float, text: str) -> None:
-        """Draw the bar at a share of 0 … 1 with a text behind it."""
+        """Draw the bar at a share of 0 … 1 with the time left and a text behind it."""
         if not self._active:
             return
+        self._time_left.told(share)
+        left = self._time_left.left()
+        text = text if left is None else f"{about(left)} left: {text}"
         full = round(self.WIDTH * min(max(share, 0.0), 1.0))
         line = f"[{'█' * full}{'·' * (self.WIDTH - full)}] {100 * share:3.0f} % {text}"
         print("\r" + line.ljust(self._length), end="", file=sys.stderr, flush=True)

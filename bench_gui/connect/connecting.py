@@ -12,6 +12,7 @@ from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.state.servo_link import ServoLink, servo_name
 from bench_gui.state.setup import BenchSetup
+from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
 from core.catalogue import load_servo
 from drivers.servo import ServoIdentity
@@ -25,13 +26,18 @@ class Connecting(QObject):
     servo_chosen = Signal()
 
     def __init__(
-        self, address: str, undo: QUndoStack, background: Background, say: Callable[[str, str], object]
+        self,
+        address: str,
+        undo: QUndoStack,
+        background: Background,
+        activities: Activities,
+        say: Callable[[str, str], object],
     ) -> None:
         """address: servo to begin with; say: takes a level and a text. Raises ServoBenchError without such a servo."""
         super().__init__()
         self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
         self.presets = Presets(undo, lambda save: background.submit("presets", save))
-        self.scanning = Scanning(background)
+        self.scanning = Scanning(background, activities)
         self.emulation = Emulation(self.setup, lambda process: background.submit("emulator", process.close))
         self.servo = ServoLink(
             address, lambda recorder: background.submit("servo", recorder.close), self.emulation.hand_at

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless import exporting as writing
 from bench_gui.work.background import Background
+from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess
 from core.model import ServoModel
 
+if TYPE_CHECKING:
+    from bench_gui.work.process import Line
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportJob:
+    """A model for a target; folder: where its files go or are, None for a check of what would be written."""
+
+    model: ServoModel
+    target: str
+    options: dict[str, Any]
+    folder: Path | None = None
+    force: bool = False
+
+
+def export(job: ExportJob, line: Line) -> writing.Exported:
+    """Write the files."""
+    assert job.folder is not None
+    return writing.export(job.model, job.target, job.folder, job.options, job.force)
+
+
+def check(job: ExportJob, line: Line) -> writing.Checked:
+    """Compare the motion of what was, or would be, written with the model's."""
+    if job.folder is None:
+        return writing.check(job.model, job.target, job.options)
+    return writing.check_files(job.model, job.target, job.folder, job.options)
+
 
 class Exporting(QObject):
-    """The compute process writes; late answers to old questions are dropped."""
+    """The compute process makes previews, late answers to old questions are dropped; others write and check."""
 
     targets_known = Signal()
     changed = Signal()
@@ -29,16 +58,35 @@ class Exporting(QObject):
     """writing.Checked"""
     problem = Signal(str)
 
-    def __init__(self, background: Background, compute: ComputeProcess) -> None:
+    def __init__(self, background: Background, compute: ComputeProcess, computations: Computations) -> None:
         super().__init__()
         self._background = background
         self._compute = compute
+        self.writer: Computation[ExportJob, None, writing.Exported] = Computation(
+            computations, "Export", export, stop_tip="End it; files may be missing", missed="an export"
+        )
+        self.checker: Computation[ExportJob, None, writing.Checked] = Computation(
+            computations, "Check of an export", check, stop_tip="End it; the files stay as they are"
+        )
+        for each in (self.writer, self.checker):
+            each.changed.connect(self.changed)
+            each.failed.connect(self.problem)
+        self.writer.finished.connect(self._take_export)
+        self.checker.finished.connect(self.checked)
         self.targets: dict[str, writing.ExportTarget] = {}
         self.folder: Path | None = None
-        self.active = False
-        self.checking = False
         self._asked = 0
         self._written: tuple[ServoModel, str, dict[str, Any]] | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether files are being written."""
+        return self.writer.active
+
+    @property
+    def checking(self) -> bool:
+        """Whether a check is on."""
+        return self.checker.active
 
     def set_folder(self, folder: Path) -> None:
         """Export into this folder."""
@@ -74,54 +122,26 @@ class Exporting(QObject):
         if self.folder is None:
             self.problem.emit("export: choose a folder first")
             return
-        self.active = True
         self._written = None
-        self.changed.emit()
-
-        def done(exported: writing.Exported) -> None:
-            self._end()
-            self._written = (model, target, dict(options))
-            self.exported.emit(exported)
-
-        self._background.submit(
-            "compute",
-            self._compute.call,
-            writing.export,
-            model,
-            target,
-            self.folder,
-            dict(options),
-            force,
-            done=done,
-            failed=self._failed,
-        )
+        job = ExportJob(model=model, target=target, options=dict(options), folder=self.folder, force=force)
+        self.writer.start(job)
 
     def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
         """Compare the motion of what was, or would be, written with the model's; `checked` follows.
 
         The README of files that are there says it from then on.
         """
-        self.checking = True
-        self.changed.emit()
-
-        def done(found: writing.Checked) -> None:
-            self._end()
-            self.checked.emit(found)
-
         chosen = (model, target, dict(options))
-        what: tuple[Any, ...] = (writing.check, *chosen)
-        if self.folder is not None and chosen == self._written:
-            what = (writing.check_files, model, target, self.folder, dict(options))
-        self._background.submit("compute", self._compute.call, *what, done=done, failed=self._failed)
+        there = self.folder if chosen == self._written else None
+        self.checker.start(ExportJob(model=model, target=target, options=dict(options), folder=there))
 
     def _know(self, targets: list[writing.ExportTarget]) -> None:
         self.targets = {target.target: target for target in targets}
         self.targets_known.emit()
 
-    def _end(self) -> None:
-        self.active = self.checking = False
-        self.changed.emit()
-
-    def _failed(self, message: str) -> None:
-        self._end()
-        self.problem.emit(message)
+    def _take_export(self, exported: writing.Exported) -> None:
+        job = self.writer.job
+        assert job is not None
+        self._written = (job.model, job.target, job.options)
+        self.writer.activity.file = job.folder
+        self.exported.emit(exported)

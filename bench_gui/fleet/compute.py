@@ -36,23 +36,19 @@ def run(job: FleetJob, line: Line) -> FleetSummary:
     from core.fleet.store import FleetStore
 
     def made(count: int) -> None:
-        line.tell(_preparing(f"Simulating unit {count} of {job.simulated}"))
+        line.tell(FleetStep(done=0.0, text=f"simulating unit {count} of {job.simulated}"))
 
     paths: list[Path] = list(job.sessions)
     if job.simulated:
         paths = simulated_sessions(job.servo, job.simulated, job.folder / SESSIONS, job.fit.seed, made=made)
-    line.tell(_preparing("Looking at the recordings"))
+    line.tell(FleetStep(done=0.0, text="looking at the recordings"))
     plan = make_plan(job.request, gather_units(paths, job.servo), load_unit)
     store = FleetStore(job.folder)
     teller = _Teller(line, plan, store)
-    line.tell(_preparing("Starting the workers"))
+    line.tell(FleetStep(done=0.0, text="starting the workers"))
     engine = EngineChoice(scheduler=job.scheduler, workers=job.workers)
     watch = FleetWatch(progressed=teller.take, should_stop=line.stop_asked)
     return summarise(run_fleet_job(plan, load_unit, store, engine, watch), job.folder)
-
-
-def _preparing(text: str) -> FleetStep:
-    return FleetStep(done=0, tasks=0, remaining=float("inf"), text=text)
 
 
 class _Teller:
@@ -100,12 +96,11 @@ class _Teller:
 
 
 def _step(progress: FleetProgress) -> FleetStep:
-    what = f"{progress.unit} {progress.friction.upper() or 'on all units'}" if progress.unit else ""
+    what = f", {progress.unit} {progress.friction.upper() or 'on all units'}" if progress.unit else ""
     return FleetStep(
-        done=progress.done,
-        tasks=progress.tasks,
-        remaining=progress.remaining,
-        text=what,
+        done=progress.done / progress.tasks,
+        text=f"{progress.done} of {progress.tasks}{what}",
+        recorded=not progress.computed,
         computed=progress.computed,
         note=progress.note,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench_gui.work.process import Share
 from core.fleet.plan import FleetRequest
 from core.identification.request import IdentificationRequest
 
@@ -32,17 +33,10 @@ class FleetJob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FleetStep:
+class FleetStep(Share):
     """Where a running fleet stands."""
 
-    done: int
-    tasks: int
-    """0 while it is being prepared."""
-    remaining: float
-    """[s]; infinite while unknown."""
-    text: str
-    """What is being done."""
     computed: int = 0
-    """Of those done, by this run."""
+    """Fits of those done, by this run."""
     note: str = ""
     """What happened besides: a worker lost, a unit that cannot be fitted."""

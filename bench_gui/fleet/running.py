@@ -11,6 +11,7 @@ from bench_gui.fleet.messages import FleetJob, FleetStep
 from bench_gui.fleet.reading import LookJob, ReadJob, SeenSession, look, read
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.work.computation import Computation, Computations
+from core.words import counted
 
 
 class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
@@ -26,18 +27,19 @@ class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
     def __init__(self, computations: Computations) -> None:
         super().__init__(
             computations,
-            "fleet",
+            "Fleet",
             run,
             lost="the fleet's process ended unexpectedly; start again, fits that were done are kept",
             keeps=True,
+            stop_tip="End it soon; fits that are done are kept, and Start goes on with the rest",
             missed="a fleet; the fits that are done are kept, Start goes on with the rest",
             has_children=True,
         )
-        self.reading: Computation[ReadJob, None, FleetSummary] = Computation(computations, "fleet reader", read)
+        self.reading: Computation[ReadJob, None, FleetSummary] = Computation(computations, "Reading of a fleet", read)
         """Of a folder."""
         self.reading.finished.connect(self._show)
         self.looking: Computation[LookJob, None, tuple[SeenSession, ...]] = Computation(
-            computations, "fleet sessions", look
+            computations, "Sessions for a fleet", look
         )
         """What sessions hold, once for several questions in a row."""
         for each in (self.reading, self.looking):
@@ -78,6 +80,14 @@ class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
             self.notes.append(message.note)
             self.warned.emit(message.note)
         super().take(message)
+
+    @property
+    def outcome(self) -> str:
+        """How many fits there are."""
+        if self.result is None:
+            return super().outcome
+        done = f"{self.result.done} of {counted(self.result.tasks, 'fit')}"
+        return f"{done}, stopped early" if self.stopped else done
 
     def end(self, result: FleetSummary) -> None:
         """Keep its outcome."""

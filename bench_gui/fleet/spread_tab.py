@@ -73,13 +73,15 @@ class SpreadTab(QWidget):
         """Model and number of fits the judgement was asked for."""
         self._theme: Theme | None = None
         self._judge: Computation[JudgeJob, None, JudgedSpread] = Computation(
-            controller.computations, "fleet judge", judge
+            controller.computations, "Judgement of the spread", judge
         )
+        self._judge.activity.view = self
         self._judge.finished.connect(self._take_judgement)
         self._judge.failed.connect(self._miss_judgement)
         self._writer: Computation[WriteJob, Share, WrittenSpread] = Computation(
-            controller.computations, "fleet writer", write, missed="the export of a fleet's spread"
+            controller.computations, "Export of the spread", write, missed="the export of a fleet's spread"
         )
+        self._writer.activity.view = self
         self._writer.progressed.connect(self._take_step)
         self._writer.finished.connect(self._take_files)
         self._writer.failed.connect(self._fail)

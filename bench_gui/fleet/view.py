@@ -34,7 +34,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, label, tool
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
-from core.words import counted
+from core.words import capitalised, counted
 
 UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
 _TABS = [
@@ -116,6 +116,7 @@ class FleetView(TaskPage):
         self._tools.addWidget(self.plots_export.button)
         self._tools.addWidget(self.map_export.button)
         self._pages = QStackedWidget()
+        self._pages.currentChanged.connect(self.tabs.choose)
         self.map_page = QWidget()
         column = QVBoxLayout(self.map_page)
         column.setContentsMargins(0, 0, 0, 0)
@@ -157,6 +158,7 @@ class FleetView(TaskPage):
         self.form.changed.connect(self._enable)
         self.form.look_wanted.connect(running.look)
         running.looking.finished.connect(self.form.show_seen)
+        running.activity.view = self
         running.changed.connect(self.refresh)
         running.progressed.connect(self._say_state)
         running.shown.connect(self._take_summary)
@@ -375,7 +377,7 @@ class FleetView(TaskPage):
         if running.reading.active:
             return "Reading the fleet…"
         if running.active and summary is None:
-            return f"{running.latest.text}…" if running.latest is not None else "Starting…"
+            return f"{capitalised(running.latest.text)}…" if running.latest is not None else "Starting…"
         if summary is None:
             return ""
         failed = [unit for unit in summary.units if unit.problem]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +95,12 @@ def next_recordings(
     dt: float | None = None,
     supply: Supply = "logged",
     threads: int | None = None,
+    on_run: Callable[[float], object] = lambda done: None,
 ) -> NextRecordings:
-    """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none."""
+    """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none.
+
+    on_run: see `next_best`.
+    """
     from core.identification.next.design import candidate_cells, next_best
 
     proposals = next_best(
@@ -109,6 +113,7 @@ def next_recordings(
         dt=dt,
         supply=supply,
         threads=threads,
+        on_run=on_run,
     )
     return NextRecordings(
         servo=model.servo,

@@ -42,7 +42,7 @@ class Panels:
         computations = controller.computations
         self.checking = Checking(computations)
         self.proposing: Proposals = Computation(
-            computations, "proposals", propose, missed="a choice of the next recordings"
+            computations, "Proposals", propose, missed="a choice of the next recordings"
         )
         self.crossvalidating = CrossValidating(computations, controller.background)
         self.certifying = Certifying(computations, controller.background)

@@ -50,7 +50,7 @@ from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from core.model import ServoModel
-from core.units import duration, milliradians
+from core.units import milliradians
 from core.words import counted
 
 _BESIDE_COST = (72, 92, 0, 0, 80)
@@ -281,8 +281,7 @@ class IdentifyView(TaskPage):
             evaluations, error = progress.points[-1]
             self._say(
                 f"{progress.model.upper()} {progress.trial}".rstrip()
-                + f": {milliradians(error)} mrad after {evaluations} evaluations; "
-                f"{100 * progress.done:.0f} % done, at most {duration(progress.remaining)} left"
+                + f": {milliradians(error)} mrad after {evaluations} evaluations"
             )
         if self.isVisible():
             self._search.draw()

@@ -49,6 +49,10 @@ class Pages(QObject):
             self.made.emit(number, page)
         return self._pages[number]
 
+    def number(self, page: TaskPage) -> int:
+        """The task of a page."""
+        return next(number for number, made in self._pages.items() if made is page)
+
     def show(self, number: int) -> TaskPage:
         """Bring a page into sight."""
         page = self.page(number)

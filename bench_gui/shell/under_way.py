@@ -1,105 +1,116 @@
-"""What is under way, in the line at the foot: how far it is, and what ended last."""
+"""What the servo does and what files are read, as work under way; the rest of the list comes from what computes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.identify.fit.messages import FitProgress, FitResult
-from bench_gui.widgets.status_line import StatusLine
-from core.units import duration, milliradians
+from bench_gui.shell.tasks import BENCH, EXPORT, IDENTIFY, PLACE, RECORD
+from bench_gui.work.activity import Activity, State
+from bench_gui.work.process import Share
 from core.words import counted
 from drivers.recorder import Phase, RunResult
-
-if TYPE_CHECKING:
-    from bench_gui.fleet.running import FleetRunning
 
 _PHASES = {Phase.APPROACH: "going to the start", Phase.RUN: "", Phase.RETURN: "going back"}
 
 
 class UnderWay(QObject):
-    """Follows recording, identification and fleet."""
+    """Follows the servo, the queue and the session."""
 
-    def __init__(self, controller: Controller, line: StatusLine) -> None:
-        super().__init__(line)
-        self._controller = controller
-        self._line = line
-        controller.servo.changed.connect(self._show_recording)
-        controller.queue.changed.connect(self._show_recording)
-        controller.queue.ended.connect(self._note_run)
-        controller.fitting.changed.connect(self._show_fitting)
-        controller.fitting.progressed.connect(self._show_fit)
-        controller.fitting.finished.connect(self._note_fit)
+    def __init__(self, controller: Controller) -> None:
+        super().__init__(controller)
+        self._controller, self._activities = controller, controller.activities
+        servo, queue, library = controller.servo, controller.queue, controller.library
+        self.connecting = Activity(
+            "Connection", servo.disconnect_servo, "Cancel", "Let the servo go; nothing has moved yet"
+        )
+        self.recording = Activity(
+            "Recording",
+            queue.abort,
+            "Abort",
+            "End the run, keep its samples, bring the pendulum back slowly",
+            moves=True,
+        )
+        self.holding = Activity(
+            "Held torque", servo.end_hold, "End", "Take the torque away along a ramp, then switch the motor off",
+            missed="a torque is held; the pendulum will drop", moves=True,
+        )  # fmt: skip
+        self.driving = Activity("Servo", missed="the servo is driven", moves=True)
+        self.reading = Activity("Session", library.give_up, "Cancel", "End it; an import leaves everything as it was")
+        for heard in (servo.changed, queue.changed):
+            heard.connect(self._look_at_servo)
+        queue.ended.connect(self._note_run)
+        library.runs_changed.connect(self._look_at_session)
+        controller.activities.ticked.connect(self._look_at_session)
 
-    def follow_fleet(self, running: FleetRunning) -> None:
-        """Show the fleet too; it is there once its page is."""
-        running.changed.connect(lambda: self._show_fleet(running))
-        running.progressed.connect(lambda _: self._show_fleet(running))
-        running.finished.connect(lambda _: self._note_fleet(running))
+    def seen_in(self, number: int, page: QWidget) -> None:
+        """The page of a task is there: what belongs to it is seen in it."""
+        controller = self._controller
+        computing = {
+            IDENTIFY: (controller.fitting, controller.reporting),
+            EXPORT: (controller.exporting.writer, controller.exporting.checker),
+        }
+        moving = {BENCH: (self.connecting,), RECORD: (self.recording, self.driving), PLACE: (self.holding,)}
+        for activity in (*moving.get(number, ()), *(each.activity for each in computing.get(number, ()))):
+            activity.view = page
+
+    def _look_at_servo(self) -> None:
+        queue, servo = self._controller.queue, self._controller.servo
+        running = queue.current is not None
+        if self._follow(self.connecting, servo.view.connecting) and not self.connecting.text:
+            self.connecting.text = "the very first one compiles the simulation, about a minute"
+        self._follow(self.recording, running)
+        self._follow(self.holding, servo.holding and not running)
+        self._follow(self.driving, servo.busy and not servo.holding and not running)
+        if running:
+            self._show_recording()
 
     def _show_recording(self) -> None:
-        queue, view, line = self._controller.queue, self._controller.servo.view, self._line
-        if queue.current is None:
-            line.recording.hide()
-            line.note.show()
-            if view.connecting:
-                line.note.setText("Connecting; the very first time the simulation is compiled, which takes a minute")
-            elif line.note.text().startswith("Connecting"):
-                line.note.setText("")
-            return
-        line.note.hide()
+        queue, view = self._controller.queue, self._controller.servo.view
+        assert queue.current is not None
         place, total = queue.place
-        which = f" {place} of {total}" if total > 1 else ""
-        left = (view.length - view.done) / self._controller.setup.rate if view.length else 0.0
-        doing = _PHASES.get(view.phase, "") or (f"{duration(left)} left" if view.phase is Phase.RUN else "")
-        text = f"Recording{which}: {queue.current.title}" + (f", {doing}" if doing else "")
-        share = view.done / view.length if view.length and view.phase is Phase.RUN else 0.0
-        line.recording.show_progress(text, 1.0 if view.phase is Phase.RETURN else share)
+        which = f"{place} of {total}, " if total > 1 else ""
+        doing = _PHASES.get(view.phase, "")
+        share = 1.0 if view.phase is Phase.RETURN else 0.0
+        if view.phase is Phase.RUN and view.length:
+            share = view.done / view.length
+        told = Share(share, f"{which}{queue.current.title}" + (f", {doing}" if doing else ""))
+        self._activities.tell(self.recording, told)
+        # The length of a run is known; what follows it in the queue, too.
+        left = (view.length - view.done) / self._controller.setup.rate if view.phase is Phase.RUN else 0.0
+        self.recording.known_left = left + queue.waiting_time or None
+        waiting = len(queue.waiting)
+        more = f" and {waiting} more in the queue" if waiting else ""
+        self.recording.missed = f"a recording: {queue.current.title}{more}"
 
     def _note_run(self, result: RunResult) -> None:
-        if result.exit_status == "success":
-            self._line.note.setText(f"Recorded {result.id}: {result.samples} samples")
+        good = result.exit_status == "success"
+        kept = f"{result.id}, {counted(result.samples, 'sample')}" if good else f"{result.id}, not complete"
+        self._activities.end(self.recording, State.DONE, kept)
 
-    def _show_fitting(self) -> None:
-        fitting = self._controller.fitting
-        line = self._line.identification
-        if not fitting.active:
-            line.hide()
-        elif fitting.stopping:
-            line.show_progress("Stopping, the best is kept…", 1.0)
-        elif fitting.latest is None:
-            line.show_progress("Starting the identification…", 0.0)
-        line.stop_button.setEnabled(fitting.active and not fitting.stopping)
+    def _look_at_session(self) -> None:
+        library = self._controller.library
+        if self._follow(self.reading, library.loading):
+            self.reading.title = library.doing
+            read, total = library.progress
+            if total:
+                self._activities.tell(self.reading, Share(read / total, f"{read} of {counted(total, 'file')}"))
 
-    def _show_fit(self, progress: FitProgress) -> None:
-        if self._controller.fitting.stopping or not progress.points:
-            return
-        best = milliradians(progress.points[-1][1])
-        text = f"Identifying {progress.model.upper()}: {best} mrad, at most {duration(progress.remaining)} left"
-        self._line.identification.show_progress(text, progress.done)
+    def _follow(self, activity: Activity, on: bool) -> bool:
+        """Begin and end it as something does that has no more to say; whether it is under way."""
+        if on and not activity.running:
+            self._activities.begin(activity)
+        elif not on and activity.running:
+            self._activities.forget(activity)
+        return on
 
-    def _note_fit(self, result: FitResult) -> None:
-        count = len(result.models)
-        stopped = ", stopped early" if result.stopped else ""
-        self._line.note.setText(f"Identified {counted(count, 'model')}{stopped}")
 
-    def _show_fleet(self, running: FleetRunning) -> None:
-        line, step = self._line.fleet, running.latest
-        line.stop_button.setEnabled(running.active and not running.stopping)
-        if not running.active:
-            line.hide()
-        elif running.stopping:
-            line.show_progress("Stopping the fleet, what is done is kept…", 1.0)
-        elif step is None or not step.tasks:
-            line.show_progress(f"Fleet: {step.text if step is not None else 'starting'}…", 0.0)
-        else:
-            left = f"{duration(step.remaining)} left" if step.computed else "starting the workers"
-            line.show_progress(f"Fleet: {step.done} of {step.tasks}, {left}", step.done / step.tasks)
-
-    def _note_fleet(self, running: FleetRunning) -> None:
-        summary = running.summary
-        if summary is not None:
-            stopped = ", stopped early" if running.stopped else ""
-            self._line.note.setText(f"Fleet: {summary.done} of {counted(summary.tasks, 'fit')}{stopped}")
+def bring_into_sight(widget: QWidget) -> None:
+    """Turn every stack and every tab on the way down to a widget."""
+    outer = widget.parentWidget()
+    while outer is not None:
+        if isinstance(outer, QStackedWidget):
+            tabs = outer.parentWidget()
+            (tabs if isinstance(tabs, QTabWidget) else outer).setCurrentWidget(widget)
+        widget, outer = outer, outer.parentWidget()

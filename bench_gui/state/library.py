@@ -13,7 +13,7 @@ from bench_gui.headless.places import new_session_folder, results_home
 from bench_gui.state.choice import Choice, choice_of
 from bench_gui.state.contents import Contents, read_contents, recovery_of
 from bench_gui.work.background import Background
-from core.errors import InputError
+from core.errors import StoppedEarly
 from core.words import counted
 from sessions.results.identification import load_latest
 
@@ -62,8 +62,11 @@ class Library(QObject):
         self._chosen: tuple[tuple[object, object, object], Choice] | None = None
         """The choice, and what it follows from: none of that is ever changed but replaced."""
         self.loading = False
+        self.doing = ""
+        """What is loaded, in a few words."""
         self.progress = (0, 0)
-        """Runs whose files were read so far while a session without an index is opened, and all of its runs."""
+        """Files read or runs stored so far of what is opened or imported, and all of them."""
+        self._given_up = False
 
     # What is there.
 
@@ -193,6 +196,7 @@ class Library(QObject):
             passed_over: list[str] = []
 
             def note(event: ImportEvent) -> None:
+                self._note_progress(event.done, event.total)
                 if event.skipped:
                     passed_over.append(f"{Path(event.file).name}: {event.skipped}")
                 if event.damage:
@@ -219,7 +223,7 @@ class Library(QObject):
             text = f"{counted(count, 'run')} imported into {self.title}"
             self.notice.emit(f"{text}; passed over {_first(passed_over)}" if passed_over else text)
 
-        self._begin()
+        self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)
 
     def refresh(self) -> None:
@@ -332,24 +336,29 @@ class Library(QObject):
         return self._chosen[1]
 
     def _load(self, work: Callable[[], Contents]) -> None:
-        self._begin()
+        self._begin("Opening a session")
         self._background.submit("session", work, done=self._take, failed=self._failed)
 
     def _note_progress(self, read: int, total: int) -> None:
         """Called where files are read; a window that closes does not wait for thousands of them."""
         self.progress = (read, total)
-        if self._background.closed:
-            raise InputError("the window is closing")
+        if self._background.closed or self._given_up:
+            raise StoppedEarly("the window is closing" if self._background.closed else "given up")
 
-    def _begin(self) -> None:
-        self.loading, self.progress = True, (0, 0)
+    def give_up(self) -> None:
+        """End what is being opened or imported; an import then leaves everything as it was."""
+        self._given_up = True
+
+    def _begin(self, doing: str) -> None:
+        self.loading, self.doing, self.progress, self._given_up = True, doing, (0, 0), False
         self._asked_at = self._edits
         self.runs_changed.emit()
 
     def _failed(self, message: str) -> None:
         self.loading = False
         self.runs_changed.emit()
-        self.problem.emit(message)
+        if not self._given_up:
+            self.problem.emit(message)
 
     def _take(self, contents: Contents) -> None:
         session, runs = contents.session, contents.runs

@@ -32,6 +32,7 @@ class ExploreView(TaskPage):
             self._settings.addWidget(tab.settings)
             self._buttons.addWidget(tab.buttons)
         self.tabs = Segments([(tab.title, tab.tip) for tab in self.tab_pages], self._show_tab)
+        self._pictures.currentChanged.connect(self.tabs.choose)
         head = QHBoxLayout()
         head.addWidget(self.tabs)
         head.addStretch(1)

@@ -1,47 +1,21 @@
-"""The line at the foot: what runs, how far it is, when it ends, and a Stop for it."""
+"""The line at the foot: the most important work under way, the way to the list of all of it, and unseen faults."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton
 
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
+from bench_gui.widgets.activity_list import ActivityRow
+from bench_gui.widgets.fields import ElidedLabel, button, describe, restyle
+from bench_gui.work.activity import Activities
 from core.words import counted
 
-STEPS = 1000
 BLINK = 500
 """Half a period of the fault badge [ms]."""
-
-
-class TaskProgress(QWidget):
-    """One thing that runs; hidden while it does not."""
-
-    def __init__(self, name: str, stop_text: str, stop_tip: str, stop: Callable[[], object]) -> None:
-        super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        self.text = ElidedLabel()
-        self.bar = QProgressBar()
-        self.bar.setRange(0, STEPS)
-        self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(130)
-        describe(self.bar, f"Progress of the {name}", f"How far the {name} is")
-        self.stop_button: QPushButton = button(stop_text, stop_tip, stop, "small")
-        row.addWidget(self.text)
-        row.addWidget(self.bar)
-        row.addWidget(self.stop_button)
-        self.hide()
-
-    def show_progress(self, text: str, share: float) -> None:
-        """Show how far it is, share 0 … 1."""
-        self.text.setText(text)
-        self.bar.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
-        self.show()
 
 
 class FaultBadge(QToolButton):
@@ -72,38 +46,43 @@ class FaultBadge(QToolButton):
 
 
 class StatusLine(QFrame):
-    """Recording at the left, identification and fleet at the right, the last thing that happened when there is none."""
+    """The most important job at the left, or what ended last; the button of the list of all at the right."""
 
-    def __init__(
-        self,
-        abort: Callable[[], object],
-        stop: Callable[[], object],
-        stop_fleet: Callable[[], object],
-        look: Callable[[], object],
-    ) -> None:
-        """abort, stop, stop_fleet: of the recording, the identification and the fleet; look: at the log."""
+    def __init__(self, activities: Activities, show_list: Callable[[bool], object], look: Callable[[], object]) -> None:
+        """show_list: shows or hides the list of work; look: at the log."""
         super().__init__()
         self.setObjectName("statusLine")
         self.setFixedHeight(32)
+        self._activities = activities
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 0, 10, 0)
         row.setSpacing(18)
-        self.recording = TaskProgress(
-            "recording", "Abort", "End the run, keep its samples, bring the pendulum back slowly", abort
-        )
-        self.identification = TaskProgress(
-            "identification", "Stop", "End the identification and keep the best models found", stop
-        )
-        self.fleet = TaskProgress("fleet", "Stop", "End the fleet soon and keep the fits that are done", stop_fleet)
-        self.note = label("", "muted")
-        row.addWidget(self.recording)
-        row.addWidget(self.note)
-        row.addStretch(1)
-        row.addWidget(self.identification)
-        row.addWidget(self.fleet)
+        self.foremost = ActivityRow(None)
+        self.note = ElidedLabel()
+        self.note.setProperty("role", "muted")
+        self.list_button = button("Work", "Show everything under way, and what ended lately", lambda: None, "small")
+        self.list_button.setCheckable(True)
+        self.list_button.toggled.connect(show_list)
         self.badge = FaultBadge(look)
+        row.addWidget(self.foremost)
+        row.addWidget(self.note, 1)
+        row.addWidget(self.list_button)
         row.addWidget(self.badge)
+        activities.changed.connect(self._show)
+        self._show()
 
     def set_theme(self, theme: Theme) -> None:
         """Draw the badge's icon in a theme's colours."""
         self.badge.setIcon(icon("warning", theme.on_stop, 14))
+
+    def _show(self) -> None:
+        listed = self._activities.listed
+        running, ended = [a for a in listed if a.running], [a for a in listed if not a.running]
+        foremost = self._activities.foremost
+        self.foremost.setVisible(foremost is not None)
+        self.note.setVisible(foremost is None)
+        if foremost is not None:
+            self.foremost.show_activity(foremost)
+        self.note.setText(ended[-1].in_words if ended else "")
+        self.list_button.setText(f"{len(running)} under way" if running else "Work")
+        self.list_button.setVisible(bool(listed))

@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.work.process import Ended, Failed, Line, serve
+from bench_gui.work.activity import Activities, Activity, State
+from bench_gui.work.process import Ended, Failed, Line, Share, Stopped, serve
 
 PATIENCE = 2.0
 """A process asked to stop while the window closes gets this long [s]."""
@@ -43,25 +44,28 @@ class Computation(QObject, Generic[Job, Message, Result]):
     def __init__(
         self,
         computations: Computations,
-        name: str,
+        title: str,
         target: Callable[[Job, Line], Result],
         *,
         lost: str = "the computing process ended unexpectedly; try again",
         keeps: bool = False,
+        stop_tip: str = "End it; nothing of it is kept",
         missed: str = "",
         has_children: bool = False,
     ) -> None:
         """Join those that are ticked and closed together. target: a module's function, it runs in the process.
 
-        lost: what is said of a process that vanished; keeps: it hands over what it has found when it is stopped, and
-        closing gives it time to write that down, any other ends at once; missed: what closing would end while it
-        computes, in words, empty where nobody asked for it; has_children: its process starts others, which a daemon
-        must not.
+        title: in the list of work under way; lost: what is said of a process that vanished; keeps: it hands over what
+        it has found when it is stopped, and closing gives it time to write that down, any other ends at once;
+        stop_tip: what a stop keeps; missed: what closing would end while it computes, in words, empty where nobody
+        asked for it; has_children: its process starts others, which a daemon must not.
         """
         super().__init__()
         computations.add(self)
-        self._name, self._target, self._lost, self._keeps = name, target, lost, keeps
-        self.missed = missed
+        self._activities = computations.activities
+        self.activity = Activity(title, cancel=self.stop, cancel_tip=stop_tip, missed=missed)
+        """As the list of work under way shows it; what it tells that is a `Share` says how far it is."""
+        self._target, self._lost, self._keeps = target, lost, keeps
         self._daemon = not has_children
         self._context = get_context("spawn")
         self._process: SpawnProcess | None = None
@@ -103,12 +107,13 @@ class Computation(QObject, Generic[Job, Message, Result]):
         process = self._context.Process(
             target=serve,
             args=(self._target, job, there, self._stop, self._courteous),
-            name=self._name,
+            name=self.activity.title,
             daemon=self._daemon,
         )
         process.start()
         there.close()
         self._process, self._pipe = process, here
+        self._activities.begin(self.activity, "starting")
         self.changed.emit()
 
     def stop(self) -> None:
@@ -118,7 +123,12 @@ class Computation(QObject, Generic[Job, Message, Result]):
         if not self.active or self.stopping:
             return
         self.stopped = True
-        self._ask_to_stop() if self._keeps else self._drop()
+        if self._keeps:
+            self._ask_to_stop()
+            self._activities.stopping(self.activity)
+        else:
+            self._drop()
+            self._activities.end(self.activity, State.STOPPED, "stopped")
         self.changed.emit()
 
     def supersede(self) -> None:
@@ -131,6 +141,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
     def forget(self) -> None:
         """Nothing is known, nothing is under way."""
         self._drop()
+        self._activities.forget(self.activity)
         self.latest, self.result, self.problem = None, None, ""
         self.stopped = self.outdated = False
         self.changed.emit()
@@ -182,19 +193,28 @@ class Computation(QObject, Generic[Job, Message, Result]):
     def take(self, message: Message) -> None:
         """Keep what it told on the way."""
         self.latest = message
+        if isinstance(message, Share) and not self.stopping:
+            self._activities.tell(self.activity, message)
         self.progressed.emit(message)
 
     def end(self, result: Result) -> None:
         """Keep its result."""
         self.result = result
+        self._activities.end(self.activity, State.STOPPED if self.stopped else State.DONE, self.outcome)
         self.changed.emit()
         self.finished.emit(result)
 
     def fail(self, problem: str) -> None:
         """Keep why it failed."""
         self.problem = problem
+        self._activities.end(self.activity, State.FAILED, problem)
         self.changed.emit()
         self.failed.emit(problem)
+
+    @property
+    def outcome(self) -> str:
+        """How the last one ended, in a few words, for the list of work."""
+        return "stopped" if self.stopped else "done"
 
     def _ask_to_stop(self) -> None:
         if self._stop is not None and self.active:
@@ -212,6 +232,10 @@ class Computation(QObject, Generic[Job, Message, Result]):
         if isinstance(message, Ended):
             self._let_go()
             self.end(message.word)
+        elif isinstance(message, Stopped):
+            self._let_go()
+            self._activities.end(self.activity, State.STOPPED, self.outcome)
+            self.changed.emit()
         elif isinstance(message, Failed):
             self._let_go()
             self.fail(message.message)
@@ -231,17 +255,14 @@ class Computation(QObject, Generic[Job, Message, Result]):
 class Computations:
     """All of the window's, ticked and closed together."""
 
-    def __init__(self) -> None:
+    def __init__(self, activities: Activities) -> None:
+        """activities: lists them while they compute."""
+        self.activities = activities
         self._all: list[Computation[Any, Any, Any]] = []
 
     def add(self, computation: Computation[Any, Any, Any]) -> None:
         """Take one in."""
         self._all.append(computation)
-
-    @property
-    def under_way(self) -> list[str]:
-        """What closing would end, one line each."""
-        return [each.missed for each in self._all if each.active and each.missed]
 
     def set_courteous(self, courteous: bool) -> None:
         """As `Computation.set_courteous`, for each."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from bench_gui.work.background import in_words
 from bench_gui.work.compute_process import lower_priority
+from core.errors import StoppedEarly
 
 NICENESS = 10
 """Below the window, the compute process and the recorder."""
@@ -22,6 +23,8 @@ class Share:
 
     done: float
     text: str
+    recorded: bool = False
+    """Whether so much was on record already and took no time."""
 
 
 class Line:
@@ -47,6 +50,11 @@ class Ended:
 
 
 @dataclass(frozen=True)
+class Stopped:
+    """The last word, where it was stopped before it had anything to hand over."""
+
+
+@dataclass(frozen=True)
 class Failed:
     """The last word, where it is why there is no other."""
 
@@ -61,5 +69,7 @@ def serve(target: Callable[[Any, Line], object], job: object, pipe: Connection, 
         pipe.send(Ended(target(job, Line(pipe, stop, courteous))))
     except (BrokenPipeError, ConnectionError):
         return
+    except StoppedEarly:
+        pipe.send(Stopped())
     except Exception as error:
         pipe.send(Failed(in_words(error)))

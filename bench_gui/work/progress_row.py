@@ -39,11 +39,13 @@ class ProgressRow(QHBoxLayout):
     def show(self, running: Computation[Any, Any, Any], idle: str, starting: str = "Starting…") -> None:
         """Show how far one is that tells `Share`s; idle, starting: said while it does not run or has told nothing."""
         latest, failed = running.latest, bool(running.problem) and not running.active
+        share = running.activity.share
         self.bar.setVisible(running.active)
-        self.bar.setValue(0 if latest is None else round(STEPS * latest.done))
+        self.bar.setRange(0, 0 if share is None else STEPS)
+        self.bar.setValue(0 if share is None else round(STEPS * share))
         text = capitalised(running.problem) if failed else idle
         if running.active:
-            text = starting if latest is None else capitalised(latest.text)
+            text = starting if latest is None else capitalised(running.activity.words)
         self.status.setText(text)
         self.status.setVisible(bool(text))
         restyle(self.status, "role", "fault" if failed else "muted")

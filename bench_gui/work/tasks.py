@@ -182,13 +182,6 @@ def explain(
     return mounting.explain(model, trajectory, header, start, time, position)
 
 
-def report(session: Path, folder: Path, path: Path) -> Path:
-    """As `report_of`."""
-    from bench_gui.headless.report.of_session import report_of
-
-    return report_of(session, folder, path)
-
-
 def fitted_overlay(
     session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: Supply
 ) -> FitOverlay:

@@ -42,8 +42,6 @@ class FleetProgress:
     """Of those done, by this run."""
     seconds: float
     """Since this run began."""
-    remaining: float
-    """Estimated time to the end [s]; infinite before the first task is done."""
     unit: str
     """Whose task was done last; empty at the beginning."""
     friction: str
@@ -285,14 +283,12 @@ class _Run:
     def _tell(self, unit: str, friction: str, note: str = "") -> None:
         seconds = time.monotonic() - self._started
         done = len(self.found) + self._skipped + self._rows
-        rate = self._computed / seconds if seconds > 0.0 else 0.0
         self.watch.progressed(
             FleetProgress(
                 done=done,
                 tasks=self._tasks,
                 computed=self._computed,
                 seconds=seconds,
-                remaining=(self._tasks - done) / rate if rate > 0.0 else float("inf"),
                 unit=unit,
                 friction=friction,
                 note=note,

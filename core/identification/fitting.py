@@ -55,6 +55,10 @@ from core.words import counted
 
 MOST_TRIALS = 3
 """Times the default budget a search may take while its best is not confirmed; repeats confirm each other instead."""
+COST_EXPONENT = 1.5
+"""A model's searches take about as long as its number of free parameters to this power."""
+FIRST_SHARE = 0.7
+"""Of the time of a model's searches, taken by those with the first step; others with a finer one may follow."""
 PIECE = 1.0
 """Motion from measured state to measured state that leads a search [s]."""
 MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
@@ -79,8 +83,6 @@ class Progress:
     """Budget of this search."""
     done: float
     """Share of the whole identification that is done, 0 … 1."""
-    remaining: float
-    """Estimated time to the end [s]; searches that converge early end sooner."""
 
 
 def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
@@ -162,13 +164,10 @@ class ModelFits:
         self._options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
         """Of every simulation of recordings."""
         self._placed = PlacedResiduals(request.points) if request.points else None
-        self._started = time.monotonic()
         self._steps: int | None = None
         """Simulation steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
         """Steps that each model's searches began with."""
-        self._done_before = self.span[0]
-        """Share that was on record already and took no time."""
         self._templates = {friction: search_template(request, friction) for friction in request.models}
         self._budgets = {
             friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
@@ -384,10 +383,10 @@ class ModelFits:
         budget = self._budgets[friction]
         pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
         record = None
+        # Searches that come again with a finer step have studies of their own.
+        first = self._first_steps.setdefault(friction, template.substeps)
         if self.folder is not None:
             settings = search_settings(self.request, template, batch.ids, budget, starts)
-            # Searches that come again with a finer step have studies of their own.
-            first = self._first_steps.setdefault(friction, template.substeps)
             again = "" if template.substeps == first else f"/{template.substeps}"
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
@@ -404,10 +403,8 @@ class ModelFits:
                 self.on_progress(self._progress(template, repeat, generation))
 
         def recall(generation: Generation) -> None:
-            progress = self._progress(template, repeat, generation)
-            self._done_before, self._started = progress.done, time.monotonic()
             if self.on_recorded is not None:
-                self.on_recorded(progress)
+                self.on_recorded(self._progress(template, repeat, generation))
 
         with nullcontext() if record is None else record:
             return search(
@@ -416,7 +413,7 @@ class ModelFits:
                 starts,
                 budget,
                 self._seed(repeat),
-                most=MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else None,
+                most=self._most(budget),
                 surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
                 refine=partial(polish, batch, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
@@ -425,15 +422,19 @@ class ModelFits:
                 should_stop=self.should_stop,
             )
 
+    def _most(self, budget: int) -> int:
+        """Evaluations that a search with this budget may take."""
+        return MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else budget
+
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
-        request = self.request
-        weights = self._budgets
-        total = sum(weights.values()) * request.repeats
-        before = sum(weights[m] for m in request.models[: request.models.index(template.friction)])
-        here = weights[template.friction]
-        own = (before * request.repeats + repeat * here + min(generation.evaluations, here)) / total
+        request, budget = self.request, self._budgets[template.friction]
+        weights = [len(self._templates[m].parameters.free) ** COST_EXPONENT for m in request.models]
+        place = request.models.index(template.friction)
+        searched = (repeat + min(1.0, generation.evaluations / self._most(budget))) / request.repeats
+        again = template.substeps != self._first_steps[template.friction]
+        here = FIRST_SHARE + (1.0 - FIRST_SHARE) * searched if again else FIRST_SHARE * searched
+        own = (sum(weights[:place]) + weights[place] * here) / sum(weights)
         done = self.span[0] + (self.span[1] - self.span[0]) * own
-        elapsed = time.monotonic() - self._started
         candidate = None
         if generation.improved:
             candidate = template.with_vector(generation.best)
@@ -445,9 +446,8 @@ class ModelFits:
             repeats=request.repeats,
             generation=generation,
             candidate=candidate,
-            trials=here,
+            trials=budget,
             done=done,
-            remaining=elapsed * (1.0 - done) / max(done - self._done_before, 1e-9),
         )
 
     def _finished(self, found: _Found, split: Split) -> ServoModel:

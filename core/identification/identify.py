@@ -33,6 +33,7 @@ def identify(
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     on_recorded: Callable[[Progress], None] | None = None,
+    on_result: Callable[[ModelResult], None] = lambda result: None,
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
 ) -> Identification:
@@ -43,9 +44,9 @@ def identify(
 
     folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
     another place for them, where the folder's name begins theirs, see `open_storage`; resume: go on with the searches
-    on record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so
-    far is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result.
-    Raises IdentificationError, UnusableRuns for runs no model can be fitted to.
+    on record there, whose generations are told to on_recorded; on_result: hears of each model; should_stop: polled
+    between generations, the best so far is kept; should_yield: polled too, leaves one processor to others while it
+    says so, with the same result. Raises IdentificationError, UnusableRuns for runs no model can be fitted to.
     """
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
@@ -71,6 +72,7 @@ def identify(
         results.append(job.fit(friction, split, results))
         if job.stopped:
             break
+        on_result(results[-1])
     return Identification(job.request, split, tuple(results), job.stopped)
 
 

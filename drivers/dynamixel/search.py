@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from core.errors import ModelError
 from drivers.dynamixel.bus import Bus
@@ -15,6 +17,8 @@ from drivers.serial_port import BaudRateRefused, shorten_latency
 PATIENCE_PROMPT = 0.006
 PATIENCE_SLOW = 0.02
 """How long an answer may take besides its time on the wire [s], through an adapter that delivers at once or not."""
+ATTEMPTS = 1 + HIGHEST_ID + 1
+"""At each baud rate: all servos at once, then each ID."""
 EACH_ID = 0.003
 """Servos answer a ping of all one after the other, so long for each ID [s]."""
 
@@ -28,14 +32,21 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
     given = {**defaults, **{name: value.strip() for name, value in values.items()}}
     rates = sorted(BAUD_RATES, key=lambda rate: str(rate) != given["baud"])
     found: list[Found] = []
-    for baud in rates:
+    for place, baud in enumerate(rates):
+        tell = _numbered(on_step, place * ATTEMPTS, len(rates) * ATTEMPTS)
         for protocol in (2, 1):
-            for servo in _look(given["port"], protocol, baud, on_step, should_stop):
+            for servo in _look(given["port"], protocol, baud, tell, should_stop):
                 if servo.address not in [known.address for known in found]:
                     found.append(servo)
             if should_stop():
                 return found
     return found
+
+
+def _numbered(on_step: OnStep, before: int, total: int) -> OnStep:
+    """Tell each attempt with its number."""
+    numbers = itertools.count(before + 1)
+    return lambda step: on_step(replace(step, number=next(numbers), total=total))
 
 
 def _look(port: str, protocol: int, baud: int, on_step: OnStep, should_stop: ShouldStop) -> Iterator[Found]:

@@ -97,16 +97,17 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
     """
     wanted = values.get("interface", "").strip()
     found: list[Found] = []
-    for name in [wanted] if wanted else nic.interfaces():
+    names = [wanted] if wanted else nic.interfaces()
+    for number, name in enumerate(names, start=1):
         if should_stop():
             break
         try:
             here = _look(name)
         except (BusError, NoAnswer) as error:
-            on_step(ScanStep(name, str(error)))
+            on_step(ScanStep(name, str(error), number, len(names)))
             continue
         for servo in here:
-            on_step(ScanStep(servo.address, servo.title))
+            on_step(ScanStep(servo.address, servo.title, number, len(names)))
         found += here
     return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, StoppedEarly
 from core.identification.defaults import DRAWS, PROFILED
 from sessions.results.folder import CERTAINTY, OnProgress, Stops, read_file, working_on, write_file
 from sessions.results.identification import load_identification
@@ -138,7 +138,7 @@ def _computed(
             on_draw=lambda done: on_progress((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
         )
     if not profiles and drawn is None:
-        raise IdentificationError("stopped before anything was complete, nothing was kept; start it again")
+        raise StoppedEarly("stopped before anything was complete, nothing was kept; start it again")
     complete = len(profiles) == len(names) and (drawn.draws if drawn else 0) == question.draws
     return certainty(
         result,

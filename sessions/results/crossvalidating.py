@@ -6,18 +6,21 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
-from core.identification.choice.model_choice import CrossValidation
+from core.identification.choice.model_choice import CrossValidation, FoldFit
 from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import TermCosts
 from core.identification.choice.transfer import TransferTable
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
+from core.identification.runs.folds import Fold, folds
 from core.tabular import Tabular
 from sessions.results.folder import (
     CROSSVALIDATION,
+    CROSSVALIDATION_FITS,
     CROSSVALIDATION_REQUEST,
     FOLDER,
     OnProgress,
@@ -58,6 +61,37 @@ class Question:
         # Each fit has a fold for what is held out, and how many threads work on it changes nothing.
         same = {name: value for name, value in known.items() if name not in ("threads", "validation")}
         return json.loads(json.dumps(same))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One search that is done."""
+
+    variant: str
+    """Name of what was fitted."""
+    fold: str
+    """What was held out."""
+    error: float
+    """On what was held out [rad]."""
+    done: float
+    """Share of the whole that is done by then, 0 … 1."""
+    recorded: bool
+    """Whether it was done before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossValidationWatch:
+    """What is told while it is under way, and what is asked."""
+
+    planned: Callable[[Sequence[str], Sequence[str]], None] = lambda variants, folds: None
+    """Names of the variants and of what is held out: a search for each of one with each of the other."""
+    on_progress: OnProgress = lambda share, text: None
+    on_recorded: OnProgress = lambda share, text: None
+    """As `on_progress`, of searches on record."""
+    judged: Callable[[Cell], None] = lambda cell: None
+    should_stop: Callable[[], bool] = lambda: False
+    should_yield: Callable[[], bool] = lambda: False
+    """As `identify`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -136,28 +170,29 @@ def run_crossvalidation(
     question: Question,
     recordings: Sequence[Recording],
     folder: Path | None,
+    watch: CrossValidationWatch = CrossValidationWatch(),
     *,
     selection: Selection | None = None,
-    on_progress: OnProgress = lambda share, text: None,
-    should_stop: Callable[[], bool] = lambda: False,
-    should_yield: Callable[[], bool] = lambda: False,
 ) -> CrossValidated:
     """Cross-validate and keep the result in a folder, whose searches on record are not repeated; None: keep nothing.
 
     Transfer tables and terms that are kept there stay, as long as they are of the same searches and the same choice.
-    selection: kept with the result. What is complete when should_stop says so is kept; should_yield: as `identify`.
-    Raises IdentificationError, InputError.
+    selection: kept with the result. Fits that are done when it is stopped are kept in the folder and are not made
+    again. Raises IdentificationError, InputError; StoppedEarly when no condition is complete.
     """
     with working_on(folder) if folder is not None else contextlib.nullcontext():
         kept = None
         if folder is not None:
             kept = _kept(question, folder)
+            if _asked(folder) != question.searches():
+                (folder / CROSSVALIDATION_FITS).unlink(missing_ok=True)
             write_file(folder, CROSSVALIDATION_REQUEST, question.searches())
-        stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
-        made = _cross_validate(question, recordings, folder, kept, on_progress, stops)
+        made = _cross_validate(question, recordings, folder, kept, watch)
         made = replace(made, folder=folder, selection=None if selection is None else selection.to_json())
         if folder is not None:
             write_file(folder, CROSSVALIDATION, made.to_json())
+            if not made.found.stopped:
+                (folder / CROSSVALIDATION_FITS).unlink(missing_ok=True)
     return made
 
 
@@ -186,31 +221,50 @@ def _cross_validate(
     recordings: Sequence[Recording],
     folder: Path | None,
     kept: CrossValidated | None,
-    on_progress: OnProgress,
-    stops: Stops,
+    watch: CrossValidationWatch,
 ) -> CrossValidated:
     """kept: see `_kept`."""
     from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
     from core.identification.choice.repeatability import repeatability
 
-    request = question.request
+    request, on_progress = question.request, watch.on_progress
+    stops: Stops = {"should_stop": watch.should_stop, "should_yield": watch.should_yield}
     wanted = COMMAND_PATHS[question.command_path]
+    variants = [v for v in all_variants(request, recordings, request.models) if bool(v.command_path) in wanted]
+    divided = folds(recordings, question.by).folds
+    watch.planned([variant.name for variant in variants], [fold.label for fold in divided])
+    known = [] if kept is None else list(kept.found.fits)
+    if folder is not None:
+        known += _fits_so_far(folder, divided)
+    fits = {(fit.variant, fit.fold): fit for fit in known}
 
-    def progressed(at: CrossValidationProgress) -> None:
+    def judged(fit: FoldFit, done: float) -> None:
+        place = (fit.variant, fit.fold)
+        recorded = place in fits
+        fits[place] = fit
+        if folder is not None and not recorded:
+            write_file(folder, CROSSVALIDATION_FITS, [fit.to_json() for fit in fits.values()])
+        error = fit.mean
+        watch.judged(Cell(variant=fit.variant.name, fold=fit.fold.label, error=error, done=done, recorded=recorded))
+
+    def report(to: OnProgress, at: CrossValidationProgress) -> None:
         best = 1e3 * at.step.generation.overall_best_value
         path = " + command path" if at.command_path else ""
         fold = f"without {at.fold.label} ({at.number} of {at.folds})"
-        on_progress(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
+        to(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
 
     found = cross_validate(
         request,
         recordings,
         question.by,
-        variants=[v for v in all_variants(request, recordings, request.models) if bool(v.command_path) in wanted],
+        variants=variants,
         folder=folder,
+        known=known,
         most_training_runs=question.most_training_runs,
         **stops,
-        on_progress=progressed,
+        on_progress=partial(report, on_progress),
+        on_recorded=partial(report, watch.on_recorded),
+        on_fit=judged,
     )
     chosen = found.choice.chosen
     if kept is not None and kept.found.choice.chosen.name != chosen.name:
@@ -292,6 +346,17 @@ def _kept(question: Question, folder: Path) -> CrossValidated | None:
         return read_crossvalidation(folder) if _asked(folder) == question.searches() else None
     except IdentificationError:
         return None
+
+
+def _fits_so_far(folder: Path, divided: Sequence[Fold]) -> list[FoldFit]:
+    """What a run that was not completed left; what cannot be read is made again."""
+    by_place = {(fold.condition, fold.value): fold for fold in divided}
+    try:
+        kept = read_file(folder, CROSSVALIDATION_FITS)
+        placed = [(by_place.get((fit["condition"], fit["value"])), fit) for fit in kept]
+        return [FoldFit.from_json(fit, fold) for fold, fit in placed if fold is not None]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, IdentificationError):
+        return []
 
 
 def _asked(folder: Path) -> Any:

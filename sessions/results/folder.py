@@ -21,6 +21,8 @@ RECORD = "identification.json"
 CROSSVALIDATION = "crossvalidation.json"
 CROSSVALIDATION_REQUEST = "crossvalidation_request.json"
 """Says which searches a folder's studies are of, so that they are gone on with and not mixed with others."""
+CROSSVALIDATION_FITS = "crossvalidation_fits.json"
+"""Fits of a cross-validation that is not complete."""
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
 

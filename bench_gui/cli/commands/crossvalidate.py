@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
-    from sessions.results.crossvalidating import Question, run_crossvalidation
+    from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
     from sessions.results.folder import CROSSVALIDATION
 
     session = Session.open(arguments.session)
@@ -87,9 +87,11 @@ def run(arguments: argparse.Namespace) -> None:
             question,
             recordings,
             folder,
+            CrossValidationWatch(
+                on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
+                should_stop=lambda: interrupt.asked,
+            ),
             selection=selection,
-            on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
-            should_stop=lambda: interrupt.asked,
         )
     bar.clear()
     if arguments.json:

@@ -98,9 +98,8 @@ def run(arguments: argparse.Namespace) -> None:
         if step.note:
             bar.clear()
             print(step.note, file=sys.stderr)
-        what = f"{step.unit} {step.friction.upper() or 'on all units'}, " if step.unit else ""
-        left = f"{duration(step.remaining)} left " if step.computed else ""
-        bar.show(step.done / step.tasks, f"{step.done} of {step.tasks}, {what}{left}(Ctrl+C keeps what is done)")
+        what = f", {step.unit} {step.friction.upper() or 'on all units'}" if step.unit else ""
+        bar.show(step.done / step.tasks, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
 
     with Interrupt() as interrupt:
         watch = FleetWatch(progressed=progress, should_stop=lambda: interrupt.asked)

@@ -21,7 +21,6 @@ from bench_gui.cli.terminal import (
     ProgressBar,
     add_json,
     add_progress,
-    duration,
     milliradians,
     print_columns,
     print_json,
@@ -103,8 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     def progress(step: Progress) -> None:
         best = step.generation.overall_best_value * 1e3
         trial = f" {step.trial}" if step.trial else ""
-        text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations, "
-        bar.show(step.done, text + f"at most {duration(step.remaining)} left (Ctrl+C keeps the best)")
+        text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations"
+        bar.show(step.done, f"{text} (Ctrl+C keeps the best)")
 
     with Interrupt() as interrupt:
         watch = Watch(progressed=progress, should_stop=lambda: interrupt.asked)

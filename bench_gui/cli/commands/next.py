@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_recordings, comma_list, model_from, options_from, positive_int, recordings_from
 from bench_gui.cli.commands.record import numbers
-from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     bar = ProgressBar(arguments.quiet or arguments.json)
 
     def progress(step: Progress) -> None:
-        bar.show(step.done, f"{FRICTION.upper()} fitted quickly, at most {duration(step.remaining)} left")
+        bar.show(step.done, f"{FRICTION.upper()} fitted quickly")
 
     model = identify(request, recordings, on_progress=progress).results[0].model
     bar.clear()

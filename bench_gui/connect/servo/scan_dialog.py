@@ -72,7 +72,7 @@ class ScanDialog(QDialog):
     def _step(self, step: ScanStep) -> None:
         _append(self.tried_model, (step.tried, step.answer))
         self.tried.scrollToBottom()
-        self.state.setText(f"Scanning… {self.tried_model.rowCount()} tried")
+        self.state.setText(f"Scanning… {self._scanning.activity.words or f'{self.tried_model.rowCount()} tried'}")
 
     def _finish(self, found: list[Found]) -> None:
         for servo in found:

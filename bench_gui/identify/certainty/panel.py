@@ -63,6 +63,7 @@ class CertaintyPanel(QWidget):
         self.notes.setWordWrap(True)
         describe(self.notes, "Notes on the certainty", "What to know about it as a whole")
         column.addWidget(self.notes)
+        certifying.activity.view = self
         certifying.changed.connect(self.refresh)
         certifying.progressed.connect(lambda _: self._show_progress())
         fitting = controller.fitting

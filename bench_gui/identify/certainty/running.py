@@ -21,10 +21,11 @@ class Certifying(Computation[CertaintyJob, Share, Path]):
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
             computations,
-            "certainty",
+            "Profiles and bootstrap",
             certify,
             lost="the process of the profiles and the bootstrap ended unexpectedly; start them again",
             keeps=True,
+            stop_tip="End them; profiles and draws that are complete are kept",
             missed="profiles and a bootstrap; stop them first to keep what is complete",
         )
         self._background = background

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.identify.material import Material, judging
+from bench_gui.work.process import Share
 from core.identification.coverage.findings import Finding
+from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
@@ -56,7 +58,14 @@ def check(job: CheckJob, line: Line) -> Seen:
     """What the recordings can tell."""
     from core.identification.coverage.report import coverage
 
-    found = coverage(job.material.load(), threads=job.material.threads)
+    line.tell(Share(0.0, "loading the recordings"))
+    recordings = job.material.load()
+    count = len(recordings)
+
+    def looked(done: int) -> None:
+        line.tell(Share(done / count, f"{done} of {counted(count, 'run')}"))
+
+    found = coverage(recordings, threads=job.material.threads, on_run=looked)
     return Seen(findings=found.findings, data=found.to_json())
 
 

@@ -114,6 +114,7 @@ class CoveragePanel(QWidget):
         self._splitter.addWidget(self._right())
         self._splitter.setSizes([360, 520])
         column.addWidget(self._splitter, 1)
+        checking.coverage.activity.view = checking.audit.activity.view = self
         checking.changed.connect(self.refresh)
         controller.library.selection_changed.connect(self._supersede)
         controller.library.runs_changed.connect(self._compare)

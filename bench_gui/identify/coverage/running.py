@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from bench_gui.identify.coverage.compute import AuditFindings, AuditJob, CheckJob, Seen, audit, check
 from bench_gui.identify.material import Material
 from bench_gui.work.computation import Computation, Computations
+from bench_gui.work.process import Share
 
 if TYPE_CHECKING:
     from core.model import ServoModel
@@ -29,9 +30,9 @@ class Checking(QObject):
 
     def __init__(self, computations: Computations) -> None:
         super().__init__()
-        self.coverage: Computation[CheckJob, None, Seen] = Computation(computations, "check", check)
+        self.coverage: Computation[CheckJob, Share, Seen] = Computation(computations, "Coverage", check)
         self.audit: Computation[AuditJob, None, AuditFindings] = Computation(
-            computations, "audit", audit, missed="a check of headers against motion"
+            computations, "Headers against motion", audit, missed="a check of headers against motion"
         )
         for each in (self.coverage, self.audit):
             each.changed.connect(self.changed)

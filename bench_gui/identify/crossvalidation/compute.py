@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.work.process import Share
-from sessions.results.crossvalidating import Question
+from sessions.results.crossvalidating import Cell, Question
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
@@ -32,18 +32,32 @@ class CrossValidateJob:
     """Folder of the identification in sight."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What is searched: each variant with each of these held out."""
+
+    variants: tuple[str, ...]
+    folds: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(Share):
+    """And the search that has just been done."""
+
+    cell: Cell
+
+
 def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
     """Cross-validate and return the folder that keeps the result."""
     from dataclasses import replace
 
     from sessions import Session
-    from sessions.results.crossvalidating import folder_for, run_crossvalidation
+    from sessions.results.crossvalidating import CrossValidationWatch, folder_for, run_crossvalidation
 
     session = Session.open(job.session)
     recordings = session.load_for_fit(job.runs)
     request = replace(job.question.request, data_hash=session.data_hash([recording.id for recording in recordings]))
     question = replace(job.question, request=request)
-    folder = folder_for(question, job.results, job.beside)
     next_time = 0.0
 
     def on_progress(done: float, text: str) -> None:
@@ -53,13 +67,16 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
             next_time = now + TELL_PERIOD
             line.tell(Share(done, text))
 
-    run_crossvalidation(
-        question,
-        recordings,
-        folder,
-        selection=session.selection(recordings),
+    watch = CrossValidationWatch(
+        planned=lambda variants, folds: line.tell(Planned(variants=tuple(variants), folds=tuple(folds))),
         on_progress=on_progress,
+        on_recorded=lambda done, text: line.tell(Share(done, text, recorded=True)),
+        judged=lambda cell: line.tell(
+            Judged(done=cell.done, text=f"{cell.variant} without {cell.fold}", recorded=cell.recorded, cell=cell)
+        ),
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )
+    folder = folder_for(question, job.results, job.beside)
+    run_crossvalidation(question, recordings, folder, watch, selection=session.selection(recordings))
     return folder

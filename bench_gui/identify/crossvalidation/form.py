@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QS
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
@@ -29,6 +29,7 @@ _CONDITIONS = (
     ("supply_voltage", "supply", "Supply voltage"),
     ("unit", "unit", "Unit of the servo"),
 )
+QUICK_MODELS = ("m1", "m4", "m6")
 _PATHS = {"both": "both", "on": "with", "off": "without"}
 
 
@@ -73,6 +74,12 @@ class CrossValidationForm(QWidget):
             "Transfer",
             "Also fit the chosen model to each single value and judge it on the others",
         )
+        self.quick_button = button(
+            "Quick", "M1, M4 and M6 without the command path, with each mass held out", self.take_quick, "small"
+        )
+        self.full_button = button(
+            "Full", "Every model, with and without the command path, every condition held out", self.take_full, "small"
+        )
         self.terms = describe(
             QCheckBox("Terms"),
             "Terms",
@@ -106,6 +113,13 @@ class CrossValidationForm(QWidget):
         also.addWidget(self.terms)
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
+        presets = QHBoxLayout()
+        presets.setSpacing(6)
+        presets.addWidget(label("Preset", "muted"))
+        presets.addWidget(self.quick_button)
+        presets.addWidget(self.full_button)
+        presets.addStretch(1)
+        grid.addLayout(presets, 0, 4)
         grid.setColumnStretch(4, 1)
 
     def offer(self, runs: Sequence[RunSummary]) -> None:
@@ -120,11 +134,36 @@ class CrossValidationForm(QWidget):
                 reason = f"Every run has {named(name, next(iter(values)))}: record others to hold one out"
             self.by.allow(name, reason)
 
+    def take_quick(self) -> None:
+        """The fewest searches that tell whether a simple model is enough; a condition there is in place of the mass."""
+        possible = [name for name, action in self.by.choices.items() if action.isEnabled() and name in self._values]
+        self._take(possible[:1], QUICK_MODELS, "off")
+
+    def take_full(self) -> None:
+        """All there is to compare."""
+        self._take(CONDITIONS, FRICTION_MODELS, "both")
+
+    def _take(self, by: Sequence[str], models: Sequence[str], path: str) -> None:
+        self.by.check(by)
+        self.models.check(models)
+        self.path.setCurrentIndex(self.path.findData(path))
+
     @property
     def searches(self) -> int:
         """How many searches it takes, units not counted."""
-        variants = len(self.models.checked) * (2 if self.path.currentData() == "both" else 1)
-        return variants * sum(self._values.get(name, 0) for name in self.by.checked)
+        return self._paths * len(self.models.checked) * sum(self._values.get(name, 0) for name in self.by.checked)
+
+    def seconds(self, seconds: Mapping[str, float]) -> float | None:
+        """How long that takes [s], from how long a search with each model took with all runs; None without one."""
+        if self.trials.value() or self.most.value() or not set(self.models.checked) <= set(seconds):
+            return None
+        # With one of n values held out, a search has the runs of the others.
+        shares = sum(max(0, self._values.get(name, 0) - 1) for name in self.by.checked)
+        return self._paths * sum(seconds[name] for name in self.models.checked) * shares
+
+    @property
+    def _paths(self) -> int:
+        return 2 if self.path.currentData() == "both" else 1
 
     def question(self, settings: FitSettings, servo: str) -> Question:
         """As it is asked, with the settings of a fit for what is not chosen here; raises ServoBenchError."""

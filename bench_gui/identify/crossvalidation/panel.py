@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QComboBox,
@@ -30,8 +32,9 @@ from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.progress_row import ProgressRow
 from core.errors import ServoBenchError
+from core.units import about
 from core.words import counted
-from sessions.results.crossvalidating import CrossValidated
+from sessions.results.crossvalidating import CrossValidated, Question
 
 EMPTY = (
     "Which model holds on conditions it has not seen? Each mass, gain … is held out in turn, every model is fitted to "
@@ -67,6 +70,7 @@ class CrossValidationPanel(QWidget):
         column.addWidget(self.text)
         self._parts = self._result()
         column.addWidget(LazyPage(self._parts), 1)
+        crossvalidating.activity.view = self
         crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
         library = controller.library
@@ -90,7 +94,7 @@ class CrossValidationPanel(QWidget):
         self.start_button: QPushButton = button("Cross-validate", "", self.start, "primary")
         self.stop_button: QPushButton = button(
             "Stop",
-            "End it; conditions that are complete are kept, and it goes on where it was",
+            self._crossvalidating.activity.cancel_tip,
             self._crossvalidating.stop,
         )
         buttons.addWidget(self.start_button)
@@ -153,7 +157,7 @@ class CrossValidationPanel(QWidget):
         if session is None or results is None:
             return
         try:
-            question = self.form.question(self._settings.settings(), controller.library.main_servo())
+            question = self._question()
         except ServoBenchError as error:
             controller.message.emit("error", str(error))
             return
@@ -186,10 +190,27 @@ class CrossValidationPanel(QWidget):
         )
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.stop_button.setText("Stopping…" if running.stopping else "Stop")
+        self.start_button.setText("Continue" if self._goes_on else "Cross-validate")
         self._show_progress()
-        if running.kept is not self._shown or running.kept is None:
-            self._shown = running.kept
-            self._show(running.kept)
+        if running.active or running.kept is not self._shown or running.kept is None:
+            self._shown = None if running.active else running.kept
+            self._show(self._shown)
+        if running.total and (running.active or self._shown is None):
+            self._show_so_far()
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a start goes on with the one that was stopped."""
+        running = self._crossvalidating
+        if not running.paused or running.job is None:
+            return False
+        try:
+            return self._question() == running.job.question
+        except ServoBenchError:
+            return False
+
+    def _question(self) -> Question:
+        return self.form.question(self._settings.settings(), self._controller.library.main_servo())
 
     def _obstacle(self) -> str:
         """Why it cannot be started; empty when it can."""
@@ -210,7 +231,27 @@ class CrossValidationPanel(QWidget):
         if self.start_button.isEnabled() and self.form.searches:
             count = chosen_count(self._controller, self._settings.settings())
             idle = f"{counted(self.form.searches, 'search', 'searches')} for {counted(count, 'run')}"
+            seconds = self.form.seconds(self._seconds_of_a_search(count))
+            if self._goes_on:
+                idle = f"Paused at {len(self._crossvalidating.errors)} of {self._crossvalidating.total} searches"
+            elif seconds:
+                cores = self._settings.settings().threads or os.cpu_count()
+                idle += f", {about(seconds)} on {counted(cores or 1, 'core')}"
         self.progress.show(self._crossvalidating, idle, starting="Loading the recordings…")
+
+    def _seconds_of_a_search(self, count: int) -> dict[str, float]:
+        """By model, with so many runs: what the identification in sight took [s]."""
+        fitted = self._controller.fitting.result
+        if fitted is None or not fitted.train:
+            return {}
+        return {row.model.friction: row.wall_seconds * count / len(fitted.train) for row in fitted.models}
+
+    def _show_so_far(self) -> None:
+        """The matrix as it fills."""
+        running = self._crossvalidating
+        self._parts.setVisible(True)
+        self.segments.choose(FOLDS)
+        self._fill(FOLDS, tables.so_far(running.planned, running.errors), "")
 
     def _show(self, kept: CrossValidated | None) -> None:
         self._parts.setVisible(kept is not None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
+from bench_gui.identify.crossvalidation.compute import Planned
 from bench_gui.widgets.text_table import Cell, Column
 from core.identification.choice.model_choice import Choice, CrossValidation, Estimate, Variant
 from core.identification.choice.transfer import TransferTable
@@ -54,6 +56,17 @@ def by_fold(kept: CrossValidated) -> Table:
         chosen = variant == choice.chosen
         errors = [Cell(milliradians(found.fit(variant, fold).mean), bold=chosen) for fold in folds]
         rows.append([Cell(variant.name + ("  ★" if chosen else ""), bold=chosen), *errors])
+    return tuple(columns), rows
+
+
+def so_far(planned: Planned, errors: Mapping[tuple[str, str], float]) -> Table:
+    """As `by_fold`, while searches are under way: what is not there yet is left empty."""
+    columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
+    columns += [Column(fold, "Held out in turn", True) for fold in planned.folds]
+    rows: list[Row] = []
+    for variant in planned.variants:
+        found = (errors.get((variant, fold)) for fold in planned.folds)
+        rows.append([Cell(variant), *("" if error is None else milliradians(error) for error in found)])
     return tuple(columns), rows
 
 

@@ -20,6 +20,7 @@ from bench_gui.identify.fit.messages import (
 )
 from bench_gui.work.process import Line
 from core.errors import ServoBenchError
+from core.units import milliradians
 
 if TYPE_CHECKING:
     from core.identification.identify import Progress
@@ -79,7 +80,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
     watch = Watch(
         loaded=teller.begin,
         progressed=teller.take,
-        recalled=teller.take,
+        recalled=lambda progress: teller.take(progress, recorded=True),
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )
@@ -101,6 +102,8 @@ class _Teller:
         self._candidate: ServoModel | None = None
         self._unseen: ServoModel | None = None
         """The best candidate that no overlay has shown."""
+        self._recorded = False
+        """Whether a generation since the last message was of an earlier search."""
         self._next = self._next_overlay = 0.0
 
     def begin(self, recordings: Sequence[Recording], split: Split) -> None:
@@ -109,8 +112,9 @@ class _Teller:
         self._train = [recording for recording in recordings if recording.id in train]
         self._line.tell(FitStarted(len(split.train), len(split.validation)))
 
-    def take(self, progress: Progress) -> None:
-        """Note a generation."""
+    def take(self, progress: Progress, recorded: bool = False) -> None:
+        """Note a generation; recorded: of an earlier search."""
+        self._recorded = self._recorded or recorded
         search = (progress.model, progress.trial, progress.repeat)
         if search != self._search:
             self._search, self._points, self._candidate, self._next = search, [], None, 0.0
@@ -126,16 +130,18 @@ class _Teller:
         self._points, self._candidate = [], None
         self._line.tell(
             FitProgress(
-                progress.model,
-                progress.trial,
-                progress.repeat,
-                points,
-                candidate,
-                progress.trials,
-                progress.done,
-                progress.remaining,
+                done=progress.done,
+                text=f"{progress.model.upper()} {progress.trial}".rstrip() + f": {milliradians(points[-1][1])} mrad",
+                recorded=self._recorded,
+                model=progress.model,
+                trial=progress.trial,
+                repeat=progress.repeat,
+                points=points,
+                candidate=candidate,
+                trials=progress.trials,
             )
         )
+        self._recorded = False
         if now >= self._next_overlay and self._unseen is not None:
             self._overlay(self._unseen)
             self._unseen = None

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench_gui.work.process import Share
 from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
@@ -50,8 +51,8 @@ class FitStarted:
     validation: int
 
 
-@dataclass(frozen=True)
-class FitProgress:
+@dataclass(frozen=True, kw_only=True)
+class FitProgress(Share):
     """What has happened since the last message."""
 
     model: str
@@ -63,9 +64,6 @@ class FitProgress:
     candidate: ServoModel | None
     """The best model so far, if it improved."""
     trials: int
-    done: float
-    remaining: float
-    """[s]"""
 
 
 @dataclass(frozen=True, eq=False)

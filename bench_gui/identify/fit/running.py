@@ -13,6 +13,7 @@ from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, Fit
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from core.identification.request import IdentificationRequest
+from core.words import counted
 from sessions.results.folder import FOLDER, new_result_folder
 from sessions.results.record import IdentificationRecord, newest_unfinished
 
@@ -36,10 +37,11 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
             computations,
-            "identification",
+            "Identification",
             run,
             lost="the identification's process ended unexpectedly; resume it",
             keeps=True,
+            stop_tip="End the search and keep the best models found so far",
             missed="an identification; the best models found so far are kept",
         )
         self._background = background
@@ -126,6 +128,12 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
             self.remedy = message
         else:
             super().take(message)
+
+    @property
+    def outcome(self) -> str:
+        """How many models there are."""
+        found = "" if self.result is None else counted(len(self.result.models), "model")
+        return f"{found}, stopped early" if self.stopped else found
 
     def end(self, result: FitResult) -> None:
         """Keep the models."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.headless.next_recordings import NextRecordings
 from bench_gui.identify.material import Material, judging
+from bench_gui.work.process import Share
 from core.plan import GridPlan
 
 if TYPE_CHECKING:
@@ -44,4 +45,5 @@ def propose(job: ProposeJob, line: Line) -> NextRecordings:
         dt=material.dt,
         supply=material.supply,
         threads=material.threads,
+        on_run=lambda done: line.tell(Share(done, "simulating every recording the plan offers")),
     )

@@ -20,6 +20,7 @@ from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
+from bench_gui.work.process import Share
 from core.catalogue import load_servo
 from core.identification.next.proposal import Proposal
 from core.plan import Cell as PlanCell
@@ -99,7 +100,7 @@ class ProposalTable(TextTable):
         return True
 
 
-Proposals = Computation[ProposeJob, None, NextRecordings]
+Proposals = Computation[ProposeJob, Share, NextRecordings]
 
 
 class ProposalPanel(QWidget):
@@ -122,7 +123,9 @@ class ProposalPanel(QWidget):
         self.view.setModel(self.table)
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
         column.addWidget(LazyPage(self.view), 1)
+        proposing.activity.view = self
         proposing.changed.connect(self.refresh)
+        proposing.progressed.connect(lambda _: self.status.setText(self._state()))
         controller.library.opened.connect(proposing.forget)
         controller.library.runs_changed.connect(proposing.supersede)
         controller.library.selection_changed.connect(proposing.supersede)
@@ -224,7 +227,7 @@ class ProposalPanel(QWidget):
         if proposing.problem:
             return capitalised(proposing.problem)
         if proposing.active:
-            return "Simulating every recording the plan offers; the window stays free…"
+            return f"{capitalised(proposing.activity.words)}…"
         if found is not None:
             old = " There are other runs or another model now: propose again." if proposing.outdated else ""
             return f"Judged by {found.basis}.{old}"

@@ -143,7 +143,7 @@ def validate(job: ArmJob, line: Line) -> int:
         validate_recording(run, links, {})
     cases = [(path, gain) for path in job.paths for gain in job.gains] if run is None else [("", job.gains[0])]
     before = FIT_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0
-    line.tell(ArmProgress(0.0, "Fitting Coulomb–viscous servos…" if before else "Simulating…"))
+    line.tell(ArmProgress(0.0, "fitting Coulomb–viscous servos" if before else "simulating"))
     candidates = arm_candidates(job.joints, job.frictions)
     for count, (path, gain) in enumerate(cases):
         kp = gains_of(job.joints, gain)
@@ -153,7 +153,7 @@ def validate(job: ArmJob, line: Line) -> int:
             case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates})
         done = (before + count + 1) / (before + len(cases))
         view = _view(case, links, candidates, kp, CHOSEN if job.recording else OWN)
-        line.tell(ArmProgress(done, f"{count + 1} of {len(cases)} cases", view))
+        line.tell(ArmProgress(done, f"{count + 1} of {len(cases)} cases", view=view))
     return len(cases)
 
 

@@ -12,8 +12,9 @@ class ArmComparison(Computation[ArmJob, ArmProgress, int]):
     def __init__(self, computations: Computations) -> None:
         super().__init__(
             computations,
-            "arm",
+            "Comparison on an arm",
             validate,
+            stop_tip="End it; cases that are complete stay",
             lost="the arm's process ended unexpectedly; run it again",
             missed="a comparison on an arm; export its table and plots first to keep them",
         )

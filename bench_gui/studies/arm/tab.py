@@ -72,6 +72,7 @@ class ArmTab(QWidget):
         """Buttons that are always in sight while the arm is."""
         self._build_tools()
         self.settings.changed.connect(self.refresh)
+        self.comparison.activity.view = self
         self.comparison.changed.connect(self.refresh)
         self.comparison.progressed.connect(lambda _: self._progress())
         controller.angle_unit_changed.connect(lambda: self.plots.set_unit(controller.angle_unit))

@@ -54,15 +54,17 @@ class ComplianceTab(ExploreTab):
         self.view: ComplianceView | None = None
         self._simulation: Computation[ComplianceJob, None, ComplianceView] = Computation(
             controller.computations,
-            "compliance",
+            "Compliant joint",
             simulate,
             lost="the simulation's process ended unexpectedly; change a number to try again",
         )
         self._simulation.finished.connect(self._show)
         self._simulation.failed.connect(self._fail)
         self._writer: Computation[GazeboJob, None, list[Path]] = Computation(
-            controller.computations, "gazebo", write_for_gazebo
+            controller.computations, "Files for Gazebo", write_for_gazebo
         )
+        for each in (self._simulation, self._writer):
+            each.activity.view = self
         self._writer.finished.connect(self._written)
         self._writer.failed.connect(lambda text: controller.message.emit("error", text))
         self._waiting = QTimer(self)

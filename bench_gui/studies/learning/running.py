@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench_gui.studies.learning.compute import LearningJob, learn_by_iterations
 from bench_gui.work.computation import Computation, Computations
+from bench_gui.work.process import Share
 from core.studies.compliant.learning import Iteration, warning_of
 
 
@@ -13,8 +14,9 @@ class Learning(Computation[LearningJob, Iteration, None]):
     def __init__(self, computations: Computations) -> None:
         super().__init__(
             computations,
-            "learning",
+            "Learning",
             learn_by_iterations,
+            stop_tip="End it; iterations that are complete stay",
             lost="the process that learns ended unexpectedly; learn again",
         )
         self.iterations: list[Iteration] = []
@@ -35,3 +37,5 @@ class Learning(Computation[LearningJob, Iteration, None]):
         """Keep another iteration."""
         self.iterations.append(message)
         super().take(message)
+        done, total = len(self.iterations), self.job.law.iterations if self.job else 1
+        self._activities.tell(self.activity, Share(done / total, f"iteration {done} of {total}"))

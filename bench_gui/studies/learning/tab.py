@@ -44,6 +44,7 @@ class LearningTab(ExploreTab):
         self._build_tools()
         self.body.addWidget(self.plots, 1)
         self.form.changed.connect(self._form_changed)
+        self.running.activity.view = self
         self.running.changed.connect(self.refresh)
         self.running.progressed.connect(lambda _: self.refresh())
         self.plots.chosen.connect(self.iteration.setValue)

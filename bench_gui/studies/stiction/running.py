@@ -17,7 +17,7 @@ class StictionExperiment(Computation[StictionJob, None, StictionView]):
     def __init__(self, computations: Computations) -> None:
         super().__init__(
             computations,
-            "stiction",
+            "Stiction experiment",
             experiment,
             lost="the process of the stiction experiment ended unexpectedly; run it again",
         )

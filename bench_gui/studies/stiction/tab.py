@@ -39,6 +39,7 @@ class StictionTab(ExploreTab):
         self._build_body()
         self._build_tools()
         self.form.changed.connect(self._follow)
+        self.simulating.activity.view = self
         self.simulating.changed.connect(self._show_state)
         controller.angle_unit_changed.connect(lambda: self.joint.set_unit(controller.angle_unit))
         self._entered = False

@@ -52,7 +52,7 @@ class WebotsTab(ExploreTab):
         self._controller = controller
         self.fitting: Computation[LossJob, Share, LossView] = Computation(
             controller.computations,
-            "webots",
+            "Fit of a Webots servo",
             find_loss,
             lost="the process of the Webots fit ended unexpectedly; run it again",
             missed="the fit of a Webots Servo",
@@ -83,6 +83,7 @@ class WebotsTab(ExploreTab):
         self.body.addWidget(self._build_loss())
         self.form.changed.connect(self._changed)
         self.form.source_changed.connect(self._refresh)
+        self.fitting.activity.view = self
         self.fitting.changed.connect(self._refresh)
         self.fitting.progressed.connect(lambda _: self._progress())
         controller.angle_unit_changed.connect(self._unit_changed)

@@ -6,8 +6,9 @@ The table of errors and the choice are in `model_choice`, the division of the ru
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from core.errors import IdentificationError
@@ -57,7 +58,10 @@ def cross_validate(
     *,
     variants: Sequence[Variant] | None = None,
     folder: Path | None = None,
+    known: Sequence[FoldFit] = (),
     on_progress: Callable[[CrossValidationProgress], None] | None = None,
+    on_recorded: Callable[[CrossValidationProgress], None] | None = None,
+    on_fit: Callable[[FoldFit, float], None] = lambda fit, done: None,
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
     most_training_runs: int | None = None,
@@ -66,10 +70,11 @@ def cross_validate(
 
     request: how to fit; its models, command path and validation rule are replaced by the variants' and the folds'.
     by: conditions to hold out, see `folds`; variants: None for `all_variants`; folder: where studies are kept, in a
-    folder per fold; what is on record there is not searched again. most_training_runs: fit to a selection of so many
-    runs that keeps every condition, see `balanced_subset`; every held-out run is judged in any case. Between
-    generations should_stop is polled, complete folds are kept; should_yield: as `identify`. Raises
-    IdentificationError, InputError.
+    folder per fold; what is on record there is not searched again. known: fits of an earlier run with the same
+    request; on_recorded: as `identify`; on_fit: hears of each fit, the known ones too, and of the share that is done
+    by then. most_training_runs: fit to a selection of so many runs that keeps every condition, see `balanced_subset`;
+    every held-out run is judged in any case. Between generations should_stop is polled, complete folds are kept;
+    should_yield: as `identify`. Raises IdentificationError, InputError.
     """
     wanted = tuple(dict.fromkeys(all_variants(request, recordings) if variants is None else variants))
     if not wanted:
@@ -78,7 +83,18 @@ def cross_validate(
     if len(by_id) != len(recordings):
         raise IdentificationError("two recordings share an id")
     divided = folds(recordings, by)
-    job = _FoldFits(request, wanted, folder, on_progress, should_stop, should_yield, len(divided.folds))
+    job = _FoldFits(
+        request=request,
+        variants=wanted,
+        folder=folder,
+        known={(fit.variant, fit.fold): fit for fit in known},
+        on_progress=on_progress,
+        on_recorded=on_recorded,
+        on_fit=on_fit,
+        should_stop=should_stop,
+        should_yield=should_yield,
+        folds=len(divided.folds),
+    )
     fits: list[FoldFit] = []
     for fold in divided.folds:
         train = balanced_subset([by_id[i] for i in fold.train], most_training_runs, request.seed)
@@ -95,7 +111,10 @@ class _FoldFits:
     request: IdentificationRequest
     variants: Sequence[Variant]
     folder: Path | None
+    known: Mapping[tuple[Variant, Fold], FoldFit]
     on_progress: Callable[[CrossValidationProgress], None] | None
+    on_recorded: Callable[[CrossValidationProgress], None] | None
+    on_fit: Callable[[FoldFit, float], None]
     should_stop: Callable[[], bool] | None
     should_yield: Callable[[], bool] | None
     folds: int
@@ -111,18 +130,27 @@ class _FoldFits:
         """Every variant fitted and judged, in their order; none when it was stopped before the last."""
         found: dict[Variant, FoldFit] = {}
         for path in self.paths:
+            asked = [variant for variant in self.variants if variant.command_path == path]
+            # A model's search begins from the simpler ones: all of them are known, or all are searched.
+            if all((variant, fold) in self.known for variant in asked):
+                self._searches += 1
+                for variant in asked:
+                    self._keep(self.known[variant, fold], found, 1.0)
+                continue
             request = replace(
                 self.request,
-                models=tuple(variant.friction for variant in self.variants if variant.command_path == path),
+                models=tuple(variant.friction for variant in asked),
                 command_path=path,
                 validation="none",
             )
-            for result in self._identified(request, fold, train):
+
+            def judge(result: ModelResult, request: IdentificationRequest = request) -> None:
+                path = request.command_path
                 variant = Variant(friction=result.model.friction, command_path=path)
                 simpler = found.get(Variant(friction=variant.friction)) if path else None
                 model, train_mae = self._not_worse(request, result, simpler, train)
                 scores = evaluate(model, held, dt=request.dt, supply=request.supply, threads=request.threads)
-                found[variant] = FoldFit(
+                fit = FoldFit(
                     variant=variant,
                     fold=fold,
                     model=model,
@@ -131,18 +159,30 @@ class _FoldFits:
                     evaluations=result.evaluations,
                     errors={run.id: run.mae if math.isfinite(run.mae) else math.inf for run in scores.runs},
                 )
+                self._keep(fit, found, (request.models.index(variant.friction) + 1) / len(request.models))
+
+            self._identify(request, fold, train, judge)
             if self.stopped:
                 return []
         return [found[variant] for variant in self.variants]
 
-    def _identified(
-        self, request: IdentificationRequest, fold: Fold, train: Sequence[Recording]
-    ) -> tuple[ModelResult, ...]:
+    def _keep(self, fit: FoldFit, found: dict[Variant, FoldFit], share: float) -> None:
+        """Take a fit and tell of it; share: of the identification under way."""
+        found[fit.variant] = fit
+        self.on_fit(fit, (self._searches - 1 + share) / (self.folds * len(self.paths)))
+
+    def _identify(
+        self,
+        request: IdentificationRequest,
+        fold: Fold,
+        train: Sequence[Recording],
+        judge: Callable[[ModelResult], None],
+    ) -> None:
         before, self._searches = self._searches, self._searches + 1
 
-        def report(step: Progress) -> None:
-            if self.on_progress is not None:
-                self.on_progress(
+        def report(tell: Callable[[CrossValidationProgress], None] | None, step: Progress) -> None:
+            if tell is not None:
+                tell(
                     CrossValidationProgress(
                         fold=fold,
                         number=before // len(self.paths) + 1,
@@ -158,12 +198,13 @@ class _FoldFits:
             train,
             folder=None if self.folder is None else self.folder / _folder_name(fold, request.command_path),
             resume=self.folder is not None,
-            on_progress=report,
+            on_progress=partial(report, self.on_progress),
+            on_recorded=partial(report, self.on_recorded),
+            on_result=judge,
             should_stop=self.should_stop,
             should_yield=self.should_yield,
         )
         self.stopped = self.stopped or found.stopped
-        return () if self.stopped else found.results
 
     def _not_worse(
         self, request: IdentificationRequest, result: ModelResult, simpler: FoldFit | None, train: Sequence[Recording]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError, reading_json
+from core.errors import IdentificationError, StoppedEarly, reading_json
 from core.identification.choice.words import Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.runs.folds import Fold, spoken
 from core.model import ServoModel
@@ -111,7 +111,7 @@ class CrossValidation:
 
     def __post_init__(self) -> None:
         if not self.folds:
-            raise IdentificationError(
+            raise StoppedEarly(
                 "stopped before every variant was judged on one condition; start again, with fewer trials or models"
             )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError
+from core.errors import StoppedEarly
 from core.identification.choice.model_choice import Variant
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import FOLD_CONDITIONS, balanced_subset, folds, runs_by_value
@@ -118,7 +118,7 @@ def transfer_table(
         train = balanced_subset([by_id[run] for run in runs], most_training_runs, request.seed)
         found = identify(asked, train, should_stop=should_stop, should_yield=should_yield)
         if found.stopped:
-            raise IdentificationError("stopped before every fit of the transfer table was done; start it again")
+            raise StoppedEarly("stopped before every fit of the transfer table was done; start it again")
         models.append(found.results[0].model)
         scores = evaluate(models[-1], judged, dt=request.dt, supply=request.supply, threads=request.threads)
         error = {run.id: run.mae if math.isfinite(run.mae) else math.inf for run in scores.runs}

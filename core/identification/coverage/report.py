@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -87,12 +87,17 @@ def _looked_at(run: Recording) -> tuple[Excitation, Timing]:
 
 
 def coverage(
-    recordings: Sequence[Recording], *, model: ServoModel | None = None, threads: int | None = None
+    recordings: Sequence[Recording],
+    *,
+    model: ServoModel | None = None,
+    threads: int | None = None,
+    on_run: Callable[[int], object] = lambda looked_at: None,
 ) -> Coverage:
     """Look at recordings before a fit.
 
     model: whose free parameters are judged; None: M6 of the recordings' servo with the usual command path. threads:
-    runs looked at together; None: one. Raises IdentificationError for no recordings or several servos without a model.
+    runs looked at together; None: one; on_run: hears how many runs have been looked at. Raises IdentificationError for
+    no recordings or several servos without a model.
     """
     if not recordings:
         raise IdentificationError("no recordings to look at; record or import some")
@@ -104,7 +109,11 @@ def coverage(
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
         # Both of one run after the other: they share its signals, which are not kept for thousands of runs.
-        each, timing = zip(*pool.map(_looked_at, recordings), strict=True)
+        seen: list[tuple[Excitation, Timing]] = []
+        for found in pool.map(_looked_at, recordings):
+            seen.append(found)
+            on_run(len(seen))
+    each, timing = zip(*seen, strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
     terms = term_verdicts(wanted.parameters, total, grid)
     repeated = repeatability(recordings)

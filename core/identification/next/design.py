@@ -68,14 +68,15 @@ def next_best(
     bench: Bench | None = None,
     settings: ServoSettings | None = None,
     threads: int | None = None,
+    on_run: Callable[[float], object] = lambda done: None,
 ) -> tuple[Proposal, ...]:
     """The `count` cells that help most, the best first, each worth what it adds to those before it.
 
     model: fitted to the recordings, or the catalogue's start values when there are none; its free parameters are the
     ones to be told. duration [s] of each cell's run; dt [s]: its sampling, None for that of the recordings, SAMPLING
     when there are none. bench and settings: what a cell leaves open (arm, supply, other gains), None for those of the
-    last recording or the catalogue's. Raises IdentificationError when there is nothing to choose from or nothing to
-    tell.
+    last recording or the catalogue's. on_run: hears which share of the planned runs is simulated, 0 … 1. Raises
+    IdentificationError when there is nothing to choose from or nothing to tell.
     """
     if objective not in OBJECTIVES:
         raise IdentificationError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
@@ -100,7 +101,7 @@ def next_best(
     known = _known(model, recordings, runs[0], dt, supply, threads)
     ensemble = [model, *known.draws(members - 1, seed)]
     base = np.array([known.information(member) for member in ensemble])
-    offered = _informations(ensemble, runs, known.variance, threads)
+    offered = _informations(ensemble, runs, known.variance, threads, on_run)
     return _greedy(known.found, cells, base, offered, min(count, len(cells)), objective)
 
 
@@ -198,14 +199,23 @@ def _truncated_normal(mean: Array, information: Array, low: Array, high: Array, 
     return drawn
 
 
-def _informations(ensemble: Sequence[ServoModel], runs: Sequence[Recording], variance: float, threads: int) -> Array:
+def _informations(
+    ensemble: Sequence[ServoModel],
+    runs: Sequence[Recording],
+    variance: float,
+    threads: int,
+    on_run: Callable[[float], object],
+) -> Array:
     """What each run would say at each parameter vector, (k, c, p, p) per squared catalogue interval."""
 
     def of(pair: tuple[ServoModel, Recording]) -> Array:
         return _information(sensitivity(pair[0], [pair[1]], threads=1)) / variance
 
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(of, [(member, run) for member in ensemble for run in runs]))
+        found: list[Array] = []
+        for information in pool.map(of, [(member, run) for member in ensemble for run in runs]):
+            found.append(information)
+            on_run(len(found) / (len(ensemble) * len(runs)))
     return np.array(found).reshape(len(ensemble), len(runs), *found[0].shape)
 
 

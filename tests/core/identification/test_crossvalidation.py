@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from core.bench import Bench
-from core.errors import IdentificationError, InputError
+from core.errors import IdentificationError, InputError, StoppedEarly
 from core.identification.choice.crossvalidation import all_variants, cross_validate
 from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.identify import IdentificationRequest
@@ -19,6 +19,7 @@ from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
+from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
 
 SERVO = "mx106"
 M1, M6 = Variant(friction="m1"), Variant(friction="m6")
@@ -136,6 +137,34 @@ def test_held_out_runs_are_judged_whole_and_never_fitted_to(tmp_path) -> None:
     assert again.error(M1_PATH) == found.error(M1_PATH)
     text = json.dumps(found.to_json(), allow_nan=False)
     assert CrossValidation.from_json(json.loads(text)) == found
+
+
+def test_a_stopped_one_goes_on_with_what_is_missing(tmp_path) -> None:
+    """Fits that were done are not made again, and the end is the same as without a stop."""
+    question = Question(request=request(models=("m1", "m2"), trials=16), by=("kp",))
+    runs, planned, first, second = grid()[:4], [], [], []
+    whole = run_crossvalidation(question, runs, None).found
+    with pytest.raises(StoppedEarly):
+        run_crossvalidation(
+            question,
+            runs,
+            tmp_path,
+            CrossValidationWatch(
+                planned=lambda variants, folds: planned.append((len(variants), len(folds))),
+                judged=first.append,
+                should_stop=lambda: len(first) >= 3,
+            ),
+        )
+    assert planned == [(4, 2)]
+    assert len(first) == 3
+    assert not any(cell.recorded for cell in first)
+    found = run_crossvalidation(question, runs, tmp_path, CrossValidationWatch(judged=second.append)).found
+    assert [(c.variant, c.fold, c.error) for c in second[:3]] == [(c.variant, c.fold, c.error) for c in first]
+    # The first two are those of one identification; the third is searched on from the record with its others.
+    assert [cell.recorded for cell in second] == [True] * 3 + [False] * 5
+    assert [cell.done for cell in second] == sorted(cell.done for cell in second)
+    assert [fit.errors for fit in found.fits] == [fit.errors for fit in whole.fits]
+    assert {file.name for file in tmp_path.glob("*.json")} == {"crossvalidation.json", "crossvalidation_request.json"}
 
 
 def test_a_command_path_never_fits_worse_than_none() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from drivers.dynamixel.form import BAUD_RATES
 from drivers.dynamixel.search import EACH_ID
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import BusError
@@ -41,6 +42,9 @@ def test_everyone_at_two_rates_is_found_the_given_rate_first(crowd):
     assert steps[1].answer == "no answer"
     assert steps[2].answer == "Dynamixel MX-106"
     assert steps[253].tried == f"{port}, 1000000 baud, protocol 1, ID 252"
+    # Each attempt says its place among all, two rates of all there are by then.
+    assert [step.number for step in steps] == list(range(1, two + 1))
+    assert {step.total for step in steps} == {len(BAUD_RATES) * two // 2}
     for servo in found:
         resolve(servo.address)
 

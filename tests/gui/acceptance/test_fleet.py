@@ -60,7 +60,7 @@ def open_fleet(person, view, folder):
 
 
 def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finished, tmp_path):
-    window, running, line = person.window, view.running, person.window.status_line.fleet
+    window, running, line = person.window, view.running, person.window.status_line.foremost
     assert view.is_empty
     assert view.try_button.isVisible()
     assert not view.start_button.isEnabled()
@@ -75,7 +75,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     view.form.set_folder(folder)
     person.until(lambda: view.start_button.isEnabled())
     person.click(view.start_button)
-    assert line.isVisible()
+    person.until(line.isVisible)
     assert any(words.startswith("a fleet") for words in person.controller.busy())
     assert not view.form.isEnabled()
     person.until(lambda: running.latest is not None and running.latest.done > 0)
@@ -85,7 +85,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     done = running.summary.done
     assert 0 < done < running.summary.tasks == FITS
     assert "Start goes on" in view.note.text()
-    assert not line.isVisible()
+    person.until(lambda: not line.isVisible())
     assert not person.controller.busy()
     # The other fits of the same settings are there already, whoever computed them: nothing is left to compute.
     shutil.copytree(finished / "units", folder / "units", dirs_exist_ok=True)
@@ -95,7 +95,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     assert running.latest.computed == 0
     assert running.summary.done == running.summary.tasks
     assert running.summary.transfer is not None
-    assert window.status_line.note.text() == f"Fleet: {FITS} of {FITS} fits"
+    person.until(lambda: window.status_line.note.text() == f"Fleet: {FITS} of {FITS} fits")
 
 
 def test_a_finished_fleet_is_looked_at_from_all_sides(person, view, lab, finished, tmp_path):

@@ -112,7 +112,7 @@ def test_run(person):
     record = person.window.record
     person.click(record.run_button)
     person.until(lambda: person.controller.servo.view.length and record.live.count >= 180)
-    line = person.window.status_line.recording
+    line = person.window.status_line.foremost
     assert line.isVisible()
     assert "left" in line.text.text()
     view = person.controller.servo.view

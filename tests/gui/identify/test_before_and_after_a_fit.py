@@ -11,7 +11,7 @@ from bench_gui.cli import main
 from bench_gui.headless.next_recordings import catalogue_model, next_recordings
 from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.coverage.panel import HINT
-from bench_gui.identify.crossvalidation.panel import EMPTY, REPETITIONS, TERMS, TRANSFER
+from bench_gui.identify.crossvalidation.panel import EMPTY, FOLDS, REPETITIONS, TERMS, TRANSFER
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError
@@ -190,13 +190,19 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     person.click(panel.stop_button)
     person.until(lambda: not crossvalidating.active)
     assert person.controller.busy() == []
-    assert "Stopped before every variant was judged" in panel.progress.status.text()
+    assert (crossvalidating.problem, person.message) == ("", ""), "a stop is no error"
+    assert panel.progress.status.text() == "Paused at 0 of 3 searches"
+    assert panel.start_button.text() == "Continue"
     assert view.start_button.isEnabled()
     (stopped,) = (session / "results").iterdir()
 
     # Other searches do not mix with those on record.
     panel.form.trials.setValue(32)
+    assert panel.start_button.text() == "Cross-validate"
     person.click(panel.start_button)
+    person.until(lambda: len(crossvalidating.errors) > 0)
+    cells = texts(panel.tables[FOLDS])
+    assert [bool(cell) for cell in cells[0][1:]].count(True) == len(crossvalidating.errors)
     person.until(lambda: crossvalidating.kept is not None or crossvalidating.problem != "")
     assert crossvalidating.problem == ""
     kept = crossvalidating.kept

@@ -87,14 +87,14 @@ def test_stop_keeps_the_best(person, session):
     choose(person, "m6", trials=5_000_000)
     with person.qtbot.waitSignal(person.controller.fitting.progressed, timeout=240_000):
         person.click(person.window.identify.start_button)
-    assert person.window.status_line.identification.isVisible()
+    person.until(person.window.status_line.foremost.isVisible)
     with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(person.window.identify.stop_button)
     result = person.controller.fitting.result
     assert result.stopped
     assert [row.model.friction for row in result.models] == ["m6"]
     assert "Stopped early" in person.window.identify.summary.text()
-    assert not person.window.status_line.identification.isVisible()
+    person.until(lambda: not person.window.status_line.foremost.isVisible())
 
 
 def test_a_rule_that_leaves_nothing_is_said_before_it_begins(person, session):
@@ -241,8 +241,12 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
     assert "M1 … M2 from 3 runs" in view.resume_note.text()
+    told = []
+    fitting.progressed.connect(told.append)
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.resume_button)
+    assert told[0].recorded, "what was on record took no time, and says nothing about the rest"
+    assert not told[-1].recorded
     found = {row.model.friction: row.model.values for row in fitting.result.models}
     assert found == {r.model.friction: r.model.values for r in whole.identification.results}
     assert read_record(folder).ending == "finished"

@@ -502,6 +502,21 @@ def test_a_folder_of_recordings_says_what_it_passed_over(person, session, tmp_pa
     assert "config.json" in person.message
 
 
+def test_an_import_that_is_given_up_leaves_everything_as_it_was(person, session, tmp_path):
+    """From the list of work, which names it and counts its files."""
+    folder = tmp_path / "logs"
+    export_bam(Session.open(session), None, folder)
+    person.open(session)
+    before, library, work = ids(person), person.controller.library, person.window.under_way.reading
+    library.import_files([folder])
+    assert (work.running, work.title) == (True, "Import")
+    work.cancel()
+    person.until(lambda: not library.loading)
+    assert ids(person) == before == [run.id for run in Session.open(session).runs()]
+    assert not work.running
+    assert person.message == "", "a person gave it up: that is no error"
+
+
 def test_recent_sessions_are_few_and_there(tmp_path):
     recent = []
     for number in range(MOST_RECENT + 3):

@@ -309,9 +309,6 @@ def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):
         (fault, bar.stop_button, Recording, "emergency_stop"),
         (fault, bar.connect_button, ServoLink, "disconnect_servo"),
         (fault, bar.acknowledge_button, ServoLink, "acknowledge"),
-        (off, line.recording.stop_button, RecordQueue, "abort"),
-        (off, line.identification.stop_button, Fitting, "stop"),
-        (off, line.fleet.stop_button, FleetRunning, "stop"),
         (off, line.badge, MainWindow, "show_log"),
         (off, window.help_button, Helping, "show"),
     ):
@@ -319,6 +316,20 @@ def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):
         calls.clear()
         part.click()
         assert [call[1:] for call in calls] == [(cls, name)], part.accessibleName()
+
+
+def test_the_line_at_the_foot_ends_what_it_shows(calls, window):
+    row, controller = window.status_line.foremost, window.controller
+    for activity, cls, name in (
+        (window.under_way.recording, RecordQueue, "abort"),
+        (controller.fitting.activity, Fitting, "stop"),
+        (window.fleet.running.activity, FleetRunning, "stop"),
+    ):
+        controller.activities.begin(activity)
+        row.show_activity(activity)
+        calls.clear()
+        row.stop_button.click()
+        assert [call[1:] for call in calls] == [(cls, name)], activity.title
 
 
 def test_esc_is_the_emergency_stop_whatever_has_the_focus(calls, window):

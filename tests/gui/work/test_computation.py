@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
 from core.errors import InputError
 from tests.waiting import wait_until
@@ -40,7 +41,7 @@ def vanish(job: object, line) -> None:
 class Listener:
     def __init__(self, target, **options):
         self.told, self.ended, self.failed = [], [], []
-        self.all = Computations()
+        self.all = Computations(Activities())
         self.one = Computation(self.all, "test", target, **options)
         self.one.progressed.connect(self.told.append)
         self.one.finished.connect(self.ended.append)
