@@ -184,13 +184,16 @@ def torque_range(largest: float, points: int = CURVE_POINTS) -> Array:
 
 
 def halves(motor_torque: Array, boundary: Array) -> tuple[Array, Array]:
-    """A boundary to draw, both (n + 1,): NaN where it is infinite, and a gap at 0, where it jumps to its mirror image.
+    """A boundary to draw, both (n + 2,): NaN where it is infinite, and a jump at 0 to its mirror image, without a line.
 
     motor_torque: (n,) N·m, ascending; boundary: (n,) N·m.
     """
     finite = np.where(np.isfinite(boundary), boundary, np.nan)
     negative = int(np.searchsorted(motor_torque, 0.0))
-    return np.insert(motor_torque, negative, 0.0), np.insert(finite, negative, np.nan)
+    at_zero = negative < len(motor_torque) and motor_torque[negative] == 0.0
+    # The curve at 0 is that of positive torques; that of negative ones ends at its mirror image.
+    end = -finite[negative] if at_zero and negative else np.nan
+    return np.insert(motor_torque, negative, (0.0, 0.0)), np.insert(finite, negative, (end, np.nan))
 
 
 def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 
@@ -30,7 +31,7 @@ def fixed(value: float, digits: int, unit: str = "") -> str:
     """A number with so many decimals and its unit; a dash for one that is not there."""
     if not math.isfinite(value):
         return FIGURE_DASH
-    text = f"{value:.{digits}f}".replace("-", "−")
+    text = typeset(f"{value:.{digits}f}")
     return f"{text} {unit}" if unit and unit != "1" else text
 
 
@@ -40,10 +41,11 @@ def significant(value: float, digits: int = 4) -> str:
         return FIGURE_DASH
     if value == 0.0:
         return "0"
-    exponent = math.floor(math.log10(abs(value)))
+    scientific = f"{value:.{digits - 1}e}"
+    exponent = int(scientific.partition("e")[2])
     if -4 <= exponent < 6:
-        return f"{value:.{max(0, digits - 1 - exponent)}f}".replace("-", "−")
-    return f"{value:.{digits - 1}e}".replace("-", "−")
+        return typeset(f"{value:.{max(0, digits - 1 - exponent)}f}")
+    return typeset(scientific)
 
 
 def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
@@ -91,3 +93,16 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+_MINUS = re.compile(r"(?<![\w.,\-])-(?=[\d.∞])|(?<=\de)-(?=\d)")
+
+
+def typeset(text: str) -> str:
+    """A text whose numbers have a true minus sign, e.g. "−3.1 … −2e−05" of "-3.1 … -2e-05"."""
+    return _MINUS.sub("−", text)
+
+
+def grouped(count: int) -> str:
+    """A whole number in groups of three digits, e.g. "20 807"; four digits stay together."""
+    return f"{count:,}".replace(",", "\u202f") if abs(count) >= 10_000 else str(count)

@@ -123,6 +123,7 @@ class ExportView(TaskPage):
         self.verdict.hide()
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
+        self.notes.setTextFormat(Qt.TextFormat.MarkdownText)
         head = QHBoxLayout()
         head.addWidget(self.statement, 1)
         self.show_folder: QPushButton = button("Show folder", "Open the folder of the exported files", self._reveal)
@@ -331,7 +332,7 @@ class ExportView(TaskPage):
         else:
             statement = f"Differs from the identified model by {significant(exported.error_mrad, 3)} mrad on average"
         self.statement.setText(statement)
-        self.notes.setText("\n".join(f"•  {note}" for note in exported.notes))
+        self.notes.setText("\n".join(f"- {note}" for note in exported.notes))
         self.notes.setVisible(bool(exported.notes))
         names = [file.name for file in exported.files]
         self.files.setCurrentRow(names.index(chosen) if chosen in names else 0)

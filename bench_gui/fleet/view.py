@@ -341,7 +341,7 @@ class FleetView(TaskPage):
         self.order.setEnabled(found is not None)
         if found is None:
             few = summary is not None and len(summary.units) < 2
-            why = "a single unit has nobody to pass its model to" if few else "it is computed once all fits are there"
+            why = "transfer needs at least two units" if few else "it is computed once all fits are there"
             self.map_note.setText(f"No transfer yet: {why}.")
             return
         own = 1e3 * float(found.errors.diagonal().mean())

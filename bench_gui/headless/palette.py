@@ -22,6 +22,6 @@ MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, cycle(_CURVES["models"
 
 def shade(place: int, count: int) -> str:
     """Return one of `count` shades of BAR_COLOUR, from pale to full, as "#RRGGBB"."""
-    share = 0.3 + 0.7 * (place + 1) / count
+    share = 0.15 + 0.85 * ((place + 1) / count) ** 1.5
     channels = (int(BAR_COLOUR[k : k + 2], 16) for k in (1, 3, 5))
     return "#" + "".join(f"{round(255 + share * (channel - 255)):02x}" for channel in channels)

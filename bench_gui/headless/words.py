@@ -2,7 +2,7 @@
 
 printed("K_m^q")             "K<sub>m</sub><sup>q</sup>"
 with_symbols("K_m^q is 0")   "K<sub>m</sub><sup>q</sup> is 0"
-mathtext("K_m^q")            "$K_m^q$"
+mathtext("K_m^q")            "$K_{m}^{q}$"
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def printed(symbols: str) -> str:
 
 def mathtext(symbol: str) -> str:
     """Return a symbol for a matplotlib text that parses mathematics."""
-    return f"${symbol}$" if _PART.search(symbol) else symbol
+    set_apart = _PART.sub(r"\1{\2}", symbol)
+    return symbol if set_apart == symbol else f"${set_apart}$"
 
 
 def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
@@ -38,10 +39,10 @@ def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
 
 @cache
 def all_symbols() -> tuple[str, ...]:
-    """Symbols with subscripts and superscripts of friction models M1 to M6 and of the motor."""
+    """Symbols with subscripts and superscripts of friction models M1 to M6, of the motor and of the command path."""
     from core.catalogue import servos
-    from core.terms import FRICTION_MODELS
+    from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 
     spec = next(iter(servos().values()))
-    found = [p.symbol for friction in FRICTION_MODELS for p in spec.parameters(friction).values()]
+    found = [p.symbol for friction in FRICTION_MODELS for p in spec.parameters(friction, COMMAND_PATH_TERMS).values()]
     return tuple(dict.fromkeys(symbol for symbol in found if _PART.search(symbol)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.headless.places import as_person_writes
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from bench_gui.session.dialogs.questions import Questions
 
 FILTER_WIDTH = 210
-TITLE_WIDTH = 190
-"""The most a title takes [px]."""
+TITLE_WIDTH = 480
+"""The most a title takes where there is room [px]."""
 
 
 Way = tuple[str, str, Callable[[], object]]
@@ -47,6 +47,8 @@ class SessionHead(QWidget):
         self.title = ElidedLabel()
         self.title.setProperty("role", "title")
         self.title.setMaximumWidth(TITLE_WIDTH)
+        self.lock: QLabel = describe(QLabel(), "Read-only session", "")
+        self.lock.hide()
         self.count = label("", "muted")
         self.filter = describe(QLineEdit(), "Filter runs", HINT)
         self.filter.setPlaceholderText("Filter, e.g. kp=16 tag:good")
@@ -65,6 +67,7 @@ class SessionHead(QWidget):
         column.addWidget(self.trouble)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
+        row.addWidget(self.lock)
         row.addWidget(self.title)
         row.addWidget(self.count)
         row.addSpacing(4)
@@ -96,10 +99,13 @@ class SessionHead(QWidget):
         """Draw the icons in a theme's colour."""
         for made, symbol in ((self.open_button, "open"), (self.import_button, "import")):
             made.setIcon(icon(symbol, theme.muted, 16))
+        self.lock.setPixmap(icon("lock", theme.muted, 16).pixmap(16, 16))
 
-    def set_path(self, path: Path | None) -> None:
-        """Say where the session is."""
+    def set_path(self, path: Path | None, locked: str) -> None:
+        """Say where the session is; locked: why nothing can be written there, empty when it can."""
         self.title.setToolTip(as_person_writes(path) if path is not None else "")
+        self.lock.setVisible(bool(locked))
+        self.lock.setToolTip(f"{locked}: new runs go into a new session")
 
     def say(self, problems: tuple[str, ...]) -> None:
         """Say what in the filter was not understood."""

@@ -19,6 +19,7 @@ from bench_gui.session.runs.view import RunView
 from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
+from core.units import grouped
 from core.words import counted
 
 LEAST = 48
@@ -169,7 +170,7 @@ class SessionPanel(QFrame):
     def _show(self) -> None:
         library = self._library
         self.title.setText(library.title or "No session")
-        self.head.set_path(library.path)
+        self.head.set_path(library.path, library.locked)
         self.view.show_runs()
         if library.loading:
             self.empty.title.setText("Opening…")
@@ -184,7 +185,7 @@ class SessionPanel(QFrame):
     def _show_progress(self) -> None:
         """Only a session without an index takes so long that there is something to say."""
         read, total = self._library.progress
-        text = f"{read:,} of {total:,} runs read; the next time they need not be".replace(",", " ")
+        text = f"{grouped(read)} of {grouped(total)} runs read; the next time they need not be"
         self.empty.text.setText(text if total else "")
         if total and self._library.runs:
             self.count.setText(f"opening: {read} of {counted(total, 'run')} read")

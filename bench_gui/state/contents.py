@@ -39,6 +39,8 @@ class Contents:
     models: list[ServoModel]
     damaged: Mapping[str, str] = field(default_factory=dict)
     """Run id to why it cannot be read."""
+    locked: str = ""
+    """Why nothing can be written into the session; empty when it can."""
 
 
 def read_contents(
@@ -59,7 +61,15 @@ def read_contents(
     except SessionError:
         # `problems` has named it.
         annotations = {}
-    return Contents(session, runs, annotations, troubles, models or [], session.damaged())
+    return Contents(session, runs, annotations, troubles, models or [], session.damaged(), _locked(session))
+
+
+def _locked(session: Session) -> str:
+    if session.read_only:
+        return "This is an exported file, which is read-only"
+    if all(os.access(place, os.W_OK) for place in (session.path, session.path / "runs")):
+        return ""
+    return "You may not write into this folder"
 
 
 def recovery_of(contents: Contents) -> Recovery | None:

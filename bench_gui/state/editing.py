@@ -17,8 +17,6 @@ from core.words import counted
 if TYPE_CHECKING:
     from sessions import Annotation
 
-READ_ONLY = "an exported session cannot be changed; import it into a session folder"
-
 
 class RunEditing:
     """Changes annotations of the open session; what cannot be comes out of the library's `problem`."""
@@ -66,7 +64,7 @@ class RunEditing:
         if session is None or not chosen:
             return
         if library.read_only:
-            library.problem.emit(READ_ONLY)
+            library.problem.emit(f"{library.locked}: import these runs into another session to change them")
             return
         old = {identity: library.annotation(identity) for identity in chosen}
         try:

@@ -12,6 +12,7 @@ from bench_gui.headless.dropped import Dropped, classify
 from bench_gui.headless.places import new_session_folder, results_home
 from bench_gui.state.choice import Choice, choice_of
 from bench_gui.state.contents import Contents, read_contents, recovery_of
+from bench_gui.state.watching import SessionWatch
 from bench_gui.work.background import Background
 from core.errors import StoppedEarly
 from core.words import counted
@@ -50,7 +51,11 @@ class Library(QObject):
         super().__init__()
         self._background = background
         self._session: Session | None = None
+        self._watch = SessionWatch()
+        self._watch.changed.connect(self._look_again)
         self.title = ""
+        self.locked = ""
+        """Why nothing can be written into the session; empty when it can."""
         self.runs: list[RunSummary] = []
         self.damaged: Mapping[str, str] = {}
         """Id of each run that cannot be read to the reason."""
@@ -87,8 +92,8 @@ class Library(QObject):
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be noted or recorded: no session, or an exported file."""
-        return self._session is None or self._session.read_only
+        """Whether nothing can be noted or recorded: no session, an exported file or a write-protected folder."""
+        return self._session is None or bool(self.locked)
 
     def annotation(self, identity: str) -> Annotation:
         """What is noted about a run."""
@@ -187,7 +192,7 @@ class Library(QObject):
 
         tables: what the columns of tables mean; where that is needed and None, `table_found` is emitted.
         """
-        current = self._session
+        current, locked = self._session, self.locked
 
         def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
             from sessions import ImportEvent, Session, import_paths
@@ -203,7 +208,7 @@ class Library(QObject):
                     passed_over.append(event.damage)
 
             target: Any = current
-            if current is None or current.read_only:
+            if current is None or locked:
                 target = new_session_folder("imported")
             try:
                 added = import_paths(paths, target, note, tables or TableImport())
@@ -246,13 +251,13 @@ class Library(QObject):
 
     def sink_for(self, servo: str, done: Callable[[SinkDescription], None], failed: Callable[[str], None]) -> None:
         """Where runs of a servo go: the open session, or a new one if it holds runs of another servo."""
-        current, runs = self._session, self.runs
+        current, runs, locked = self._session, self.runs, self.locked
 
         def work() -> tuple[Session, bool, SinkDescription]:
             from sessions import Session
 
             foreign = any(run.servo != servo for run in runs)
-            fits = current is not None and not current.read_only and not foreign
+            fits = current is not None and not locked and not foreign
             folder = new_session_folder(servo)
             session = current if fits and current is not None else Session.create(folder, folder.name)
             return session, session is not current, session.sink()
@@ -261,8 +266,9 @@ class Library(QObject):
             session, fresh, sink = found
             if fresh:
                 self._take(Contents(session, [], {}, [], []))
-                if runs:
-                    self.notice.emit(f"a session holds one bench: these runs go into a new one, {self.title}")
+                if locked or runs:
+                    why = f"{locked[:1].lower()}{locked[1:]}" if locked else "a session holds one bench"
+                    self.notice.emit(f"{why}: these runs go into a new session, {self.title}")
             done(sink)
 
         self._background.submit("session", work, done=finish, failed=failed)
@@ -321,7 +327,7 @@ class Library(QObject):
             session.revise(list(annotations), lambda identity, _: annotations[identity])
 
         def failed(message: str) -> None:
-            self.problem.emit(f"what you noted is not kept: {message}")
+            self.problem.emit(f"your note was not saved: {message}")
             self._reread(session)
 
         self._background.submit("session", work, failed=failed)
@@ -362,6 +368,7 @@ class Library(QObject):
 
     def _take(self, contents: Contents) -> None:
         session, runs = contents.session, contents.runs
+        self.locked = contents.locked
         another = session is not self._session
         if another and self._session is not None:
             # Steps that can be undone there keep hold of it.
@@ -372,6 +379,7 @@ class Library(QObject):
         if not overtaken:
             self.annotations = contents.annotations
         if another:
+            self._watch.watch(session.path)
             self.selected = ()
             self.opened.emit()
             self.models_found.emit(contents.models)
@@ -397,11 +405,26 @@ class Library(QObject):
         if changed:
             self.selection_changed.emit()
 
+    def _look_again(self) -> None:
+        """Take over runs and notes that another window or program added."""
+        session = self._session
+        if session is None or self.loading:
+            return
+
+        def done(found: tuple[list[RunSummary], dict[str, str]]) -> None:
+            if session is self._session and (found[0] != self.runs or found[1] != self.damaged):
+                self._take_runs(*found)
+
+        self._background.submit(
+            "session", lambda: (session.runs(), session.damaged()), done=done, failed=self.problem.emit
+        )
+        self._reread(session)
+
     def _reread(self, session: Session) -> None:
         asked_at = self._edits
 
         def done(annotations: dict[str, Annotation]) -> None:
-            if session is self._session and asked_at == self._edits:
+            if session is self._session and asked_at == self._edits and annotations != self.annotations:
                 self._show_annotations(annotations)
 
         # What cannot be read shows as nothing; the attempt to note or to open has said why already.

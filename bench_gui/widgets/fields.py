@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.headless.words import printed
-from core.units import AngleUnit
+from core.units import AngleUnit, typeset
 
 FIELD_WIDTH = 118
 SPACING = 6
@@ -131,7 +131,7 @@ def _field(widget: W) -> W:
 
 
 class NumberBox(QDoubleSpinBox):
-    """A number without trailing zeros, with a decimal point everywhere."""
+    """A number without trailing zeros, with a decimal point and a true minus sign everywhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,8 +139,17 @@ class NumberBox(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """Show as many decimals as the number has."""
-        text = f"{value:.{self.decimals()}f}"
+        text = typeset(f"{value:.{self.decimals()}f}")
         return text.rstrip("0").rstrip(".") if "." in text else text
+
+    def valueFromText(self, text: str) -> float:
+        """Read a number with either minus sign."""
+        return super().valueFromText(text.replace("−", "-"))
+
+    def validate(self, text: str, at: int) -> object:
+        """Let either minus sign be typed."""
+        state, *_ = cast(tuple[QValidator.State, str, int], super().validate(text.replace("−", "-"), at))
+        return state, text, at
 
 
 class AngleBox(NumberBox):

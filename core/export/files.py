@@ -137,13 +137,13 @@ def readme_section(
 ) -> str:
     """Text of one export: what it is, its files with their meaning, what to know, and how to use it."""
     source = model.provenance.get("source") or model.provenance.get("data_hash")
-    origin = f"; from {printable(str(source))}" if source else ""
+    origin = f" ({printable(str(source))})" if source else ""
     listed = "".join(f"- `{name}`: {meaning}\n" for name, meaning in files.items())
     known = "".join(f"- {note}\n" for note in notes)
     return (
         f"# {printable(model.title)}: {what}\n\n"
-        f"Servo {printable(model.servo)}, friction {model.friction.upper()}, identified with integrator "
-        f"{model.integrator} at a step of {model.step * 1e3:g} ms{origin}.\n\n"
+        f"Servo {printable(model.servo)}, friction {model.friction.upper()}{origin}; simulated with integrator "
+        f"{model.integrator} at a step of {model.step * 1e3:g} ms.\n\n"
         f"{listed}\n{LICENCE}\n## To know\n\n{CONVENTIONS}{known}"
         + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
     )

@@ -1,12 +1,16 @@
-"""Doubts about an identification, each with its remedy: those about all of it first, single values last."""
+"""Doubts about an identification, each with its remedy, in the order of what they can cost the answer.
+
+Remedies name the settings by the titles they have in the window and in reports, never by an option of a command.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.words import FEW_RUNS
-from core.identification.coverage.findings import Finding
+from core.identification.coverage.findings import Finding, ordered
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, step_cost
 from core.identification.search.timestep import SEARCH_SHARE, expected_error
@@ -19,20 +23,51 @@ UNSEEN = 1.5
 DISAGREEING = 0.05
 """Repeated searches agree when their training errors differ by less than this share."""
 
+COSTS = (
+    ("remark", "edited", "stopped"),
+    ("unusable", "sign", "header_"),
+    ("search", "repeats"),
+    ("elsewhere", "split", "choice", "time_step"),
+    ("spike", "freeze", "step", "gap", "jitter", "encoder", "velocity_lag", "repetition"),
+    ("conditions", "evidence", "term"),
+    ("residual_",),
+)
+"""Beginnings of findings' kinds, by what a doubt can cost, the most first: the result itself, all runs, a better
+fit, motion it has not seen, some runs, single values, physics the model lacks."""
+
+
+def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings, then notes; of each, those that can cost the answer most first (COSTS)."""
+
+    def cost(finding: Finding) -> int:
+        return next((place for place, kinds in enumerate(COSTS) if finding.kind.startswith(kinds)), len(COSTS))
+
+    return ordered(sorted(findings, key=cost))
+
 
 def cautions(found: Identification) -> tuple[Finding, ...]:
     """Return what a person should know before using the recommended model."""
     best = found.recommended
     name = best.model.friction.upper()
-    stopped = _warning("stopped", "the identification was stopped before its end", "continue with --resume")
-    return (
-        *([stopped] if found.stopped else []),
-        *([_warning("edited", f"the file of {name} was {EDITED}")] if best.model.provenance.get(EDITED_ENTRY) else []),
-        *_about_errors(found),
-        *_about_choice(found),
-        *_about_repeats(found),
-        *(_warning("evidence", f"{name}: {text}") for text in best.evidence.warnings),
+    stopped = _warning("stopped", "the identification was stopped before its end", "resume it")
+    edited = _warning("edited", f"the file of {name} was {EDITED}", "identify again")
+    evidence = best.evidence
+    kinds = {evidence.elsewhere: "elsewhere", evidence.search: "search"}
+    return by_cost(
+        [
+            *([stopped] if found.stopped else []),
+            *([edited] if best.model.provenance.get(EDITED_ENTRY) else []),
+            *_about_errors(found),
+            *_about_choice(found),
+            *_about_repeats(found),
+            *(_about_evidence(name, text, kinds.get(text, "evidence")) for text in evidence.warnings),
+        ]
     )
+
+
+def _about_evidence(name: str, text: str, kind: str) -> Finding:
+    doubt, _, remedy = text.partition(": ")
+    return _warning(kind, f"{name}: {doubt}", remedy)
 
 
 def _about_errors(found: Identification) -> list[Finding]:
@@ -43,8 +78,8 @@ def _about_errors(found: Identification) -> list[Finding]:
         warnings.append(
             _warning(
                 "split",
-                "no recording was held out: the error on motion the fit has not seen is not known",
-                "identify with --validation 25%, or with a condition such as --validation kp=200",
+                "no run was held out, so the error on motion the fit has not seen is not known",
+                "hold out a quarter of the runs, or one condition, and identify again",
             )
         )
     elif not math.isfinite(held) or held > UNSEEN * best.train_mae:
@@ -75,16 +110,16 @@ def _about_choice(found: Identification) -> list[Finding]:
     if found.recommendation.by != VALIDATION or held >= FEW_RUNS or len(found.results) < 2:
         return []
     runs = "1 held-out run is" if held == 1 else f"{held} held-out runs are"
-    remedy = "bench crossvalidate holds out each condition in turn, and may choose another"
+    remedy = "cross-validate: it holds out each condition in turn, and may choose another model"
     return [_warning("choice", f"{runs} few to choose a model by", remedy)]
 
 
 def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
     if not model.leapfrog:
-        return "identify with the second-order step: leave out --integrator (“leapfrog” in the window)"
+        return "identify with the leapfrog integrator, which is of second order"
     if request.substeps is not None:
-        return "leave out --substeps (“automatic” in the window): as many are taken as the fit needs"
-    return f"identify with --substeps {2 * model.substeps} or more (“Substeps” in the window)"
+        return "leave the substeps automatic, so that the fit takes as many as it needs"
+    return f"identify with {2 * model.substeps} substeps or more"
 
 
 def _about_repeats(found: Identification) -> list[Finding]:
@@ -96,7 +131,7 @@ def _about_repeats(found: Identification) -> list[Finding]:
         _warning(
             "repeats",
             f"repeated searches of {best.model.friction.upper()} end {1e3 * best.spread:.2f} mrad apart",
-            "identify with more trials; the values of a search that has not converged mean little",
+            "identify with more evaluations; the values of a search that has not converged mean little",
         )
     ]
 

@@ -109,10 +109,10 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
 
 
 def _unconfirmed(random_ends: Sequence[End]) -> str:
-    count = f"{counted(len(random_ends), 'descent')} from afar"
+    count = counted(len(random_ends), "independent search", "independent searches")
     return (
-        f"The best fit was not confirmed by {count}, there may be a better one; intervals hold where the others ended: "
-        "give the search more trials, or freeze what you know"
+        f"{count} did not reach this fit, so a better one may exist (the intervals include where the others ended): "
+        "increase the evaluations, or freeze parameters you know"
     )
 
 

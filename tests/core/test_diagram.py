@@ -252,8 +252,15 @@ def test_a_boundary_is_not_drawn_through_zero():
     torques = np.array([-1.0, 0.0, 1.0])
     x, y = halves(torques, np.array([2.0, -np.inf, -2.0]))
 
-    assert x.tolist() == [-1.0, 0.0, 0.0, 1.0]
-    np.testing.assert_array_equal(y, [2.0, np.nan, np.nan, -2.0])
+    assert x.tolist() == [-1.0, 0.0, 0.0, 0.0, 1.0]
+    np.testing.assert_array_equal(y, [2.0, np.nan, np.nan, np.nan, -2.0])
+
+
+def test_a_boundary_reaches_zero_from_both_sides():
+    x, y = halves(np.array([-1.0, 0.0, 1.0]), np.array([2.5, -0.5, -2.5]))
+
+    assert x.tolist() == [-1.0, 0.0, 0.0, 0.0, 1.0]
+    np.testing.assert_array_equal(y, [2.5, 0.5, np.nan, -0.5, -2.5])
 
 
 def test_areas_fill_what_opposes_the_motor():

@@ -16,6 +16,7 @@ from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import Gains, Hanging
 from bench_gui.theme import load_theme
+from bench_gui.widgets import fields
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
 from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
@@ -169,3 +170,15 @@ def test_what_a_run_will_take():
 )
 def test_a_value_has_no_more_digits_than_its_interval_bears_out(value, half_width, unit, said):
     assert with_uncertainty(value, half_width, unit) == said
+
+
+def test_a_negative_number_has_a_true_minus_sign_and_either_is_taken(qtbot):
+    box = fields.number("Torque", "How much", "N·m", -1.5, -10.0, 10.0)
+    qtbot.addWidget(box)
+    assert box.text() == "−1.5 N·m"
+    for typed in ("-2.5", "−2.5"):
+        box.setValue(0.0)
+        box.lineEdit().setText(typed)
+        box.interpretText()
+        assert box.value() == -2.5
+        assert box.text() == "−2.5 N·m"

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
         from bench_gui.headless.report.figures import diagram_figure, save_figure
 
         curves = drive_backdrive_diagram(model, torque_range(largest), arguments.velocity)
-        save_figure(diagram_figure({model.title: (model.friction, curves)}), arguments.output)
+        save_figure(diagram_figure({model.title: curves}), arguments.output)
     if arguments.json:
         print_json(
             {

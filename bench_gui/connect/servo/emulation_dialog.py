@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, QStandardPaths, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QComboBox,
@@ -27,11 +30,31 @@ from drivers.emulators.registry import emulator_families
 from drivers.family import Family
 
 USAGE_LENGTH = 22
-USAGE_TIP = "A fault puts its words into the line below"
+USAGE_TIP = "A command puts its words into the line beside"
 WHAT = (
     "The emulator is a device on a bus, in a process of its own: the same driver talks to it as to hardware, byte for "
-    "byte. What hangs on it is what the bench says."
+    "byte. It carries the load entered under Bench."
 )
+
+FAULTS = (
+    ("Unplugged", "Pull the adapter out, and put it in again", "unplug on", "unplug off"),
+    ("Silent", "The servo obeys without answering", "mute on", "mute off"),
+    ("Lose answers", "Lose the next 20 answers", "drop 20", ""),
+    ("Hot", "The servo reports 95 °C", "temperature 95", "temperature off"),
+    ("Low supply", "The servo reports a supply of 3 V", "supply 3", "supply off"),
+    ("Stuck encoder", "The encoder reports one position", "stuck on", "stuck off"),
+)
+"""Title and tip of each common fault, and the console's lines that begin and end it; "": it ends by itself."""
+
+ADAPTER = {"unplug on": "unplug", "unplug off": "plug"}
+"""The console of an emulated serial adapter has words of its own."""
+
+
+def kept_link() -> str:
+    """Path of an emulated serial port that stays the same for as long as the window is open."""
+    places = QStandardPaths.StandardLocation.RuntimeLocation
+    folder = QStandardPaths.writableLocation(places) or tempfile.gettempdir()
+    return str(Path(folder) / f"servobench-servo-{os.getpid()}")
 
 
 class EmulationDialog(QDialog):
@@ -69,16 +92,23 @@ class EmulationDialog(QDialog):
         row.addWidget(self.use_button)
         row.addWidget(self.start_button)
         column.addLayout(row)
-        self.log: QPlainTextEdit = describe(QPlainTextEdit(), "Console", "What was told and answered")
+        self.log: QPlainTextEdit = describe(QPlainTextEdit(), "Console", "Lines sent to the emulator, and its answers")
         self.log.setReadOnly(True)
         self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         column.addWidget(self.log, 1)
         row = QHBoxLayout()
-        self.usages: QComboBox = choice("Faults", USAGE_TIP, [])
+        row.addWidget(label("Faults", "muted"))
+        self.faults: list[QPushButton] = [self._fault_button(*fault) for fault in FAULTS]
+        for made in self.faults:
+            row.addWidget(made)
+        row.addStretch(1)
+        column.addLayout(row)
+        row = QHBoxLayout()
+        self.usages: QComboBox = choice("Commands", USAGE_TIP, [])
         self.usages.setMinimumContentsLength(USAGE_LENGTH)
         self.usages.activated.connect(lambda _: self._take_usage())
-        self.line: QLineEdit = describe(QLineEdit(), "Console line", "What the emulator shall do; help lists it all")
+        self.line: QLineEdit = describe(QLineEdit(), "Console line", "A command for the emulator; help lists all")
         self.line.setPlaceholderText("help")
         self.line.returnPressed.connect(self._say)
         row.addWidget(self.usages)
@@ -112,7 +142,8 @@ class EmulationDialog(QDialog):
         self._body.clear()
         self.fields, self._read = {}, {}
         for field in self.family.fields:
-            widget, read = field_widget(field, field.default, lambda: None)
+            default = kept_link() if field.name == "link" else field.default
+            widget, read = field_widget(field, default, lambda: None)
             self.fields[field.name], self._read[field.name] = widget, read
             if isinstance(widget, QComboBox):
                 widget.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -150,8 +181,11 @@ class EmulationDialog(QDialog):
         self.start_button.setText(text)
         describe(self.start_button, text, "End the emulator" if running else "Start it")
         self.use_button.setEnabled(bool(addresses))
-        for widget in (self.usages, self.line):
+        for widget in (self.usages, self.line, *self.faults):
             widget.setEnabled(bool(addresses))
+        if not running:
+            for made in self.faults:
+                made.setChecked(False)
         if addresses:
             self.state.setText(f"Running at {', '.join(addresses)}")
             self.state.setProperty("role", "muted")
@@ -166,6 +200,11 @@ class EmulationDialog(QDialog):
         self._listing = True
         self._emulation.say("help")
 
+    def _fault_button(self, title: str, tip: str, begin: str, end: str) -> QPushButton:
+        made = button(title, tip, lambda: self._tell(end if end and not made.isChecked() else begin))
+        made.setCheckable(bool(end))
+        return made
+
     def _take_usage(self) -> None:
         self.line.setText(self.usages.currentData().partition(" ")[0] + " ")
         self.line.setFocus()
@@ -173,6 +212,11 @@ class EmulationDialog(QDialog):
     def _say(self) -> None:
         text = self.line.text().strip() or "help"
         self.line.clear()
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        if self.family.name == "dynamixel":
+            text = ADAPTER.get(text, text)
         self.log.appendPlainText(f"> {text}")
         self._emulation.say(text)
 

@@ -53,11 +53,12 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
     """The tip's way in the plane, both joints' angles over time, and their error, as Fig. 1 of seed 004."""
     import numpy as np
 
-    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, shade
     from bench_gui.headless.report.figures import new_figure
     from core.studies.arm.kinematics import elbow_positions, tip_positions
     from core.studies.arm.scene import JOINTS
 
+    colours = {candidate.name: shade(k, len(shown)) for k, candidate in enumerate(shown)}
     figure = new_figure(7.6, 4.2)
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.0), height_ratios=(1.0, 1.0, 0.9))
     plane = figure.add_subplot(grid[:, 0])
@@ -65,7 +66,7 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
     lines: list[tuple[str, str, float, Any]] = [
         ("goal", GOAL_COLOUR, 0.8, case.goal),
         ("true", MEASURED_COLOUR, 1.6, case.reference),
-        *((c.name, MODEL_COLOURS[c.friction], 1.2, case.motions[c.name].position) for c in shown),
+        *((c.name, colours[c.name], 1.2, case.motions[c.name].position) for c in shown),
     ]
     resting = np.vstack(
         [np.zeros(2), elbow_positions(links, case.reference[:1]), tip_positions(links, case.reference[:1])]
@@ -78,7 +79,7 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
             axes.plot(case.time, angles[:, joint], dashed, color=colour, linewidth=width)
     for candidate in shown:
         away = np.abs(case.motions[candidate.name].position - case.reference).mean(axis=1)
-        over_time[2].plot(case.time, 1e3 * away, color=MODEL_COLOURS[candidate.friction], linewidth=1.2)
+        over_time[2].plot(case.time, 1e3 * away, color=colours[candidate.name], linewidth=1.2)
     plane.set_aspect("equal", adjustable="datalim")
     plane.set_xlabel("x / m")
     plane.set_ylabel("z / m")

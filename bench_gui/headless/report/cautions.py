@@ -1,17 +1,17 @@
-"""What a reader should know before trusting the numbers, each with its remedy, the gravest first."""
+"""What a reader should know before trusting the numbers, each with its remedy, the most costly doubt first."""
 
 from __future__ import annotations
 
 from bench_gui.headless.report.examined import Examination
-from core.identification.cautions import cautions
-from core.identification.coverage.findings import Finding, ordered
+from core.identification.cautions import by_cost, cautions
+from core.identification.coverage.findings import Finding
 
 
 def warnings_of(seen: Examination) -> tuple[Finding, ...]:
     """Errors, warnings and notes about the result as a whole; notes on single runs stay in their sections."""
     # What runs lack is said by the evidence already, in the same words.
     covered = seen.coverage.value.findings if seen.coverage.value is not None else ()
-    return ordered(
+    return by_cost(
         [
             *(Finding(kind="remark", severity="warning", text=text, remedy="") for text in seen.contents.remarks),
             *(f for f in covered if f.severity != "note" and f.kind != "conditions"),
@@ -35,6 +35,6 @@ def _about_search(seen: Examination) -> list[Finding]:
             severity="warning",
             text=f"the search of {name.upper()} was still falling by more than 1 % in its last tenth "
             f"({traces[0].total} evaluations)",
-            remedy="identify with more trials (--trials)",
+            remedy="identify with more evaluations",
         )
     ]

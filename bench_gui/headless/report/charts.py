@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from bench_gui.headless.palette import MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.palette import MEASURED_COLOUR, shade
 from bench_gui.headless.report.figures import new_figure
 from bench_gui.headless.report.traces import SearchTrace
 from bench_gui.headless.words import mathtext
 from core.identification.evidence.correlation import Correlations
 from core.identification.evidence.residuals import SIGNIFICANT, ResidualBin
+from core.units import fixed
 
 Array = NDArray[np.float64]
 
@@ -37,18 +38,21 @@ ANGLE_PANELS = (PANELS[0], PANELS[2], PANELS[3])
 COLUMNS = 3
 
 
-def search_figure(traces: Sequence[SearchTrace]) -> Figure:
-    """Best value over evaluations of every search, the value on a logarithmic scale."""
+def search_figure(traces: Sequence[SearchTrace], used: str) -> Figure:
+    """Best value over evaluations of every search, on a logarithmic scale; used: friction model in full colour."""
     figure = new_figure(7.2, 3.4)
     axes = figure.subplots()
+    order = sorted({trace.friction for trace in traces}, key=lambda friction: (friction == used, friction))
     for trace in traces:
+        own = trace.friction == used
         best = 1e3 * np.append(trace.best, trace.best[-1])
         axes.step(
             np.append(trace.evaluations, trace.total),
             np.where(np.isfinite(best), best, np.nan),
             where="post",
-            color=MODEL_COLOURS[trace.friction],
-            linewidth=1.5,
+            color=shade(order.index(trace.friction), len(order)),
+            linewidth=2.0 if own else 1.2,
+            zorder=3 if own else 2,
             alpha=1.0 if trace.repeat == 0 else 0.5,
             label=f"{trace.name}: {best[-1]:.2f} mrad",
         )
@@ -66,7 +70,7 @@ def search_figure(traces: Sequence[SearchTrace]) -> Figure:
 def correlation_figure(found: Correlations) -> Figure:
     """Correlations of the free parameters as a heat map; a cross marks parameters that move nothing."""
     count = len(found.symbols)
-    figure = new_figure(7.2, min(7.2, 1.2 + 0.3 * count))
+    figure = new_figure(7.2, min(6.3, 1.2 + 0.3 * count))
     axes = figure.subplots()
     image = axes.pcolormesh(found.matrix, cmap="RdBu_r", vmin=-1.0, vmax=1.0, edgecolors="#ffffff", linewidth=0.5)
     for i in range(count):
@@ -76,8 +80,7 @@ def correlation_figure(found: Correlations) -> Figure:
                 axes.text(k + 0.5, i + 0.5, "×", ha="center", va="center", color="#999999", fontsize=7)
             elif i != k and abs(value) >= SHOWN_CORRELATION:
                 colour = "#ffffff" if abs(value) > 0.7 else MEASURED_COLOUR
-                text = f"{value:.2f}".replace("-", "−")
-                axes.text(k + 0.5, i + 0.5, text, ha="center", va="center", color=colour, fontsize=6.5)
+                axes.text(k + 0.5, i + 0.5, fixed(value, 2), ha="center", va="center", color=colour, fontsize=5.5)
     places = np.arange(count) + 0.5
     symbols = [mathtext(symbol) for symbol in found.symbols]
     axes.set_xticks(places, symbols, rotation=50, ha="left", rotation_mode="anchor", parse_math=True)

@@ -103,21 +103,17 @@ def examine(contents: ReportContents) -> Examination:
         contents=contents,
         scores={r.model.friction: evaluate(r.model, recordings, dt=dt, supply=supply).runs for r in found.results},
         coverage=_part("The recordings were not looked at", lambda: coverage(recordings, model=best)),
-        doubts=_part("The headers were not audited", lambda: _audited(contents)),
+        doubts=_part("The audit of the headers was left out", lambda: _audited(contents)),
         traces=_part("The course of the search is not shown", lambda: read_traces(contents.folder)),
         correlations=_part(
-            "Correlations are not known", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
+            "The correlations are not known", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
         ),
         residuals=_part(
             "The residuals were not diagnosed", lambda: diagnose_residuals(best, recordings, dt=dt, supply=supply)
         ),
         repeats=_part("Repetitions were not compared", lambda: repeatability(recordings, dt)),
-        crossvalidation=_part(
-            "No condition was held out as a whole, one after the other", lambda: _crossvalidation(contents.folder)
-        ),
-        certainty=_part(
-            "Beyond the linearised intervals nothing is known", lambda: read_certainty(contents.folder, best)
-        ),
+        crossvalidation=_part("The models were not cross-validated", lambda: _crossvalidation(contents.folder)),
+        certainty=_part("Profiles and a bootstrap were not computed", lambda: read_certainty(contents.folder, best)),
     )
 
 
@@ -130,7 +126,7 @@ def _part(otherwise: str, compute: Callable[[], T]) -> Part[T]:
 
 def _crossvalidation(folder: Path | None) -> CrossValidated:
     if folder is None or not (folder / CROSSVALIDATION).is_file():
-        raise IdentificationError(f"no {CROSSVALIDATION} lies beside the result")
+        raise IdentificationError(f"there is no {CROSSVALIDATION} beside the result")
     return read_crossvalidation(folder)
 
 
@@ -138,9 +134,6 @@ def _audited(contents: ReportContents) -> tuple[HeaderDoubt, ...]:
     request, best = contents.found.request, contents.found.recommended.model
     motion = sum(recording.duration for recording in contents.recordings)
     if motion * len(best.parameters.free) > AUDIT_MOST:
-        raise IdentificationError(
-            f"with {motion:.0f} s of motion that takes longer than the report; "
-            "bench coverage SESSION --model FILE does it"
-        )
+        raise IdentificationError(f"with {motion:.0f} s of motion that takes longer than all else here")
     finest = min(on_grid(recording, request.dt)[1] for recording in contents.recordings)
     return audit(best, contents.recordings, dt=max(finest, AUDIT_STEP), supply=request.supply)

@@ -19,7 +19,7 @@ from bench_gui.headless.palette import (
     DRIVE_COLOUR,
     GOAL_COLOUR,
     MEASURED_COLOUR,
-    MODEL_COLOURS,
+    shade,
 )
 from core.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
 from core.identification.result import ModelResult
@@ -108,15 +108,15 @@ def _number(value: float) -> str:
 
 
 def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supply = "logged") -> Figure:
-    """Measured, goal and simulated angle of one run, with the residuals below."""
+    """Measured, goal and simulated angle of one run, with the residuals below; the last model is the one in use."""
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
     above.plot(run.time, run.goal_position, color=GOAL_COLOUR, linewidth=0.8, label="goal")
     above.plot(run.time, run.position, color=MEASURED_COLOUR, linewidth=1.4, label="measured")
-    for label, model in models.items():
+    for k, (label, model) in enumerate(models.items()):
         motion = simulate_recording(model, recording, supply=supply)
-        colour = MODEL_COLOURS[model.friction]
+        colour = shade(k, len(models))
         above.plot(motion.time, motion.position, color=colour, linewidth=1.2, linestyle=(0, (4, 2)), label=label)
         below.plot(motion.time, (motion.position - run.position) * 1e3, color=colour, linewidth=0.9)
     below.axhline(0.0, color=MEASURED_COLOUR, linewidth=0.6)
@@ -146,32 +146,32 @@ def _shade_released(axes: Axes, run: Recording) -> None:
 
 
 def diagram_figure(
-    diagrams: Mapping[str, tuple[str, DriveBackdriveDiagram]],
+    diagrams: Mapping[str, DriveBackdriveDiagram],
     truth: DriveBackdriveDiagram | None = None,
     points: Sequence[PlacedPoint] = (),
 ) -> Figure:
-    """Drive and backdrive torques of models, label → (friction model, diagram), as Figs 2–4 of seed 004.
+    """Drive and backdrive torques of models by label, as Figs 2–4 of seed 004.
 
-    Speeds after the first are drawn paler. A single model has its areas shaded and its boundaries in two colours, of
-    several each has its own. points: placed by hand.
+    Speeds after the first are drawn paler. A single model has its areas shaded and its boundaries in two colours; of
+    several the last one, the model in use, is drawn in full, the others pale. points: placed by hand.
     """
     figure = new_figure(7.2, 4.2)
     axes = figure.subplots()
     alone = len(diagrams) == 1
-    for label, (friction, diagram) in diagrams.items():
+    for k, (label, diagram) in enumerate(diagrams.items()):
         for kind, boundary in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
-            colour = BOUNDARY_COLOURS[kind] if alone else MODEL_COLOURS[friction]
+            colour = BOUNDARY_COLOURS[kind] if alone else shade(k, len(diagrams))
             for i, velocity in enumerate(diagram.velocity):
                 speed = "" if i == 0 and len(diagram.velocity) == 1 else f", {velocity:g} rad/s"
                 named = kind + speed if alone else (label + speed if kind == "drive" else None)
                 how = {"color": colour, "alpha": 1.0 / (1.0 + 0.8 * i), "linewidth": 1.4, "label": named}
                 axes.plot(*halves(diagram.motor_torque, boundary[:, i]), **how)
-    first = next(iter(diagrams.values()))[1]
+    first = next(iter(diagrams.values()))
     if alone:
         axes.set_title(next(iter(diagrams)), fontsize=9, loc="left")
         for name, torque, low, high in areas(first):
             axes.fill_between(torque, low, high, color=AREA_COLOURS[name], linewidth=0, zorder=0)
-    for name, torque, external in area_labels(max((each for _, each in diagrams.values()), key=farthest)):
+    for name, torque, external in area_labels(max(diagrams.values(), key=farthest)):
         axes.text(torque, external, name, ha="center", va="center", fontsize=8, color=TRUTH_COLOUR)
     if truth is not None:
         for values in (truth.drive[:, 0], truth.backdrive[:, 0]):

@@ -1,4 +1,4 @@
-"""What an examination becomes on the page: rows, sentences and pictures for the template."""
+"""Variables of the template: rows, sentences and pictures of an examination."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from bench_gui.headless.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.identification.result import step_in_words
 from core.identification.runs.grouping import group_runs, named
+from core.identification.verdict import verdict
 from core.terms import FRICTION_TITLES
 from core.words import counted
 from sessions import selection_damage, selection_text
@@ -29,6 +30,9 @@ GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
 
 MOST_LISTED = 20
 """Runs that provenance names one by one; the table of runs has all."""
+
+MOST_WARNINGS = 3
+"""Warnings shown before the fold."""
 
 MOST_PAIRS = 12
 """Correlated pairs that are named one by one."""
@@ -39,9 +43,10 @@ def page_of(seen: Examination) -> dict[str, Any]:
     contents, found = seen.contents, seen.contents.found
     best = found.recommended
     coverage = seen.coverage.value
+    warnings = warnings_of(seen)
     return {
         "title": contents.title,
-        "generated": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "generated": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
         "version": version("servobench"),
         "contents": contents,
         "seen": seen,
@@ -53,14 +58,16 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),
-        "warnings": warnings_of(seen),
+        "verdict": verdict(found, warnings),
+        "warnings": warnings[:MOST_WARNINGS],
+        "more_warnings": warnings[MOST_WARNINGS:],
         "provenance": _provenance(seen),
         "grid": _grid(seen),
         "notes": coverage.of("note") if coverage is not None else (),
         "floor_rows": seen.repeats.value.table(seen.errors) if seen.repeats.value is not None else (),
         "models": [_model_row(seen, result.model.friction) for result in found.results],
         "error_bars": as_svg(error_bars(found.results)),
-        "search": as_svg(search_figure(seen.traces.value)) if seen.traces.value else "",
+        "search": as_svg(search_figure(seen.traces.value, best.model.friction)) if seen.traces.value else "",
         "polished": _polished(seen),
         "parameters": parameter_rows(best, contents.truth),
         "torque_off": best.evidence.torque_off(best.model.control).text,
@@ -172,16 +179,16 @@ def _correlations(seen: Examination) -> dict[str, Any]:
 
 
 def _overlays(seen: Examination) -> list[dict[str, Any]]:
-    """The best, the median and the worst run of the recommended model; fewer where there are fewer."""
+    """The median, the worst and the best run of the recommended model; fewer where there are fewer."""
     found = seen.contents.found
     by_id = {recording.id: recording for recording in seen.contents.recordings}
     errors = seen.errors
     ranked = sorted(errors, key=errors.__getitem__)
     shown: dict[str, str] = {}
-    for name, run in (("worst", ranked[-1]), ("best", ranked[0]), ("median", ranked[len(ranked) // 2])):
+    for name, run in (("worst", ranked[-1]), ("median", ranked[(len(ranked) - 1) // 2]), ("best", ranked[0])):
         shown.setdefault(run, name)
     models = {r.model.friction.upper(): r.model for r in found.results if r in (found.results[0], found.recommended)}
-    order = ("best", "median", "worst")
+    order = ("median", "worst", "best")
     return [
         {
             "name": name,
@@ -242,7 +249,7 @@ def _diagram(seen: Examination) -> Figure:
     largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else reachable_torque(found.recommended.model)
     torques = np.linspace(0.0, largest, 121)
     shown = (found.results[0], found.recommended)
-    diagrams = {r.model.friction.upper(): (r.model.friction, drive_backdrive_diagram(r.model, torques)) for r in shown}
+    diagrams = {r.model.friction.upper(): drive_backdrive_diagram(r.model, torques) for r in shown}
     return diagram_figure(diagrams, None if truth is None else drive_backdrive_diagram(truth, torques), points)
 
 

@@ -13,7 +13,8 @@ from bench_gui.headless.report.examined import ReportContents, examine
 from bench_gui.headless.report.page import page_of
 from bench_gui.headless.words import with_symbols
 from core.atomic import write_atomically
-from core.words import counted
+from core.units import grouped, milliradians, significant, typeset
+from core.words import capitalised, counted
 
 
 def write_report(path: Path, contents: ReportContents) -> Path:
@@ -29,9 +30,10 @@ def write_report(path: Path, contents: ReportContents) -> Path:
     environment.filters |= {
         "counted": counted,
         "digits": _digits,
-        "interval": _interval,
+        "grouped": grouped,
         "mrad": _mrad,
         "percent": _percent,
+        "sentence": _sentence,
     }
     text = environment.get_template("report.html.j2").render(page_of(examine(contents)))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,22 +42,20 @@ def write_report(path: Path, contents: ReportContents) -> Path:
 
 
 def _finished(value: Any) -> Any:
-    """Set the symbols of a text; markup stays as it is."""
-    return Markup(with_symbols(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Set the symbols and minus signs of a text; markup stays as it is."""
+    return Markup(with_symbols(typeset(value))) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _digits(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
-
-
-def _interval(value: float) -> str:
-    return "–" if math.isnan(value) else "∞" if math.isinf(value) else f"{value:.2g}"
+def _digits(value: float | None, digits: int = 4) -> str:
+    return "∞" if value == math.inf else significant(math.nan if value is None else value, digits)
 
 
 def _mrad(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value * 1e3:.2f}" if math.isfinite(value) else "diverges"
+    return "diverges" if value is not None and not math.isfinite(value) else milliradians(value)
+
+
+def _sentence(text: str) -> str:
+    return f"{capitalised(text).rstrip('.')}."
 
 
 def _percent(value: float | None) -> str:

@@ -59,7 +59,7 @@ class SearchTrace:
 def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
     """Searches of the journal in a result's folder, in the models' order; raises IdentificationError."""
     if folder is None or not (folder / JOURNAL).is_file():
-        raise IdentificationError(f"no {JOURNAL} lies beside the result")
+        raise IdentificationError(f"there is no {JOURNAL} beside the result")
     import optuna
 
     try:

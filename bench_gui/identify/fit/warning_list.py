@@ -53,6 +53,7 @@ class WarningList(QScrollArea):
             (f"Torque off: {torque_off}. " if torque_off else "")
             + "Intervals are approximate: linearised at the values found, with a noise of "
             f"{milliradians(evidence.noise)} mrad (what the model leaves unexplained) and "
-            f"{evidence.independent:.0f} independent samples of {evidence.samples}, as neighbours in time err alike."
+            f"{evidence.independent:.0f} independent samples of {evidence.samples}, because "
+            "neighbouring samples are correlated."
         )
         return len(said)

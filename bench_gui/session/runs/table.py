@@ -12,6 +12,7 @@ from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
 from bench_gui.state.library import Library
 from bench_gui.widgets.text_table import ROOT, Column, Index, TextTable
+from core.units import grouped
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
@@ -181,7 +182,7 @@ def _text(run: RunSummary, annotation: Annotation, column: int) -> str:
     if column == DURATION:
         return f"{run.duration:.2f}"
     if column == SAMPLES:
-        return f"{run.samples:,}".replace(",", " ")
+        return grouped(run.samples)
     if column == STATUS:
         return judgement(run, annotation)
     return ", ".join(annotation.tags) if column == TAGS else annotation.note

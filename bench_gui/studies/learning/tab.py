@@ -37,7 +37,6 @@ class LearningTab(ExploreTab):
         self.settings_column.addWidget(self.form)
         self.plots = LearningPlots()
         self.plots.set_unit(controller.angle_unit)
-        self._entered = False
         self._outdated = False
         self._build_head()
         self._build_buttons()
@@ -67,9 +66,9 @@ class LearningTab(ExploreTab):
         row.addWidget(self.status, 1)
         self._head = row
         self.body.addLayout(row)
-        self.iteration: QSpinBox = whole("Iteration in sight", "Whose motion and input are drawn over time", 1, 1, 1)
+        self.iteration: QSpinBox = whole("Iteration shown", "Whose motion and input are drawn over time", 1, 1, 1)
         self.iteration.valueChanged.connect(lambda _: self._show())
-        self.plots.head.addWidget(caption_of(self.iteration, "Iteration in sight"))
+        self.plots.head.addWidget(caption_of(self.iteration, "Iteration shown"))
         self.plots.head.addStretch(1)
         self.plots.head.addWidget(self.iteration)
 
@@ -84,7 +83,7 @@ class LearningTab(ExploreTab):
         row.addWidget(self.stop_button, 1)
         self.write_button: QPushButton = button(
             "Write the input…",
-            "Input of the iteration in sight for the real arm: CSV with time and equilibria",
+            "Input of the iteration shown, for the real arm: CSV with time and equilibria",
             self.ask_write,
         )
         for part in (holder, self.write_button):
@@ -100,14 +99,8 @@ class LearningTab(ExploreTab):
 
     # What a person asks for.
 
-    def entered(self) -> None:
-        """Learn what the paper's arm learned, the first time the tab comes into sight."""
-        if not self._entered:
-            self.learn()
-
     def learn(self) -> None:
         """Learn what is asked."""
-        self._entered = True
         if self.form.obstacle or self.running.active:
             return
         try:
@@ -200,7 +193,7 @@ class LearningTab(ExploreTab):
         if running.stopped:
             return f"Stopped after {counted(len(worst), 'iteration')}."
         if not worst or running.job is None:
-            return ""
+            return "Nothing learned yet: press Learn. The paper's arm takes a few seconds."
         if running.warning:
             return f"{capitalised(running.warning)}."
         return (

@@ -72,7 +72,7 @@ class FrictionCurves(_TwoCharts):
     def __init__(self) -> None:
         super().__init__(
             Chart("Friction function Φ", "Friction Φ", "N·m", bottom="Velocity v [rad/s]"),
-            Chart("Implicit friction Φ_Z", "Friction Φ_Z", "N·m", bottom="Hypothetical velocity v* [rad/s]"),
+            Chart("Implicit friction", "Implicit friction", "N·m", bottom="Hypothetical velocity v* [rad/s]"),
         )
         self.function, self.implicit = self.charts
         self.implicit.axes.setYLink(self.function.axes)

@@ -9,10 +9,10 @@
     builder.ExportInput(servos.GetInputPort("goal"), "goal")  # rad, in the order of the joints
 
 `attach` comes in place of `plant.Finalize()`. The servos are a system between the plant's state and its actuation.
-Drake's joints know viscous damping and no friction, so this program adds the friction torque to the motor's (seed 004,
-Algorithm 1, lines 4–6): the one that stops the joints within the step, all of them together, limited by each joint's
-budget. Loads are gravity and Coriolis forces now, and what else moved the joints in the step before: contacts, springs,
-limits, applied forces.
+Drake's joints know viscous damping and no friction, so this program adds the friction torque to the motor's (Duclusaud
+et al., Algorithm 1, lines 4–6): the one that stops the joints within the step, all of them together, limited by each
+joint's budget. Loads are gravity and Coriolis forces now, and what else moved the joints in the step before: contacts,
+springs, limits, applied forces.
 
 Drake updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
 what acts at a moment acts on two half steps. So a command is taken half a step later, budgets are computed with the

@@ -13,10 +13,10 @@
 
 `Servos` computes control law and motor with `servobench_torch` and sets the joints' force; friction is the engine's:
 before each step the static part of the budget becomes the joint's frictionloss, so that its solver finds the friction
-torque, with contacts and all joints together (seed 004, section IV-E). Loads are those of the step before. Genesis
-updates positions with the new velocity; its velocities stand half a step before its positions. So the budget is that of
-the velocity half a step on, and of what depends on the velocity (viscous friction, back-EMF, velocity gain) the engine
-integrates a half implicitly, as damping.
+torque, with contacts and all joints together (Duclusaud et al., section IV-E). Loads are those of the step before.
+Genesis updates positions with the new velocity; its velocities stand half a step before its positions. So the budget
+is that of the velocity half a step on, and of what depends on the velocity (viscous friction, back-EMF, velocity gain)
+the engine integrates a half implicitly, as damping.
 
 One substep a step. Friction of environments of their own needs `RigidOptions(batch_dofs_info=True)`. Written for
 Genesis 1.4; needs `servobench_torch.py` beside it. Beside the pendulum,

@@ -17,8 +17,8 @@ from its motion,
     τ_e = J·(v − v_previous)/Δt − τ_applied,        J = load_inertia + armature
 
 and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6); that of an elastoplastic contact
-(seed 001) is taken at the velocity this J has at the end of the step. Choose J rather too small: the estimate is stable
-as long as J is less than a third above the inertia the joint really has.
+(Cisneros et al.) is taken at the velocity this J has at the end of the step. Choose J rather too small: the estimate
+is stable as long as J is less than a third above the inertia the joint really has.
 
 The engine moves positions with the new velocity, so its velocities stand half a step before its positions: goals are
 taken half a step later, and what falls with the velocity half a step on.

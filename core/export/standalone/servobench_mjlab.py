@@ -14,9 +14,10 @@ a moment acts on two half steps. So that steps of 5 ms do, a command is taken ha
 with the velocity half a step on, and of what falls with the velocity (viscous friction, back-EMF, velocity gain) the
 engine integrates a half implicitly, as `dof_damping`. `motor_torque` is the motor's; the actuator's force is not quite.
 
-An elastoplastic contact (seed 001) is a spring and a damper before it slips. The engine has no such friction, so it is
-found here, at the velocity the joint will have by its own inertia and last load, and handed over as a torque and its
-slope: with the motor's torque and as `dof_damping`. The deflection then follows from the velocity that became of it.
+An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction,
+so it is found here, at the velocity the joint will have by its own inertia and last load, and handed over as a torque
+and its slope: with the motor's torque and as `dof_damping`. The deflection then follows from the velocity that became
+of it.
 
 The load is everything that turns the joint but its own motor, viscous friction and friction constraint:
 

@@ -8,8 +8,8 @@
 
 Before each step the motor torque goes to the joint's motor, the static part of the friction budget into
 `dof_frictionloss`, and the engine's own solver finds the friction torque, with contacts and all joints together
-(seed 004, section IV-E). Loads are those of the step before: gravity, Coriolis, springs, applied forces, contacts and
-limits, other actuators; not the joint's own motor, damping and friction.
+(Duclusaud et al., section IV-E). Loads are those of the step before: gravity, Coriolis, springs, applied forces,
+contacts and limits, other actuators; not the joint's own motor, damping and friction.
 
 MuJoCo updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
 what acts at a moment acts on two half steps. Three things make steps of 5 ms as good as others of 0.5 ms:
@@ -17,10 +17,10 @@ a command is taken half a step later, budgets are computed with the velocity hal
 velocity (viscous friction, back-EMF, velocity gain) the engine integrates a half implicitly, as `dof_damping`.
 `servos.motor_torque` is therefore the motor's torque, and the actuator's force is not quite.
 
-An elastoplastic contact (seed 001) is a spring and a damper before it slips. The engine has no such friction, so it is
-found here, at the velocity that the joint will have (its own inertia and last load foretell it), and handed over as a
-torque and its slope: with the motor's torque and as `dof_damping`, of which the engine's solver makes the true velocity
-with contacts and all joints together. The deflection then follows from that velocity.
+An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction,
+so it is found here, at the velocity that the joint will have (its own inertia and last load foretell it), and handed
+over as a torque and its slope: with the motor's torque and as `dof_damping`, of which the engine's solver makes the
+true velocity with contacts and all joints together. The deflection then follows from that velocity.
 
 Only `update` moves the servos. What steps the model without it (`mujoco.rollout`, MJX, MuJoCo Warp) takes controls as
 raw torques, and cannot be noticed here: the export "mujoco-plugin" is for rollouts, "mjlab" for MuJoCo Warp.

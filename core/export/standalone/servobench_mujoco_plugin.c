@@ -8,7 +8,7 @@
  *
  * In each step the force of the first actuator is the motor's torque, the static part of the friction budget goes into
  * the joint's friction constraint, and the engine's own solver finds the friction torque, with contacts and all joints
- * together (seed 004, section IV-E). Loads are those of the step before. MuJoCo updates positions with the new velocity;
+ * together (Duclusaud et al., section IV-E). Loads are those of the step before. MuJoCo updates positions with the new velocity;
  * its velocities therefore stand half a step before its positions. So a command is taken half a step later, and budgets
  * are computed with the velocity half a step on. Of what falls with the velocity (viscous friction, back-EMF, velocity
  * gain) the engine integrates a half implicitly, as the joint's damping.

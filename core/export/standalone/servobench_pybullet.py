@@ -9,9 +9,9 @@
 
 Bullet's joints have no armature, and its friction is a motor that holds a velocity of 0. So both are torques here: of
 the joint's inertia with the armature, friction is what stops the joints within the step, all of them together, limited
-by each joint's budget (seed 004, Algorithm 1, lines 4–6). Loads are gravity and Coriolis forces now, and what else
-moved the joints in the step before: contacts, limits, applied forces. Of a body that is not fixed to the world, all
-loads are those of the step before.
+by each joint's budget (Duclusaud et al., Algorithm 1, lines 4–6). Loads are gravity and Coriolis forces now, and what
+else moved the joints in the step before: contacts, limits, applied forces. Of a body that is not fixed to the world,
+all loads are those of the step before.
 
 Bullet updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
 what acts at a moment acts on two half steps. So a command is taken half a step later, budgets are computed with the

@@ -8,7 +8,7 @@ and give it to the program of your engine (`servobench_mujoco`, a Webots control
     budget = static_friction(numbers, torque, external_torque, velocity)
 
 yourself. Goals are the servo's; where a joint of yours is not 0 where its servo reads 0, its angle there goes into the
-servo's file as `joint_zero`. Friction of an elastoplastic contact (seed 001) is a torque that also depends on a
+servo's file as `joint_zero`. Friction of an elastoplastic contact (Cisneros et al.) is a torque that also depends on a
 deflection, which the caller keeps: `bristle_friction` and `bent`. SI units and radians; torques that turn the joint
 towards larger angles are positive.
 """
@@ -145,8 +145,8 @@ def named(rows: np.ndarray) -> np.ndarray:
 
 @compiled
 def dry_friction(p, motor_torque, external_torque):
-    """Friction at this load [N·m]: while sliding fast, and what it is more at rest; M6 of seed 004 eq. (10), M1–M5 by
-    their zeros.
+    """Friction at this load [N·m]: while sliding fast, and what it is more at rest; M6 of Duclusaud et al. eq. (10),
+    M1–M5 by their zeros.
 
     p: numbers of a servo; torques [N·m].
     """
@@ -163,7 +163,7 @@ def dry_friction(p, motor_torque, external_torque):
 
 @compiled
 def static_friction(p, motor_torque, external_torque, velocity):
-    """Friction budget without its viscous part [N·m], seed 004 eq. (10).
+    """Friction budget without its viscous part [N·m], Duclusaud et al. eq. (10).
 
     p: numbers of a servo; torques [N·m]; velocity [rad/s].
     """
@@ -219,7 +219,7 @@ def slip_share(p, u, d):
 @compiled
 def bristle_friction(p, sliding, at_rest, deflection, free, mobility, step):
     """Friction torque [N·m] of an elastoplastic contact during a step, and the velocity [rad/s] at which it slips,
-    0 while it sticks (seed 001, eqs 11–16, with the velocity at the end of the step).
+    0 while it sticks (Cisneros et al., eqs 11–16, with the velocity at the end of the step).
 
     sliding, at_rest [N·m]: of `dry_friction`; deflection [rad]; free: the joint's velocity at the end of the step
     without this friction [rad/s]; mobility: what that velocity changes by per torque [rad/(s·N·m)], 0 where it is the
@@ -240,7 +240,7 @@ def bristle_friction(p, sliding, at_rest, deflection, free, mobility, step):
 
 @compiled
 def bent(p, deflection, friction, step):
-    """Deflection of an elastoplastic contact [rad] after a step of a friction torque [N·m]; seed 001, eq. (18)."""
+    """Deflection [rad] of an elastoplastic contact after a step of a friction torque [N·m], Cisneros et al. (18)."""
     stiff = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
     return (p[BRISTLE_DAMPING] * deflection - step * friction) / stiff
 

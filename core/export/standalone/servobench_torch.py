@@ -11,7 +11,8 @@ be different servos with different laws. Gradients flow through any number of st
 The order within a step is that of seed paper "Extended friction models for the physics simulation of servo actuators",
 Algorithm 1, with the path of the command in front: delay, velocity limit of the goal, dead band, integral and
 derivative gains, lag of the output, sag of the supply. Friction is what stops the joint within its budget (lines 4–6)
-or, where the contact is elastoplastic, what bends a bristle that slips at more (seed 001); its deflection is state.
+or, where the contact is elastoplastic, what bends a bristle that slips at more (Cisneros et al.); its deflection is
+state.
 
 `motor_torque` is `propose` and `accept` in one: a simulator that may ask twice before it steps calls the two itself.
 
@@ -366,7 +367,7 @@ class TorchServo:
         dry: tuple[torch.Tensor, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Friction torque [N·m] of elastoplastic contacts at the end of the step, and how much it falls with the
-        velocity there [N·m·s/rad]; meaningless for rigid ones (seed 001, eqs 11–16, with inertia/Δt in series).
+        velocity there [N·m·s/rad]; meaningless for rigid ones (Cisneros et al., eqs 11–16, with inertia/Δt in series).
 
         inertia [kg·m²]: see `applied_friction`; torque: all that turns the joint but friction [N·m]; dry: of
         `dry_friction`. To be called after `propose`, which has the deflection follow the velocity.
@@ -438,7 +439,7 @@ class TorchServo:
         return self.numbers["bristle_stiffness"] * self.timestep + self.numbers["bristle_damping"]
 
     def _bent(self, velocity: torch.Tensor) -> torch.Tensor:
-        """Deflection now: the last one, after a step at the velocity that became of it (seed 001, eq. 18)."""
+        """Deflection now: the last one, after a step at the velocity that became of it (Cisneros et al., eq. 18)."""
         state = self._state
         if self.contacts == {"rigid"}:
             return state.deflection

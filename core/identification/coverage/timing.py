@@ -227,7 +227,7 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
                 severity="warning",
                 runs=tuple(runs),
                 text=f"{named_runs(runs, len(recordings))}: {volts:g} V is written, {measured:.3g} V was logged",
-                remedy="correct the header; fits use the log unless told otherwise (--supply header)",
+                remedy="correct the header; fits use the log unless the supply voltage is set to nominal",
             )
         )
     return found

@@ -117,8 +117,8 @@ class ParameterCertainty:
         lower, upper, better = self.profile.lower, self.profile.upper, self.profile.better
         if better is not None:
             found.append(
-                f"not at the minimum, the deviance is {-better.deviance:.2g} less at {better.value:.4g}: give the "
-                f"search more trials, or begin there (--start {self.name}={better.value:.4g})"
+                f"not at the minimum, the deviance is {-better.deviance:.2g} less at {better.value:.4g}: "
+                "increase the evaluations, or start the search from this value"
             )
         if lower is None and upper is None:
             found.append("open, any value between its bounds will do: freeze one that you know, or record other runs")
@@ -246,7 +246,7 @@ def certainty(
         notes = (
             *notes,
             f"polishing the model lowers its deviance by {moved:.2g}, so that it is not at the minimum: intervals are "
-            "about the values polished here; identify again, with the polish and more trials",
+            "about the values polished here; identify again, with the polish and more evaluations",
         )
     spreads = {} if bootstrapped is None else {spread.name: spread for spread in bootstrapped.spreads}
     return Certainty(

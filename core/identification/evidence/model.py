@@ -72,12 +72,18 @@ class ParameterEvidence:
         if not self.at_bound:
             return ""
         if self.at_limit:
-            return f"{self.symbol} lies at {self.bound:g}: {self.absence}"
+            return f"{self.symbol} {self.least}; {self.absence}"
         unit = "" if self.unit == "1" else f" {self.unit}"
         return (
             f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}: "
-            "widen the bound if the part can be so, or freeze it at a known value"
+            "widen the bound if that is plausible for this part, or freeze it at a known value"
         )
+
+    @property
+    def least(self) -> str:
+        """Where a value at the end of what is possible lies, for example "is 0 s, its minimum"."""
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"is {self.bound:g}{unit}, its {'minimum' if self.at_bound == 'lower' else 'maximum'}"
 
     @property
     def absence(self) -> str:
@@ -137,10 +143,10 @@ class RunOffset:
         """What is clearly different, with the remedy; empty where nothing is."""
         found: list[str] = []
         if abs(self.angle) > max(NORMAL_95 * self.angle_error, REPORTED_ANGLE):
-            found.append(f"its load hangs {math.degrees(self.angle):+.1f}° off (set the zero anew)")
+            found.append(f"the load hangs {math.degrees(self.angle):+.1f}° off (set the zero again)")
         if abs(self.supply) > max(NORMAL_95 * self.supply_error, REPORTED_SUPPLY):
-            found.append(f"its supply was {self.supply:+.2g} V off (measure it)")
-        return f"run {self.id}: {' and '.join(found)}" if found else ""
+            found.append(f"the supply was {self.supply:+.2g} V off (measure it)")
+        return f"in run {self.id} {' and '.join(found)}" if found else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +160,7 @@ class Evidence:
     """Standard deviation of what the model leaves unexplained [rad]."""
     samples: int
     independent: float
-    """How many independent samples these are worth: neighbours in time err alike."""
+    """Number of independent samples these are worth, as neighbouring samples are correlated."""
     search: str = ""
     """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
 
@@ -188,13 +194,15 @@ class Evidence:
 
     def _absent(self) -> list[str]:
         """Effects whose values lie at the end of what is possible, those for one reason together."""
-        by_reason: dict[str, list[ParameterEvidence]] = {}
+        by_reason: dict[tuple[float, str], list[ParameterEvidence]] = {}
         for p in self.parameters:
             if p.at_limit:
-                by_reason.setdefault(f"{p.bound:g}: {p.absence}", []).append(p)
+                by_reason.setdefault((p.bound, p.absence), []).append(p)
         return [
-            f"{listed([p.symbol for p in found])} {'lies' if len(found) == 1 else 'lie'} at {reason}"
-            for reason, found in by_reason.items()
+            found[0].bound_warning
+            if len(found) == 1
+            else f"{listed([p.symbol for p in found])} are {bound:g}, the end of their range; {absence}"
+            for (bound, absence), found in by_reason.items()
         ]
 
     def _apart(self) -> list[str]:
@@ -203,8 +211,8 @@ class Evidence:
         if len(apart) <= MOST_APART * len(self.offsets):
             return [offset.text for offset in apart]
         return [
-            f"{len(apart)} of {len(self.offsets)} runs follow the model better with another angle or supply: so many "
-            "speak of physics that it lacks; look at the residuals by condition, and do without offsets of runs"
+            f"{len(apart)} of {len(self.offsets)} runs follow the model better with another angle or supply, so many "
+            "that the model probably lacks physics: look at the residuals, and identify without offsets of runs"
         ]
 
     def about(self, name: str) -> str:
@@ -270,8 +278,8 @@ class Evidence:
             found.append(
                 (
                     names,
-                    f"{listed(group)} cannot be told apart by these runs, only what they amount to together: freeze "
-                    "one that you know, or record other loads and gains",
+                    f"these runs determine only the combined effect of {listed(group)}: freeze one that you know, "
+                    "or record other loads and gains",
                 )
             )
         return found

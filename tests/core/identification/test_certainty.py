@@ -182,7 +182,7 @@ def test_a_better_optimum_on_the_way_is_told() -> None:
         profile=found,
     )  # fmt: skip
     assert "not at the minimum" in about.remarks[0]
-    assert "--start kt=" in about.remarks[0]
+    assert "start the search from this value" in about.remarks[0]
 
 
 def test_a_model_away_from_the_minimum_is_polished_first() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.cautions import cautions
+from core.identification.cautions import by_cost, cautions
+from core.identification.coverage.findings import Finding
 from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.model import (
     NORMAL_95,
@@ -25,6 +26,7 @@ from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
+from core.identification.verdict import verdict
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
@@ -81,7 +83,7 @@ def test_a_planted_trade_off_is_found() -> None:
     for name, others in (("kt", {"R", "ρ"}), ("R", {"k_t", "ρ"}), ("error_gain_ratio", {"k_t", "R"})):
         assert math.isinf(evidence.of(name).standard_error), name
         assert others <= set(evidence.of(name).traded_with), name
-    assert any("k_t" in text and "R" in text and "cannot be told apart" in text for text in evidence.warnings)
+    assert any("k_t" in text and "R" in text and "only the combined effect" in text for text in evidence.warnings)
     known = model.with_parameters(model.parameters.frozen_at({"R": model.values["R"]}))
     freed = judge(known, known.parameters, recordings)
     assert freed.of("kt").determined
@@ -155,9 +157,9 @@ def test_a_bound_is_named_with_its_remedy() -> None:
     assert "k_t lies at its upper bound, 1 N·m/A: widen" in parameter().bound_warning
     at_zero = parameter(name="friction_viscous", symbol="K_v", at_bound="lower", lower=0.0, value=0.0)
     assert at_zero.at_limit
-    assert at_zero.bound_warning == "K_v lies at 0: these runs show no such effect"
+    assert at_zero.bound_warning == "K_v is 0 N·m/A, its minimum; these runs show no such effect"
     traded = replace(at_zero, traded_with=("k_t", "R"))
-    assert traded.bound_warning == "K_v lies at 0: these runs cannot tell it from k_t and R"
+    assert traded.bound_warning == "K_v is 0 N·m/A, its minimum; these runs cannot tell it from k_t and R"
     assert parameter(at_bound="").bound_warning == ""
 
 
@@ -177,8 +179,8 @@ def test_parameters_that_trade_with_each_other_are_named_once() -> None:
             ("alpha", "α", "K_c"),
         )
     ]
-    told = [text for text in evidence_of(*parameters).warnings if "cannot be told apart" in text]
-    assert [text.partition(" cannot")[0] for text in told] == ["k_t, R and K_v", "K_c and α"]
+    told = [text.partition("the combined effect of ")[2] for text in evidence_of(*parameters).warnings]
+    assert [text.partition(":")[0] for text in told if text] == ["k_t, R and K_v", "K_c and α"]
 
 
 def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
@@ -189,8 +191,8 @@ def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
         replace(at_zero, name="load_friction_external_quad", symbol="K_e^q"),
     )
     assert found.warnings == (
-        "K_v lies at 0: these runs cannot tell it from k_t and R",
-        "K_m^q and K_e^q lie at 0: these runs show no such effect",
+        "K_v is 0 N·m/A, its minimum; these runs cannot tell it from k_t and R",
+        "K_m^q and K_e^q are 0, the end of their range; these runs show no such effect",
     )
 
 
@@ -209,11 +211,11 @@ def test_a_value_at_zero_names_what_makes_up_for_it() -> None:
     model = truth().with_parameters(truth().parameters.with_values(values))
     slow = judge(model, model.parameters, [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)])
     assert not slow.of("friction_viscous").determined
-    assert "K_v lies at 0: these runs cannot tell it from k_t and R" in slow.warnings
+    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot tell it from k_t and R" in slow.warnings
     # Runs that saturate tell it from these, but not from Coulomb friction: the estimates are correlated by −0.93.
     fast = judge(model, model.parameters, grid())
     assert fast.of("friction_viscous").determined
-    assert "K_v lies at 0: these runs cannot tell it from K_c" in fast.warnings
+    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot tell it from K_c" in fast.warnings
 
 
 def test_truth_at_a_bound_is_found_at_the_bound() -> None:
@@ -324,16 +326,19 @@ def identification(**changes) -> Identification:
     ("changes", "told"),
     [
         ({}, ""),
-        ({"stopped": True}, "the identification was stopped before its end: continue with --resume"),
-        ({"held": None}, "no recording was held out"),
+        ({"stopped": True}, "the identification was stopped before its end: resume it"),
+        ({"held": None}, "no run was held out"),
         ({"held": 2.99e-3}, ""),
         ({"held": 3.01e-3}, "the error on runs held out is 1.5 times that on runs trained on"),
         ({"held": math.inf}, "the simulation of a held-out run diverges"),
         ({"step_cost": 1.99e-4}, ""),
         ({"step_cost": 2.01e-4}, "the simulation step costs 0.20 mrad, more than a tenth of the error"),
-        ({"step_cost": 4e-4, "substeps": 3}, "leave out --substeps"),
+        ({"step_cost": 4e-4, "substeps": 3}, "leave the substeps automatic"),
         ({"maes": (2e-3, 2.099e-3)}, ""),
-        ({"maes": (2e-3, 2.101e-3, 2.05e-3)}, "repeated searches of M1 end 0.10 mrad apart: identify with more trials"),
+        (
+            {"maes": (2e-3, 2.101e-3, 2.05e-3)},
+            "repeated searches of M1 end 0.10 mrad apart: identify with more evaluations",
+        ),
     ],
 )
 def test_doubts_begin_where_they_should(changes, told) -> None:
@@ -341,6 +346,40 @@ def test_doubts_begin_where_they_should(changes, told) -> None:
     found = [str(caution) for caution in cautions(identification(**changes))]
     assert len(found) == bool(told)
     assert told in "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "held_out", "strength", "error", "next_step"),
+    [
+        ({}, 2, "weak", 2e-3, "Use the model: nothing speaks against it."),
+        ({}, 6, "good", 2e-3, "Use the model: nothing speaks against it."),
+        (
+            {"held": None},
+            0,
+            "none",
+            2e-3,
+            "Hold out a quarter of the runs, or one condition, and identify again.",
+        ),
+        ({"held": 5e-3}, 6, "good", 5e-3, "Record more conditions, or use a simpler model."),
+        ({"held": 5e-3, "stopped": True}, 6, "good", 5e-3, "Resume it."),
+    ],
+)
+def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
+    changes, held_out, strength, error, next_step
+) -> None:
+    found = identification(**changes)
+    found = replace(found, split=Split("25%", ("a", "b"), tuple(f"h{k}" for k in range(held_out))))
+    told = verdict(found, cautions(found))
+    assert (told.friction, told.strength, told.error, told.next_step) == ("m1", strength, error, next_step)
+
+
+def test_doubts_are_ordered_by_what_they_can_cost() -> None:
+    """An error first; then what spoils the result, a header, what is not known of other motion, runs, single values."""
+    kinds = ("evidence", "residual_speed", "choice", "split", "stopped", "gap", "header_mass")
+    made = [Finding(kind=kind, severity="warning", text=kind, remedy="") for kind in kinds]
+    error = Finding(kind="gap", severity="error", text="an error", remedy="")
+    told = [finding.text for finding in by_cost([*made, error])]
+    assert told == ["an error", "stopped", "header_mass", "choice", "split", "gap", "evidence", "residual_speed"]
 
 
 def test_jitter_of_the_clock_is_no_jump() -> None:
@@ -386,7 +425,7 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
     found = identify(
         IdentificationRequest(servo=SERVO, models=("m1",), trials=100, validation="none"), grid()[:2]
     ).results[0]
-    assert "not confirmed by 1 descent from afar" in found.evidence.warnings[0]
+    assert "1 independent search did not reach this fit" in found.evidence.warnings[0]
     assert Evidence.from_json(json.loads(json.dumps(found.evidence.to_json()))) == found.evidence
     longer = identify(IdentificationRequest(servo=SERVO, models=("m1",), validation="none"), grid()[:2]).results[0]
     assert not longer.evidence.search

@@ -108,10 +108,10 @@ def test_the_shared_values_do_not_make_up_for_single_runs() -> None:
 
 
 def test_warnings_name_the_runs_and_the_remedy() -> None:
-    texts = [text for text in fitted(True).evidence.warnings if text.startswith("run ")]
-    assert any(text.startswith("run turned") and "set the zero anew" in text for text in texts)
-    assert any(text.startswith("run sagging") and "measure it" in text for text in texts)
-    assert not any(text.startswith("run sound") for text in texts)
+    texts = [text for text in fitted(True).evidence.warnings if text.startswith("in run ")]
+    assert any(text.startswith("in run turned") and "set the zero again" in text for text in texts)
+    assert any(text.startswith("in run sagging") and "measure it" in text for text in texts)
+    assert not any(text.startswith("in run sound") for text in texts)
     assert not fitted(False).evidence.offsets
 
 

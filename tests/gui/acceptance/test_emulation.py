@@ -100,3 +100,27 @@ def test_what_cannot_be_emulated_is_said(person):
     person.until(lambda: not person.controller.connecting.emulation.running)
     assert "could not be started" in dialog.state.text()
     assert dialog.start_button.isEnabled()
+
+
+def test_the_emulator_comes_back_at_the_same_port(person, emulated):
+    address = person.controller.servo.address
+    person.click(emulated.start_button)
+    person.until(lambda: person.state is ServoState.FAULT)
+    person.until(lambda: not person.controller.servo.busy and emulated.start_button.text() == "Start")
+    person.click(emulated.start_button)
+    person.until(lambda: emulated.use_button.isEnabled())
+    assert person.controller.connecting.emulation.addresses[0] == address
+    person.click(person.window.status_bar.acknowledge_button)
+    person.until(lambda: person.state is ServoState.READY)
+
+
+def test_common_faults_have_buttons_that_begin_and_end_them(person, emulated):
+    hot = next(button for button in emulated.faults if button.text() == "Hot")
+    person.click(hot)
+    person.until(lambda: "temperature=95.0" in say(person, emulated, "state"))
+    person.click(hot)
+    person.until(lambda: "temperature=95.0" not in say(person, emulated, "state"))
+    unplugged = next(button for button in emulated.faults if button.text() == "Unplugged")
+    person.click(unplugged)
+    person.until(lambda: person.state is ServoState.FAULT)
+    assert "> unplug" in emulated.log.toPlainText().splitlines()

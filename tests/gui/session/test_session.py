@@ -1,5 +1,6 @@
 """The session browser: finding runs, noting things about them, bringing in more, and never touching a recording."""
 
+import os
 import shutil
 from dataclasses import replace
 
@@ -379,7 +380,7 @@ def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
     assert person.controller.undo.count() == 0
     (session / "annotations.json").mkdir()
     panel(person).editing.set_note(first, "lost")
-    person.until(lambda: "not kept" in person.message and cell_text(person, first, NOTE) == "")
+    person.until(lambda: "not saved" in person.message and cell_text(person, first, NOTE) == "")
 
 
 def test_notes_that_cannot_be_read_do_not_keep_the_session_closed(person, session):
@@ -536,3 +537,32 @@ def test_a_session_without_unfinished_runs_is_not_offered(person, session, tmp_p
     assert unfinished_runs(tmp_path / "gone") == 0
     (session / "runs" / "0009_x_kp1.h5.part").touch()
     assert unfinished_runs(session) == 1
+
+
+def test_runs_and_notes_of_another_program_appear(person, session):
+    person.open(session)
+    library = person.controller.library
+    other = Session.open(session)
+    known = {run.id for run in library.runs}
+    added = other.add(recording(40))
+    person.until(lambda: {run.id for run in library.runs} == known | {added})
+    other.revise([added], lambda _, noted: replace(noted, note="from elsewhere"))
+    person.until(lambda: library.annotation(added).note == "from elsewhere")
+    assert library.path == session
+
+
+def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, session, monkeypatch):
+    """Said before the first write; root may write anywhere, so that the question is answered for it here."""
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda place, mode: mode != os.W_OK and may(place, mode))
+    person.open(session)
+    lock = person.window.session.head.lock
+    assert lock.isVisible()
+    assert "may not write into this folder" in lock.toolTip()
+    sinks = []
+    person.controller.library.sink_for(person.controller.library.runs[0].servo, sinks.append, pytest.fail)
+    person.until(lambda: bool(sinks))
+    assert str(session) not in sinks[0].runs_folder
+    monkeypatch.undo()
+    person.open(session)
+    assert not lock.isVisible()

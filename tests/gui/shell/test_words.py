@@ -40,7 +40,7 @@ def test_symbols_of_a_sentence_are_set_and_other_words_are_not():
 
     assert text == "K<sub>m</sub><sup>q</sup> and K<sub>c</sub> lie at 0 in run my_K_c_v2 of &lt;sin_sin&gt;"
     assert {"K_c^s", "K_e^q", "k_t", "v_s", "J_m"} <= set(all_symbols())
-    assert (mathtext("K_m^q"), mathtext("α"), mathtext("R")) == ("$K_m^q$", "α", "R")
+    assert (mathtext("K_m^q"), mathtext("α"), mathtext("R")) == ("$K_{m}^{q}$", "α", "R")
 
 
 def test_a_picture_of_the_help_keeps_every_colour(tmp_path):

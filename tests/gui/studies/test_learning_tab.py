@@ -149,6 +149,9 @@ def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_pro
 def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tmp_path, monkeypatch):
     tab.form.duration.setValue(4.0)
     person.window.explore.show_tab(tab)
+    assert not tab.running.active, "nothing is computed before it is asked for"
+    assert "press Learn" in tab.status.text()
+    person.click(tab.learn_button)
     person.until(lambda: learned(tab))
     count = len(tab.running.iterations)
 
@@ -192,6 +195,7 @@ def test_a_stop_keeps_what_was_learned_and_nonsense_is_refused(person, tab):
     tab.form.tolerance.setValue(0.001)
     tab.form.duration.setValue(120.0)
     person.window.explore.show_tab(tab)
+    person.click(tab.learn_button)
     assert not tab.learn_button.isEnabled()
     person.until(lambda: len(tab.running.iterations) >= 2)
     person.click(tab.stop_button)

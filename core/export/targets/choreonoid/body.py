@@ -256,7 +256,7 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
             gains = (kp * share, damping, min(limit, body.effort))
             yield simulate_choreonoid(friction, gains, pendulum, *held_commands(run.trajectory, step))
 
-    how = "body and friction read back and simulated here by seed 001's algorithm"
+    how = "body and friction read back and simulated here by the algorithm of Cisneros et al."
     return measured(model, options, "choreonoid", how, rollout, step=friction.dt)
 
 
@@ -321,7 +321,8 @@ def _is_float(value: Any) -> bool:
 
 
 _USAGE = """\
-In a body customizer, once a step and joint, with ω the joint's velocity and e = 0 at first (seed 001, algorithm 1):
+In a body customizer, once a step and joint, with ω the joint's velocity and e = 0 at first (Cisneros et al., algorithm
+1):
 
     Z = 1/(Kf·dt + Bf)      D = 1 + Z·Tv      ω* = ω + Z·Kf·e
     |ω*| ≤ Z·Ts:  T = ω*/Z

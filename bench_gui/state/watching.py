@@ -1,0 +1,33 @@
+"""Notice when another window or program changes the files of the open session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+
+SETTLING = 300
+"""Changes that follow each other within this time are one, as files are renamed into place [ms]."""
+
+
+class SessionWatch(QObject):
+    """Watches a session's documents and the names of its runs, not their contents."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watcher = QFileSystemWatcher(self)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(SETTLING)
+        self._watcher.directoryChanged.connect(lambda _: self._timer.start())
+        self._timer.timeout.connect(self.changed)
+
+    def watch(self, session: Path) -> None:
+        """Watch a session folder instead of the one before; an exported file never changes."""
+        if before := self._watcher.directories():
+            self._watcher.removePaths(before)
+        self._timer.stop()
+        if session.is_dir():
+            self._watcher.addPaths([str(session), str(session / "runs")])
