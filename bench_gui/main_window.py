@@ -197,6 +197,8 @@ class MainWindow(QMainWindow):
     def _make_page(self, number: int) -> TaskPage:
         page = make_page(number, self.controller, self._suppliers)
         self.under_way.seen_in(number, page)
+        if number == IDENTIFY:
+            cast("IdentifyView", page).export_wanted.connect(lambda: self.show_task(EXPORT))
         if number == FLEET:
             fleet = cast("FleetView", page)
             fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))

@@ -156,6 +156,7 @@ QLabel[role="title"] { font-size: 15px; font-weight: 600; }
 QLabel[role="reading"] { font-size: 17px; font-weight: 500; }
 QLabel[role="empty"] { font-size: 15px; font-weight: 600; }
 QLabel[role="fault"] { color: $fault; font-weight: 600; }
+QLabel[role="changed"] { color: $moving; font-weight: 600; }
 
 QMenuBar { background: $panel; border-bottom: 1px solid $border; padding: 1px 4px; }
 QMenuBar::item { padding: 3px 9px; background: transparent; border-radius: 4px; }

@@ -18,6 +18,7 @@ TABS = {
     ("identification", "Search"): "identification#in-the-window",
     ("identification", "Overlay"): "identification#reading-the-result",
     ("identification", "Parameters"): "identification#intervals-and-warnings",
+    ("identification", "By parameter"): "identification#intervals-and-warnings",
     ("identification", "Warnings"): "identification#intervals-and-warnings",
     ("identification", "Coverage"): "coverage#in-the-window",
     ("identification", "Cross-validation"): "model_choice#in-the-window",
@@ -65,7 +66,10 @@ def topic_of_page(page: TaskPage) -> str:
 
 
 def tab_in_sight(tabs: QWidget | None) -> str:
-    """Title of the chosen one of a row of tabs; empty where there are none."""
+    """Title of the chosen one of a row of tabs, of its segments where it has some; empty where there are none."""
+    within = getattr(tabs.currentWidget(), "segments", None) if isinstance(tabs, QTabWidget) else None
+    if within is not None:
+        return within.buttons[within.current].accessibleName()
     if isinstance(tabs, (QTabWidget, QTabBar)):
         return tabs.tabText(tabs.currentIndex())
     return tabs.buttons[tabs.current].text() if isinstance(tabs, Segments) else ""

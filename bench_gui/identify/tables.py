@@ -1,28 +1,29 @@
-"""The best parameters against their bounds, and the result model by model."""
+"""Parameters inside their bounds, and the details of a result model by model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
-from core.identification.evidence.model import Evidence
+from core.identification.evidence.certainty import Certainty, ParameterCertainty
+from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.parameters import Parameter
 from core.terms import FRICTION_TITLES
 from core.units import FIGURE_DASH, duration, milliradians, significant
-from core.words import counted
 
-INTERVAL_COLUMN, INITIAL_COLUMN, BAR_COLUMN, NOTE_COLUMN = 2, 3, 5, 6
+NAME_COLUMN, SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN = range(5)
+FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)
 """Of the parameters."""
-WARNING_COLUMN = 7
-"""Of the result."""
 PARAMETER_COLUMNS = (
+    Column("Parameter", "Its meaning"),
     Column("Symbol", "As in the papers"),
     Column("Value", "The best value found", number=True),
     Column(
@@ -30,61 +31,145 @@ PARAMETER_COLUMNS = (
         "Approximate: linearised, with the model's own error as noise; ∞ where these runs leave it open",
         number=True,
     ),
+    Column("Unit", "SI unit; angles are in rad"),
     Column(
-        "Began at",
+        "Inside its bounds",
+        "Value and 95 % intervals between the bounds of the search: linearised, profile, bootstrap from top to bottom; "
+        "the thin tick is the start value",
+    ),
+    Column(
+        "Start value",
         "Value the search began with: the catalogue's, or that of the start that was chosen",
         number=True,
     ),
-    Column("Unit", "SI unit; angles are in rad"),
-    Column("Between its bounds", "Where the value lies between its bounds"),
-    Column("To know", "What is wrong with the value, and what would help"),
+    Column("Compared", "Value of the same model in the identification it is compared with", number=True),
+    Column("Notes", "Problems with the value, and what would help"),
 )
 RESULT_COLUMNS = (
     Column("Model", "Friction model; ★ recommended, ● the bench's current model"),
-    Column("Training [mrad]", "Mean absolute error on the runs it was fitted to", number=True),
-    Column("Held out [mrad]", "Mean absolute error on runs it had not seen", number=True),
     Column("RMSE [mrad]", "Root mean square error on runs it had not seen", number=True),
     Column(
         "Δ [mrad]",
         "Error more than the recommended model's, on runs it had not seen, else on those it was fitted to",
         number=True,
     ),
-    Column("Spread [mrad]", "Largest difference of training errors between repeats", number=True),
-    Column("Search", "Simulations of all training runs, and the time they took", number=True),
-    Column("To know", "How many warnings there are; those of the selected model are in the tab Warnings"),
+    Column("Repeats [mrad]", "Largest difference of training errors between repeats", number=True),
+    Column("Evaluations", "Simulations of all training runs, and the time they took", number=True),
 )
 
 
-def parameter_rows(parameters: Sequence[Parameter], evidence: Evidence | None, torque_off: str) -> list[list[Cell]]:
+@dataclass(frozen=True, kw_only=True)
+class Forest:
+    """A value with its intervals between bounds; one unit for all."""
+
+    lower: float
+    upper: float
+    value: float
+    start: float
+    intervals: tuple[tuple[float, float], ...]
+    """From top to bottom."""
+    tone: str
+    """Colour of the value by its name in the theme."""
+
+    def share(self, value: float) -> float:
+        """Place of a value between the bounds, 0 … 1."""
+        width = self.upper - self.lower
+        return min(max((value - self.lower) / width, 0.0), 1.0) if width > 0 else 0.5
+
+
+def outside(known: ParameterCertainty | None) -> str:
+    """Intervals of a parameter that its own value lies outside of, in words; empty where there is none."""
+    if known is None:
+        return ""
+    found: list[str] = []
+    for name, interval in (("profile", known.profile), ("bootstrap", known.spread)):
+        if interval is None:
+            continue
+        low = -math.inf if interval.lower is None else interval.lower
+        high = math.inf if interval.upper is None else interval.upper
+        if not low <= known.value <= high:
+            found.append(f"outside its own {name} interval {interval.text}")
+    return "; ".join(found)
+
+
+def badge(known: ParameterEvidence | None) -> str:
+    """Verdict on a parameter in a word or two; empty while the search is under way."""
+    if known is None:
+        return ""
+    if known.frozen:
+        return "frozen"
+    if known.at_bound:
+        return "no effect seen" if known.at_limit and not known.traded_with else f"at its {known.at_bound} bound"
+    return "determined" if known.determined else "not determined"
+
+
+def parameter_rows(
+    parameters: Sequence[Parameter],
+    evidence: Evidence | None,
+    torque_off: str,
+    certainty: Certainty | None = None,
+    others: Mapping[str, float] | None = None,
+) -> list[list[Cell]]:
     """Rows of PARAMETER_COLUMNS.
 
-    evidence: None while the search is under way; torque_off: what a released motor does, said beside β.
+    evidence: None while the search is under way; torque_off: what a released motor does, said beside β; certainty:
+    None where there is none; others: values by name to compare with.
     """
-    return [_parameter_row(p, evidence, torque_off if p.name == "release_braking" else "") for p in parameters]
+    certain = {} if certainty is None else {p.name: p for p in certainty.parameters}
+    return [
+        _parameter_row(
+            p,
+            evidence,
+            torque_off if p.name == "release_braking" else "",
+            certain.get(p.name),
+            (others or {}).get(p.name, math.nan),
+        )
+        for p in parameters
+    ]
 
 
-def _parameter_row(p: Parameter, evidence: Evidence | None, released: str) -> list[Cell]:
+def _parameter_row(
+    p: Parameter, evidence: Evidence | None, released: str, certain: ParameterCertainty | None, other: float
+) -> list[Cell]:
     known = None if evidence is None else evidence.of(p.name)
     warning = "" if evidence is None else evidence.about(p.name)
+    contradiction = outside(certain)
     interval = initial = FIGURE_DASH
+    intervals: list[tuple[float, float]] = []
     if known is not None:
         initial = significant(known.initial)
         if not known.frozen:
             interval = significant(known.half_width, 2) if known.determined else "∞"
+            if known.determined:
+                intervals.append((p.value - known.half_width, p.value + known.half_width))
+    if certain is not None and certain.profile is not None:
+        low, high = certain.profile.lower, certain.profile.upper
+        intervals.append((p.lower if low is None else low, p.upper if high is None else high))
+    if certain is not None and certain.spread is not None:
+        intervals.append((certain.spread.lower, certain.spread.upper))
     unit = "" if p.unit == "1" else p.unit
-    width = p.upper - p.lower
-    share = (p.value - p.lower) / width if width > 0 else 0.5
     bounds = "frozen" if p.frozen else f"bounds {significant(p.lower)} … {significant(p.upper)} {unit}".rstrip()
-    tip = f"{p.description or p.name}: {bounds}" + (f"; {warning}" if warning else "")
-    tone = "moving" if p.at_bound or warning else ""
+    notes = [text for text in (contradiction, released, warning) if text]
+    tip = "\n".join((f"{p.description or p.name} ({p.name}): {bounds}", *notes))
+    tone = "fault" if contradiction else "moving" if p.at_bound or warning else ""
+    forest = Forest(
+        lower=p.lower,
+        upper=p.upper,
+        value=p.value,
+        start=math.nan if known is None else known.initial,
+        intervals=tuple(intervals),
+        tone=tone or "accent",
+    )
     return [
+        Cell((p.description or p.name).partition(",")[0], tip),
         Cell(p.symbol, tip, tone),
         Cell(significant(p.value), tip, tone),
         Cell(interval, tip),
-        Cell(initial, tip),
         Cell(unit, tip),
-        Cell("", tip, value=(share, p.at_bound)),
-        Cell(released or ("frozen" if p.frozen else "") or warning, tip, tone),
+        Cell("", tip, value=None if p.frozen else forest),
+        Cell(initial, tip),
+        Cell(significant(other), tip),
+        Cell(contradiction or released or badge(known), tip, tone or ("" if released else "muted")),
     ]
 
 
@@ -94,86 +179,48 @@ def result_rows(rows: Sequence[FittedModel], recommended: str, current: str) -> 
     return [_result_row(row, best, row.model.friction == current) for row in rows]
 
 
-def _result_row(row: FittedModel, best: FittedModel | None, current: bool) -> list[Cell]:
+def marked(row: FittedModel, recommended: bool, current: bool) -> Cell:
+    """Name of a model with its marks: ★ recommended, ● the bench's."""
     friction = row.model.friction
-    marks = ("  ★" if row is best else "") + ("  ●" if current else "")
+    marks = ("  ★" if recommended else "") + ("  ●" if current else "")
+    said = [f"{FRICTION_TITLES[friction]} friction"]
+    said += ["recommended"] * recommended + ["the bench's current model"] * current
+    return Cell(f"{friction.upper()}{marks}", ", ".join(said), bold=recommended, friction=friction)
+
+
+def _result_row(row: FittedModel, best: FittedModel | None, current: bool) -> list[Cell]:
     lasted = f"  {duration(row.wall_seconds)}" if math.isfinite(row.wall_seconds) else ""
-    behind = FIGURE_DASH if best is None else "0" if row is best else f"+{milliradians(_error(row) - _error(best))}"
+    behind = FIGURE_DASH if best is None else "0" if row is best else f"+{milliradians(row.error - best.error)}"
     texts = (
-        milliradians(row.train_mae),
-        milliradians(row.validation_mae),
         milliradians(row.validation_rmse),
         behind,
         milliradians(row.spread),
         f"{row.evaluations:,}".replace(",", " ") + lasted,
     )
-    warnings = () if row.evidence is None else row.evidence.warnings
-    said = counted(len(warnings), "warning") if warnings else "nothing"
-    bold = row is best
-    return [
-        Cell(f"{friction.upper()}{marks}", f"{FRICTION_TITLES[friction]} friction", bold=bold, friction=friction),
-        *(Cell(text, bold=bold) for text in texts),
-        Cell(
-            FIGURE_DASH if row.evidence is None else said,
-            "\n".join(f"• {text}" for text in warnings),
-            tone="moving" if warnings else "",
-            bold=bold,
-        ),
-    ]
-
-
-def _error(row: FittedModel) -> float:
-    return row.train_mae if row.validation_mae is None else row.validation_mae
+    return [marked(row, row is best, current), *(Cell(text, bold=row is best) for text in texts)]
 
 
 class ParameterTable(TextTable):
-    """Symbol, value and its interval, where the search began, unit, place between the bounds, what to know."""
+    """One row a parameter; see PARAMETER_COLUMNS."""
 
     def __init__(self) -> None:
         super().__init__(PARAMETER_COLUMNS)
 
     def set_parameters(
-        self, parameters: Sequence[Parameter], evidence: Evidence | None = None, torque_off: str = ""
+        self,
+        parameters: Sequence[Parameter],
+        evidence: Evidence | None = None,
+        torque_off: str = "",
+        certainty: Certainty | None = None,
+        others: Mapping[str, float] | None = None,
     ) -> None:
         """Show these, see `parameter_rows`."""
-        self.show(parameter_rows(parameters, evidence, torque_off), keys=[p.name for p in parameters])
+        rows = parameter_rows(parameters, evidence, torque_off, certainty, others)
+        self.show(rows, keys=[p.name for p in parameters])
 
 
-class ResultTable(TextTable):
-    """One row a friction model."""
-
-    def __init__(self) -> None:
-        super().__init__(RESULT_COLUMNS)
-        self._models: Sequence[FittedModel] = ()
-        self._recommended = self._current = ""
-
-    def set_rows(self, rows: Sequence[FittedModel], recommended: str) -> None:
-        """Show these results."""
-        self._models, self._recommended = rows, recommended
-        self._show()
-
-    def set_current(self, friction: str) -> None:
-        """Mark the bench's current model; empty: it is none of these."""
-        if friction != self._current:
-            self._current = friction
-            self._show()
-
-    def row(self, place: int) -> FittedModel:
-        """Result in a row."""
-        return self._models[place]
-
-    @property
-    def recommended_row(self) -> int:
-        """Row of the recommended model, −1 without one."""
-        return next((n for n, row in enumerate(self._models) if row.model.friction == self._recommended), -1)
-
-    def _show(self) -> None:
-        rows = result_rows(self._models, self._recommended, self._current)
-        self.show(rows, keys=[row.model.friction for row in self._models])
-
-
-class BarDelegate(QStyledItemDelegate):
-    """Draws where a value lies between its bounds."""
+class ForestDelegate(QStyledItemDelegate):
+    """Draws a value with its intervals between its bounds, and where the search began."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,24 +231,48 @@ class BarDelegate(QStyledItemDelegate):
         self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the background as ever, then a track and a mark."""
+        """Draw the background as ever, then track, intervals, start and value."""
         super().paint(painter, option, index)
-        found = index.data(VALUE_ROLE)
+        forest: Forest | None = index.data(VALUE_ROLE)
         theme = self._theme
-        if found is None or theme is None:
+        if forest is None or theme is None:
             return
-        share, at_bound = found
         area = QRectF(option.rect).adjusted(8, 0, -10, 0)  # type: ignore[attr-defined]
-        track = QRectF(area.left(), area.center().y() - 2, area.width(), 4)
+        middle = area.center().y()
+
+        def place(value: float) -> float:
+            return area.left() + forest.share(value) * area.width()
+
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(theme.border), 1))
+        painter.drawLine(QPointF(area.left(), middle), QPointF(area.right(), middle))
+        for end in (area.left(), area.right()):
+            painter.drawLine(QPointF(end, middle - 3), QPointF(end, middle + 3))
+        if math.isfinite(forest.start):
+            painter.setPen(QPen(QColor(theme.muted), 1))
+            painter.drawLine(QPointF(place(forest.start), middle - 7), QPointF(place(forest.start), middle + 7))
+        colour = QColor(getattr(theme, forest.tone))
+        painter.setPen(QPen(colour, 2))
+        above = 2.0 * (len(forest.intervals) - 1)
+        for number, (low, high) in enumerate(forest.intervals):
+            height = middle - above + 4 * number
+            painter.drawLine(QPointF(place(low), height), QPointF(place(high), height))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.raised))
-        painter.drawRoundedRect(track, 2, 2)
-        place = area.left() + min(max(share, 0.0), 1.0) * area.width()
-        painter.setBrush(QColor(theme.moving if at_bound else theme.accent))
-        painter.drawRoundedRect(QRectF(place - 3, area.center().y() - 6, 6, 12), 2, 2)
+        painter.setBrush(colour)
+        painter.drawEllipse(QPointF(place(forest.value), middle), 4, 4)
         painter.restore()
+
+
+class ResultTable(TextTable):
+    """One row a friction model, with every figure there is of it."""
+
+    def __init__(self) -> None:
+        super().__init__(RESULT_COLUMNS)
+
+    def set_rows(self, rows: Sequence[FittedModel], recommended: str, current: str) -> None:
+        """Show these results, see `result_rows`."""
+        self.show(result_rows(rows, recommended, current), keys=[row.model.friction for row in rows])
 
 
 class CostHistory:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from bench_gui.identify.fit.messages import FitOverlay
+    from bench_gui.identify.fit.messages import CostCurve, FitOverlay
     from core.model import ServoModel
     from core.mounting import Cause, Start, TwinMotion
     from core.recording import Recording, RunHeader
@@ -183,13 +183,34 @@ def explain(
 
 
 def fitted_overlay(
-    session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: Supply
+    session: Path,
+    runs: Sequence[str],
+    model: ServoModel,
+    initial: ServoModel | None,
+    dt: float | None,
+    supply: Supply,
 ) -> FitOverlay:
-    """Simulate runs as a fit did, and pick the worst and the median one."""
+    """Simulate runs as a fit did, and pick the worst and the median one.
+
+    initial: the model the search began with, simulated on the same runs; None leaves it out.
+    """
     from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
     from core.identification.overlay import worst_and_median
+    from core.simulation import simulate_recording
     from sessions import Session
 
-    recordings = Session.open(session).load_for_fit(runs)
-    found = worst_and_median(model, recordings, dt=dt, supply=supply)
-    return FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in found))
+    recordings = {recording.id: recording for recording in Session.open(session).load_for_fit(runs)}
+    found = worst_and_median(model, list(recordings.values()), dt=dt, supply=supply)
+
+    def began(run: str) -> Array | None:
+        return None if initial is None else simulate_recording(initial, recordings[run], dt, supply).position
+
+    return FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__, initial=began(run.id)) for run in found))
+
+
+def course_of_search(folder: Path) -> tuple[CostCurve, ...]:
+    """Read the searches of a result from the journal beside it; raises IdentificationError where there is none."""
+    from bench_gui.headless.report.traces import read_traces
+
+    traces = read_traces(folder)
+    return tuple((trace.friction, trace.repeat, trace.evaluations, trace.best) for trace in traces)

@@ -25,6 +25,8 @@ CROSSVALIDATION_FITS = "crossvalidation_fits.json"
 """Fits of a cross-validation that is not complete."""
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
+FOLDER_TIME = "%Y-%m-%dT%H-%M-%S"
+"""How the name of an identification's folder begins."""
 
 OnProgress = Callable[[float, str], None]
 """Called with the share that is done, 0 … 1, and what is going on."""
@@ -40,7 +42,7 @@ class Stops(TypedDict):
 
 def new_result_folder(session: Path) -> Path:
     """A folder for the next identification of a session that can be written to; not created yet."""
-    stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    stamp = datetime.now().strftime(FOLDER_TIME)
     wanted = session / FOLDER / stamp
     number = 1
     while wanted.exists():

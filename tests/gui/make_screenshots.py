@@ -155,13 +155,13 @@ class Tour:
         self.until(lambda: controller.fitting.latest is not None and controller.fitting.latest.model == "m3", "fit")
         self.save("identify_running")
         self.until(lambda: not controller.fitting.active, "result")
-        page.tabs.setCurrentWidget(page.value_view)
+        page.tabs.setCurrentWidget(page.parameters)
         self.run_for(0.2)
         self.save("identify")
         page.tabs.setCurrentWidget(page.overlay)
         self.run_for(1.0)
         self.save("identify_overlay")
-        page.tabs.setCurrentWidget(page.warnings)
+        page.show_evidence("warnings")
         self.save("identify_warnings")
 
     def compare(self) -> None:

@@ -10,11 +10,12 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 
 from bench_gui.headless.report.parameters import _bar
+from bench_gui.identify.answer.ladder import BAR_COLUMN, Ladder
 from bench_gui.identify.certainty import panel as certainty_panel
 from bench_gui.identify.coverage import panel as coverage_panel
 from bench_gui.identify.crossvalidation import tables as crossvalidation_tables
 from bench_gui.identify.fit.messages import FittedModel
-from bench_gui.identify.tables import CostHistory, ParameterTable, ResultTable
+from bench_gui.identify.tables import FOREST_COLUMN, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable
 from bench_gui.widgets.text_table import VALUE_ROLE
@@ -63,26 +64,46 @@ def known(parameter, **changes):
     )
 
 
+ROWS = (
+    fitted("m1", 0.0111, 0.0222, 0.0333, 0.0044, 12345, 75.0),
+    fitted("m2", 0.0091, 0.0152, 0.0263, None, 77, math.nan),
+    fitted("m3", 0.0081, None, None, 0.0001, 88, 5.0),
+)
+
+
 def test_a_model_s_errors_stand_below_their_headings(qapp):
+    ladder = Ladder()
+    ladder.set_rows(ROWS, "m2")
+    ladder.set_current("m1")
+    shown = row_of(ladder, 0)
+    assert (shown["Model"], shown["Training [mrad]"], shown["Held out [mrad]"]) == ("M1  ●", "11.1", "22.2")
+    shown = row_of(ladder, 1)
+    assert (shown["Model"], shown["Training [mrad]"], shown["Held out [mrad]"]) == ("M2  ★", "9.10", "15.2")
+    assert ladder.recommended_row == 1
+    drawn = ladder.data(ladder.index(0, BAR_COLUMN), VALUE_ROLE)
+    assert (drawn.held_out, drawn.training, drawn.scale) == (0.0222, 0.0111, 0.0222)
+
+
+def test_a_search_under_way_has_a_cost_and_no_training_error(qapp):
+    """What a search makes small may hold placed points, and is no error of the runs."""
+    ladder = Ladder()
+    ladder.set_rows(ROWS[:1], "")
+    assert "Training [mrad]" not in row_of(ladder, 0)
+    assert row_of(ladder, 0)["Cost [mrad]"] == "11.1"
+    ladder.set_rows(ROWS[:1], "m1")
+    assert row_of(ladder, 0)["Training [mrad]"] == "11.1"
+
+
+def test_the_figures_of_a_model_stand_below_their_headings(qapp):
     table = ResultTable()
-    table.set_rows(
-        (
-            fitted("m1", 0.0111, 0.0222, 0.0333, 0.0044, 12345, 75.0),
-            fitted("m2", 0.0091, 0.0152, 0.0263, None, 77, math.nan),
-            fitted("m3", 0.0081, None, None, 0.0001, 88, 5.0),
-        ),
-        "m2",
-    )
-    table.set_current("m1")
+    table.set_rows(ROWS, "m2", "m1")
     assert row_of(table, 0) == {
-        **{"Model": "M1  ●", "Training [mrad]": "11.1", "Held out [mrad]": "22.2", "RMSE [mrad]": "33.3"},
-        **{"Δ [mrad]": "+7.00", "Spread [mrad]": "4.40", "Search": "12 345  75 s", "To know": "–"},
+        **{"Model": "M1  ●", "RMSE [mrad]": "33.3", "Δ [mrad]": "+7.00", "Repeats [mrad]": "4.40"},
+        **{"Evaluations": "12 345  75 s"},
     }
     assert row_of(table, 1) == {
-        **{"Model": "M2  ★", "Training [mrad]": "9.10", "Held out [mrad]": "15.2", "RMSE [mrad]": "26.3"},
-        **{"Δ [mrad]": "0", "Spread [mrad]": "–", "Search": "77", "To know": "–"},
+        **{"Model": "M2  ★", "RMSE [mrad]": "26.3", "Δ [mrad]": "0", "Repeats [mrad]": "–", "Evaluations": "77"},
     }
-    assert table.recommended_row == 1
 
 
 def test_a_parameter_s_numbers_stand_below_their_headings(qapp):
@@ -92,16 +113,19 @@ def test_a_parameter_s_numbers_stand_below_their_headings(qapp):
     evidence = Evidence(parameters=(known(parameter),), conditions=(), noise=0.001, samples=100, independent=10.0)
     table.set_parameters([parameter], evidence)
     assert row_of(table, 0) == {
-        **{"Symbol": base.symbol, "Value": "2.000", "± 95 %": "0.050", "Began at": "1.250"},
-        **{"Unit": base.unit, "Between its bounds": "", "To know": evidence.about(base.name)},
+        **{"Symbol": base.symbol, "Value": "2.000", "± 95 %": "0.050", "Start value": "1.250"},
+        **{"Unit": base.unit, "Inside its bounds": "", "Compared": "–", "Notes": "determined"},
+        **{"Parameter": base.description.partition(",")[0]},
     }
-    assert table.index(0, 5).data(VALUE_ROLE) == (0.25, False)
+    drawn = table.index(0, FOREST_COLUMN).data(VALUE_ROLE)
+    assert [drawn.share(value) for value in (drawn.value, drawn.start)] == [0.25, 0.0625]
+    assert drawn.intervals == (pytest.approx((1.95, 2.05)),)
     open_ = replace(evidence, parameters=(known(parameter, standard_error=math.inf),))
     frozen = replace(evidence, parameters=(known(parameter, frozen=True, standard_error=math.nan),))
     table.set_parameters([parameter], open_)
     assert row_of(table, 0)["± 95 %"] == "∞"
     table.set_parameters([replace(parameter, frozen=True)], frozen)
-    assert (row_of(table, 0)["± 95 %"], row_of(table, 0)["To know"]) == ("–", "frozen")
+    assert (row_of(table, 0)["± 95 %"], row_of(table, 0)["Notes"]) == ("–", "frozen")
 
 
 def test_a_bar_of_the_report_lies_where_the_interval_lies():

@@ -266,7 +266,7 @@ def test_pages_out_of_sight_are_made_once_the_window_is_seen(qtbot, tmp_path, mo
     with qtbot.waitSignal(window.completed, timeout=240_000):
         window.show()
     assert {name for name, _, _ in TASKS} <= {path.split(" › ")[-1] for path, _ in window.menus.everything()}
-    plots = window.identify.cost
+    plots = window.identify.search.cost
     assert plots.backgroundBrush().color().name() == load_theme("dark").plot.lower()
     window.leave()
     dispose(window, controller)

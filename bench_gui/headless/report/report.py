@@ -20,7 +20,7 @@ from core.words import capitalised, counted
 def write_report(path: Path, contents: ReportContents) -> Path:
     """Write the report as one HTML file that needs nothing else; replaced as a whole."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__, "."),
+        loader=jinja2.PackageLoader(__name__.rpartition(".")[0], "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -100,6 +100,7 @@ class _Teller:
         self._search = ("", "", -1)
         self._points: list[tuple[int, float]] = []
         self._candidate: ServoModel | None = None
+        self._points_error: float | None = None
         self._unseen: ServoModel | None = None
         """The best candidate that no overlay has shown."""
         self._recorded = False
@@ -118,6 +119,7 @@ class _Teller:
         search = (progress.model, progress.trial, progress.repeat)
         if search != self._search:
             self._search, self._points, self._candidate, self._next = search, [], None, 0.0
+            self._points_error = None
         generation = progress.generation
         self._points.append((generation.evaluations, generation.overall_best_value))
         self._candidate = progress.candidate or self._candidate
@@ -128,6 +130,8 @@ class _Teller:
         self._next = now + TELL_PERIOD
         points, candidate = tuple(self._points), self._candidate
         self._points, self._candidate = [], None
+        if candidate is not None:
+            self._points_error = self._error_of_points(candidate)
         self._line.tell(
             FitProgress(
                 done=progress.done,
@@ -139,12 +143,20 @@ class _Teller:
                 points=points,
                 candidate=candidate,
                 trials=progress.trials,
+                points_error=self._points_error,
             )
         )
         self._recorded = False
         if now >= self._next_overlay and self._unseen is not None:
             self._overlay(self._unseen)
             self._unseen = None
+
+    def _error_of_points(self, model: ServoModel) -> float | None:
+        """Mean error of the placed points under a model [rad]; None without points."""
+        from core.identification.search.placed import PlacedResiduals
+
+        points = self._job.request.points
+        return float(abs(PlacedResiduals(points).of(model)).mean()) if points else None
 
     def _overlay(self, model: ServoModel) -> None:
         from core.identification.overlay import worst_and_median

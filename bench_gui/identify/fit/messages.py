@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,12 @@ from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.model import ServoModel
+from core.units import milliradians
+from sessions.results.folder import FOLDER_TIME
 
 Array = NDArray[np.float64]
+CostCurve = tuple[str, int, Array, Array]
+"""Of one search: friction model, repeat, evaluations (n,), best cost after them (n,) [rad]."""
 
 LEAVE_OUT, SPLIT, DEFAULTS = "leave_out", "split", "defaults"
 
@@ -64,6 +69,8 @@ class FitProgress(Share):
     candidate: ServoModel | None
     """The best model so far, if it improved."""
     trials: int
+    points_error: float | None = None
+    """Share of the placed points in the best error [rad]; None without points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,8 @@ class OverlayRun:
     """[rad]"""
     mae: float | None = None
     """[rad]"""
+    initial: Array | None = None
+    """Simulated with the values the search began with [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,21 @@ class FittedModel:
     """Largest difference of training errors between repeats."""
     evidence: Evidence | None = None
     """None while the search is under way."""
+    held_out: tuple[float, ...] = ()
+    """Mean absolute error of each run that was held out."""
+
+    @property
+    def error(self) -> float:
+        """On runs it had not seen; on those it was fitted to where none was held out."""
+        return self.train_mae if self.validation_mae is None else self.validation_mae
+
+    @property
+    def initial(self) -> ServoModel | None:
+        """The model with the values the search began with; None while that is not known."""
+        if self.evidence is None:
+            return None
+        began = {p.name: p.initial for p in self.evidence.parameters if not p.frozen}
+        return self.model.with_parameters(self.model.parameters.with_values(began))
 
 
 @dataclass(frozen=True)
@@ -118,6 +142,8 @@ class FitResult:
     """Friction model with the lowest error on runs it did not see."""
     choice: str
     """Why, in words."""
+    by: str
+    """Evidence of the recommendation: CROSS_VALIDATION, VALIDATION or TRAINING of `core…choice.recommendation`."""
     stopped: bool
     train: tuple[str, ...]
     """Runs it was fitted to."""
@@ -126,6 +152,21 @@ class FitResult:
     """Where its files are; None when they could not be written."""
     problem: str = ""
     """Why the files could not be written; empty when they were."""
+
+    @property
+    def best(self) -> FittedModel:
+        """The recommended model."""
+        return next(row for row in self.models if row.model.friction == self.recommended)
+
+    @property
+    def title(self) -> str:
+        """When it was begun and what it recommends, e.g. "24 Nov 14:03 · M6 2.62 mrad"."""
+        name = "not kept" if self.folder is None else self.folder.name
+        try:
+            when = f"{datetime.strptime(name[:19], FOLDER_TIME):%d %b %H:%M}"
+        except ValueError:
+            when = name
+        return f"{when} · {self.recommended.upper()} {milliradians(self.best.error)} mrad"
 
     @classmethod
     def of(cls, found: Identification, folder: Path | None, problem: str = "") -> FitResult:
@@ -140,6 +181,7 @@ class FitResult:
                 wall_seconds=result.wall_seconds,
                 spread=result.spread,
                 evidence=result.evidence,
+                held_out=tuple(result.held_out.values()),
             )
             for result in found.results
         )
@@ -147,6 +189,7 @@ class FitResult:
             models=tuple(rows),
             recommended=found.recommended.model.friction,
             choice=found.choice,
+            by=found.recommendation.by,
             stopped=found.stopped,
             train=found.split.train,
             request=found.request,

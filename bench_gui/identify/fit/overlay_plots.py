@@ -1,49 +1,56 @@
-"""Measured and simulated motion of the worst and the median run, side by side; measured alone without a fit."""
+"""Measured, initial and identified motion of the worst and the median run, with residuals."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
+from bench_gui.identify.fit.messages import Array, FitOverlay, OverlayRun
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.dashes import IDENTIFIED_DASH
+from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.decimate import min_max
+from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel
 from core.units import RADIANS, AngleUnit, milliradians
 
-PANES = 2
 COLUMNS = 600
 """Curves are reduced to the extremes of so many columns: a pane is about as wide in pixels."""
+LOWEST, HEAD_HEIGHT = 34, 24
+"""Of a chart and of what stands above it [px]."""
+MEASURED, INITIAL, SIMULATED, RESIDUAL = "measured", "initial", "simulated", "residual"
+
+
+@dataclass(eq=False)
+class _Pane:
+    """One run."""
+
+    widget: QWidget
+    head: QHBoxLayout
+    title: QLabel
+    position: Chart
+    residual: Chart
+    curves: dict[str, Any] = field(default_factory=dict)
 
 
 class OverlayPlots(QWidget):
-    """Two panes."""
+    """A legend above two panes, one a run; a pane without a run is hidden."""
 
     def __init__(self) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 5, 0, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 5, 0, 0)
+        column.setSpacing(2)
+        self.legend = Legend(self._toggle)
+        row = QHBoxLayout()
         row.setSpacing(10)
-        self.titles: list[QLabel] = []
-        self.charts: list[Chart] = []
-        self.measured: list[Any] = []
-        self.simulated: list[Any] = []
-        for name in ("Worst run", "Median run"):
-            title = ElidedLabel()
-            title.setProperty("role", "muted")
-            chart = Chart(f"{name}, measured and simulated position", "Position", "rad", bottom="Time [s]")
-            column = QVBoxLayout()
-            column.setSpacing(2)
-            column.addWidget(title)
-            column.addWidget(chart, 1)
-            row.addLayout(column, 1)
-            self.titles.append(title)
-            self.charts.append(chart)
-            self.measured.append(chart.add_curve(1.0, "measured"))
-            self.simulated.append(chart.add_curve(2.0, "simulated"))
+        column.addLayout(row, 1)
+        self.panes = [_pane("Worst run"), _pane("Median run")]
+        for pane in self.panes:
+            row.addWidget(pane.widget, 1)
+        self.panes[0].head.addWidget(self.legend)
         self._theme: Theme | None = None
         self._unit = RADIANS
         self._shown = FitOverlay("", ())
@@ -57,15 +64,17 @@ class OverlayPlots(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
-        for chart in self.charts:
-            chart.set_theme(theme)
+        for pane in self.panes:
+            pane.position.set_theme(theme)
+            pane.residual.set_theme(theme)
         self.show_overlay(self._shown)
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
         self._unit = unit
-        for chart in self.charts:
-            chart.set_left("Position", unit.symbol)
+        for pane in self.panes:
+            pane.position.set_left("Position", unit.symbol)
+            pane.residual.set_left("Residual", unit.symbol)
         self._placed = ()
         self.show_overlay(self._shown)
 
@@ -75,34 +84,86 @@ class OverlayPlots(QWidget):
         theme = self._theme
         if theme is None:
             return
-        factor = self._unit.per_radian
-        runs: list[OverlayRun | None] = [*overlay.runs[:PANES]]
-        runs += [None] * (PANES - len(runs))
-        for place, run in enumerate(runs):
-            self.titles[place].setText(_title(run, overlay.friction))
-            measured, simulated = self.measured[place], self.simulated[place]
-            measured.setPen(pen(theme.measured))
-            if run is None:
-                measured.setData([], [])
-                simulated.setData([], [])
-                continue
-            measured.setData(*min_max(run.time, run.measured * factor, COLUMNS))
-            if run.simulated is None:
-                simulated.setData([], [])
-            else:
-                simulated.setPen(pen(theme.model(overlay.friction), 1.0, IDENTIFIED_DASH))
-                simulated.setData(*min_max(run.time, run.simulated * factor, COLUMNS))
+        pens = {
+            MEASURED: pen(theme.measured),
+            INITIAL: pen(theme.goal, 1.0, CATALOGUE_DASH),
+            SIMULATED: pen(theme.model(overlay.friction), 1.0, IDENTIFIED_DASH) if overlay.friction else None,
+            RESIDUAL: pen(theme.model(overlay.friction)) if overlay.friction else None,
+        }
+        self._name_curves(overlay, theme)
+        runs: list[OverlayRun | None] = [*overlay.runs[: len(self.panes)]]
+        runs += [None] * (len(self.panes) - len(runs))
+        for pane, run in zip(self.panes, runs, strict=True):
+            pane.widget.setVisible(run is not None)
+            pane.title.setText(_title(run))
+            pane.residual.setVisible(run is not None and run.simulated is not None)
+            for key, values in _values(run).items():
+                curve = pane.curves[key]
+                if run is None or values is None:
+                    curve.setData([], [])
+                    continue
+                curve.setPen(pens[key])
+                curve.setData(*min_max(run.time, values * self._unit.per_radian, COLUMNS))
+                curve.setVisible(self.legend.shown(key))
         placed = tuple(run.id if run is not None else "" for run in runs)
         if placed != self._placed:
             self._placed = placed
-            for chart in self.charts:
-                chart.fit()
+            for pane in self.panes:
+                pane.position.fit()
+                pane.residual.fit()
+
+    def _name_curves(self, overlay: FitOverlay, theme: Theme) -> None:
+        entries = [LegendEntry(MEASURED, "measured", theme.measured)] if overlay.runs else []
+        if any(run.initial is not None for run in overlay.runs):
+            entries.append(LegendEntry(INITIAL, "start", theme.goal, CATALOGUE_DASH))
+        if any(run.simulated is not None for run in overlay.runs):
+            colour = theme.model(overlay.friction)
+            entries.append(LegendEntry(SIMULATED, overlay.friction.upper(), colour, IDENTIFIED_DASH))
+        if [entry.title for entry in entries] != [button.text() for button in self.legend.buttons.values()]:
+            self.legend.set_entries(entries)
+
+    def _toggle(self, key: str, shown: bool) -> None:
+        for pane in self.panes:
+            pane.curves[key].setVisible(shown)
 
 
-def _title(run: OverlayRun | None, friction: str) -> str:
+def _pane(name: str) -> _Pane:
+    widget = QWidget()
+    title = ElidedLabel()
+    title.setProperty("role", "muted")
+    position = Chart(f"{name}, measured and simulated position", "Position", "rad", bottom="Time [s]")
+    residual = Chart(f"{name}, simulated less measured", "Residual", "rad")
+    residual.axes.setXLink(position.axes)
+    column = QVBoxLayout(widget)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(2)
+    head = QHBoxLayout()
+    head.addWidget(title, 1)
+    title.setFixedHeight(HEAD_HEIGHT)
+    column.addLayout(head)
+    column.addWidget(residual, 2)
+    column.addWidget(position, 5)
+    pane = _Pane(widget, head, title, position, residual)
+    for chart in (position, residual):
+        chart.setMinimumHeight(LOWEST)
+    for place, key in enumerate((INITIAL, MEASURED, SIMULATED)):
+        pane.curves[key] = position.add_curve(float(place), key)
+    pane.curves[RESIDUAL] = residual.add_curve(0.0, RESIDUAL)
+    return pane
+
+
+def _values(run: OverlayRun | None) -> dict[str, Array | None]:
+    """Curves of a run by key [rad]; None for one that there is not."""
+    if run is None:
+        return dict.fromkeys((MEASURED, INITIAL, SIMULATED, RESIDUAL))
+    residual = None if run.simulated is None else run.simulated - run.measured
+    return {MEASURED: run.measured, INITIAL: run.initial, SIMULATED: run.simulated, RESIDUAL: residual}
+
+
+def _title(run: OverlayRun | None) -> str:
     if run is None:
         return ""
     name = f"{run.id.split('_')[0]} {run.trajectory}"
     if run.mae is None:
         return f"Measured: {name}"
-    return f"{friction.upper()}, {run.place} run: {name}, {milliradians(run.mae)} mrad"
+    return f"{run.place.capitalize()}: {milliradians(run.mae)} mrad, {name}"

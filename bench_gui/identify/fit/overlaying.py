@@ -84,7 +84,7 @@ class Overlaying(QObject):
         request = result.request
         self._background.submit(
             "compute", self._compute.call, tasks.fitted_overlay, path, result.train, row.model,
-            request.dt, request.supply, done=simulated, failed=failed,
+            row.initial, request.dt, request.supply, done=simulated, failed=failed,
         )  # fmt: skip
 
     def _ask(self, question: object) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from bench_gui.identify.fit.compute import run
-from bench_gui.identify.fit.earlier import newest_result, recommendation_in
+from bench_gui.identify.fit.earlier import earlier_results, recommendation_in
 from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, FitResult, FitStarted, Remedy
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
@@ -26,7 +26,9 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
     overlaid = Signal(object)
     """FitOverlay"""
     recalled = Signal(object)
-    """FitResult of an earlier day, found beside the session that was opened."""
+    """FitResult found beside the session that was opened, or picked among those it keeps."""
+    kept_changed = Signal()
+    """Other results are kept."""
     unfinished_changed = Signal()
     """Another identification, or none, can be resumed."""
     refused = Signal(str)
@@ -46,6 +48,8 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         )
         self._background = background
         self._results: Path | None = None
+        self.kept: tuple[FitResult, ...] = ()
+        """Results of the open session, the newest first; the one in sight among them."""
         self.overlay: FitOverlay | None = None
         self.remedy: Remedy | None = None
         """What would make possible what has failed, where it is known."""
@@ -81,16 +85,28 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         if not self.active:
             self.result, self.latest, self.overlay = None, None, None
             self.changed.emit()
+        self._keep(())
         if results is None:
             return
 
-        def found(result: FitResult | None) -> None:
-            if results == self._results and result is not None and self.result is None and not self.active:
-                self.result = result
-                self.recalled.emit(result)
+        def newest(found: tuple[FitResult, ...]) -> None:
+            if results == self._results and found and self.result is None and not self.active:
+                self.show(found[0])
 
-        self._background.submit("session", newest_result, results / FOLDER, done=found)
+        def every(found: tuple[FitResult, ...]) -> None:
+            if results == self._results:
+                shown = self.result
+                self._keep(tuple(shown if shown and shown.folder == one.folder else one for one in found))
+
+        self._background.submit("session", earlier_results, results / FOLDER, 1, done=newest)
+        self._background.submit("session", earlier_results, results / FOLDER, done=every)
         self._look_for_unfinished()
+
+    def show(self, result: FitResult) -> None:
+        """Bring a result that the session keeps into sight."""
+        if not self.active and result is not self.result:
+            self.result = result
+            self.recalled.emit(result)
 
     def _look_for_unfinished(self) -> None:
         results = self._results
@@ -110,10 +126,11 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         if shown is None or shown.folder != folder:
             return
 
-        def found(recommended: str, choice: str) -> None:
+        def found(recommended: str, choice: str, by: str) -> None:
             if self.result is shown and (recommended, choice) != (shown.recommended, shown.choice):
-                self.result = replace(shown, recommended=recommended, choice=choice)
-                self.judged.emit(self.result)
+                self.result = judged = replace(shown, recommended=recommended, choice=choice, by=by)
+                self._keep(tuple(judged if one is shown else one for one in self.kept))
+                self.judged.emit(judged)
 
         self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
 
@@ -137,6 +154,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
 
     def end(self, result: FitResult) -> None:
         """Keep the models."""
+        self._keep((result, *(one for one in self.kept if one.folder != result.folder)))
         super().end(result)
         self._look_for_unfinished()
         if result.problem:
@@ -146,6 +164,10 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         """Keep why there are no models."""
         super().fail(problem)
         self._look_for_unfinished()
+
+    def _keep(self, results: tuple[FitResult, ...]) -> None:
+        self.kept = results
+        self.kept_changed.emit()
 
     def _set_unfinished(self, record: IdentificationRecord | None) -> None:
         if record != self.unfinished:

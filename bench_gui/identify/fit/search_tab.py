@@ -1,51 +1,124 @@
-"""The search as it goes on: the cost of each model over its evaluations, beside the best parameters."""
+"""The search as it went: the cost of each model over its evaluations, beside the figures of each model."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
-from bench_gui.identify.fit.messages import FitProgress
-from bench_gui.identify.tables import CostHistory
+from bench_gui.controller import Controller
+from bench_gui.identify.fit.messages import CostCurve, FitProgress, FitResult, FittedModel
+from bench_gui.identify.tables import CostHistory, ResultTable
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import label
+from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.tables import plain_table
+from bench_gui.work.tasks import course_of_search
+from core.identification.result import step_in_words
+
+NOTHING = "Nothing searched yet: press Identify."
+_WIDTHS = (88, 96, 76, 110)
 
 
 class SearchTab(QWidget):
     """Draws what came since it was last seen."""
 
-    def __init__(self, parameter_view: QTableView) -> None:
+    def __init__(self, controller: Controller) -> None:
         super().__init__()
+        self._controller = controller
         self._theme: Theme | None = None
         self._history = CostHistory()
         self._curves: dict[tuple[str, int], Any] = {}
         self._fresh = False
+        self._asked: FitResult | None = None
+        """Of which the searches are being read, or were."""
+        self.cost = Chart("Cost of each model", "Cost", "mrad", bottom="Evaluations", log=True)
+        self.nothing: QLabel = describe(label(NOTHING, "muted"), "No search", "Why no search is shown")
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.setWordWrap(True)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.nothing)
+        self._stack.addWidget(self.cost)
+        self.objective: QLabel = describe(label("", "muted"), "Objective", "What the search makes small")
+        self.results = ResultTable()
+        self.view: QTableView = plain_table("Figures of each model", "Errors, repeats and effort of each model")
+        self.view.setModel(self.results)
+        for place, width in enumerate(_WIDTHS):
+            self.view.setColumnWidth(place, width)
+        self.step_note: QLabel = describe(
+            label("", "muted"), "Simulation step", "Step of the selected model, and what it costs"
+        )
+        self.step_note.setWordWrap(True)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        for column in (left, right):
+            column.setSpacing(4)
+        left.addWidget(self.objective)
+        left.addWidget(self._stack, 1)
+        right.addWidget(self.view, 1)
+        right.addWidget(self.step_note)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 4, 0, 0)
         row.setSpacing(10)
-        self.cost = Chart("Cost of each model", "Best error", "mrad", bottom="Evaluations", log=True)
-        row.addWidget(self.cost, 10)
-        right = QVBoxLayout()
-        right.setSpacing(3)
-        self.parameters_title: QLabel = label("BEST PARAMETERS", "heading")
-        right.addWidget(self.parameters_title)
-        right.addWidget(parameter_view, 1)
-        row.addLayout(right, 9)
+        row.addLayout(left, 1)
+        row.addLayout(right, 1)
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
         self.cost.set_theme(theme)
+        self.results.set_theme(theme)
         for (model, repeat), curve in self._curves.items():
             curve.setPen(self._pen(model, repeat))
+
+    def name_objective(self, words: str) -> None:
+        """Say what the search makes small."""
+        self.objective.setText(f"Cost: {words}" if words else "")
 
     def add(self, progress: FitProgress) -> None:
         """Take in how far a search is; it is seen once `draw` is called."""
         if not progress.trial:
             self._history.add(progress.model, progress.repeat, progress.points)
         self._fresh = True
+
+    def show_course(self, curves: tuple[CostCurve, ...]) -> None:
+        """Show searches that are on record."""
+        asked = self._asked
+        self.forget()
+        self._asked = asked
+        for model, repeat, evaluations, best in curves:
+            points = zip(evaluations.tolist(), best.tolist(), strict=True)
+            self._history.add(model, repeat, tuple((int(n), float(cost)) for n, cost in points))
+        self._fresh = True
+        self.draw()
+
+    def show_row(self, row: FittedModel | None) -> None:
+        """Show the step of a model of a result; None: a search under way can still change it."""
+        self.step_note.setText("" if row is None else step_in_words(row.model, row.train_mae))
+
+    def show_figures(self, result: FitResult | None, current: str) -> None:
+        """Show the figures of a result; current: the bench's friction model."""
+        self.results.set_rows(
+            () if result is None else result.models, "" if result is None else result.recommended, current
+        )
+
+    def recall(self, result: FitResult | None) -> None:
+        """Read the course of an earlier result's searches where none is shown."""
+        if result is None or result is self._asked or self._history.curves:
+            return
+        self._asked = result
+
+        def read(curves: tuple[CostCurve, ...]) -> None:
+            if self._asked is result:
+                self.show_course(curves)
+
+        def failed(why: str) -> None:
+            if self._asked is result:
+                self.nothing.setText(f"The search cannot be shown: {why}.")
+
+        self._controller.background.submit(
+            "compute", self._controller.compute.call, course_of_search, result.folder, done=read, failed=failed
+        )
 
     def draw(self) -> None:
         """Draw what came since the last call."""
@@ -59,13 +132,18 @@ class SearchTab(QWidget):
                 curve.setPen(self._pen(model, repeat))
                 self._curves[model, repeat] = curve
             self._curves[model, repeat].setData(x, y)
+        if self._curves:
+            self._stack.setCurrentWidget(self.cost)
 
-    def forget(self) -> None:
-        """Remove every curve: another search begins."""
+    def forget(self, why: str = NOTHING) -> None:
+        """Remove every curve; why: said in their place."""
         self._history = CostHistory()
+        self._asked = None
         for curve in self._curves.values():
             self.cost.removeItem(curve)
         self._curves = {}
+        self.nothing.setText(why)
+        self._stack.setCurrentWidget(self.nothing)
 
     def _pen(self, model: str, repeat: int) -> Any:
         colour = self._theme.model(model) if self._theme is not None else "#888888"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, Remedy
+from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, FitResult, Remedy
 from core.errors import ServoBenchError
 from core.identification.options import IdentificationOptions, option, options_of
 from core.identification.request import IdentificationRequest, search_template, tunable_parameters
@@ -48,6 +48,26 @@ class FitSettings(IdentificationOptions):
     """Most runs to use; a smaller number is taken so that every condition keeps its share. None: all."""
     start_title: str = ""
     """How a person knows the model the start is of."""
+
+    @classmethod
+    def of(cls, result: FitResult, others: FitSettings) -> FitSettings:
+        """The settings a result was asked for with; others: give what a result does not tell."""
+        request = result.request
+        chosen = "auto" if result.models[0].model.provenance.get("command_path_choice") else "on"
+        same = {name: getattr(request, name) for name in options_of(IdentificationOptions)}
+        return replace(
+            others,
+            **{**same, "threads": others.threads},
+            command_path=chosen if request.command_path or chosen == "auto" else "off",
+            points=bool(request.points),
+            start_title="the start of that result" if request.start else "",
+        )
+
+    def changed_since(self, other: FitSettings) -> tuple[str, ...]:
+        """Names of the options that differ, but for what changes no result."""
+        ignored = ("threads", "start_title", "sample")
+        named = [field.name for field in fields(self) if field.name not in ignored]
+        return tuple(name for name in named if getattr(self, name) != getattr(other, name))
 
     @property
     def terms(self) -> tuple[str, ...]:

@@ -29,11 +29,12 @@ from bench_gui.state.models import ModelList
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, tool
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, restyle, tool
 from core.identification.options import options_of
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
 if TYPE_CHECKING:
+    from bench_gui.identify.fit.messages import FitResult
     from sessions import RunSummary
 
 _SHARE = "25%"
@@ -45,6 +46,10 @@ _CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
 _OPTIONS = options_of(FitSettings)
 _UNDO_TEXTS = {"models": "models", "validation": "what is held out", "points": "placed points"}
 """Names of edits in the undo menu that differ from the option's title."""
+
+
+def _title(name: str) -> str:
+    return _OPTIONS[name][1].title if name in _OPTIONS and _OPTIONS[name][1].title else name.capitalize()
 
 
 def _named(section: str) -> list[str]:
@@ -97,12 +102,25 @@ class SettingsForm(QWidget):
         self._settings = FitSettings()
         self._default_rule = _SHARE
         self._servo = ""
+        self._reference: FitSettings | None = None
+        """Settings of the result in sight."""
+        self._captions: dict[str, QLabel] = {}
         self._binding = Binding()
         self.fields = self._binding.widgets
         """Widgets of the options by the field they edit."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
+        self.changed_note: QLabel = describe(
+            label("", "changed"), "Changed settings", "Settings that differ from those of the result in sight"
+        )
+        self.changed_note.setWordWrap(True)
+        self.restore_button: QPushButton = button(
+            "Back to its settings", "Take the settings of the result in sight again", self._restore, "small"
+        )
+        for part in (self.changed_note, self.restore_button):
+            part.hide()
+            column.addWidget(part)
         column.addWidget(self._models())
         column.addWidget(self._search())
         self.expert_button: QToolButton = tool(
@@ -132,7 +150,7 @@ class SettingsForm(QWidget):
             if isinstance(widget, QCheckBox):
                 section.wide(widget)
             else:
-                section.row(title, widget)
+                self._captions[name] = section.row(title, widget)
             if isinstance(widget, QComboBox):
                 widget.setFixedWidth(_WIDE)
         return section
@@ -151,7 +169,7 @@ class SettingsForm(QWidget):
         self.start: QComboBox = choice("Start from", _OPTIONS["start"][1].tip)
         for name, combo in (("validation", self.validation), ("start", self.start)):
             combo.setFixedWidth(_WIDE)
-            section.row(_OPTIONS[name][1].title, combo)
+            self._captions[name] = section.row(_OPTIONS[name][1].title, combo)
         return self._fill(section, *_named("Search"))
 
     def _expert(self) -> QWidget:
@@ -193,6 +211,34 @@ class SettingsForm(QWidget):
     def change(self, text: str, settings: FitSettings, key: str = "") -> None:
         """Choose other settings so that it can be undone; text: what was changed."""
         change(self._stack, text, self.apply, self._settings, settings, key)
+
+    def show_settings_of(self, result: FitResult | None, take: bool) -> None:
+        """Mark from now on what differs from a result's settings; take: choose those settings first."""
+        self._reference = None if result is None else FitSettings.of(result, self._settings)
+        if take and self._reference is not None:
+            self.apply(self._reference)
+        self._note()
+
+    @property
+    def changed_since(self) -> tuple[str, ...]:
+        """Titles of the options that differ from those of the result in sight."""
+        return tuple(_title(name) for name in self._changed_names())
+
+    def freeze(self, name: str, value: float) -> None:
+        """Keep one more parameter at a value."""
+        others = tuple(entry for entry in self._settings.frozen if entry[0] != name)
+        self.set_parameters((*others, (name, value)), self._settings.bounds)
+
+    def set_option(self, name: str, value: Any) -> None:
+        """Choose the value of one option."""
+        self._edited_to(_UNDO_TEXTS.get(name, _title(name).lower()), replace(self._settings, **{name: value}))
+
+    def conditions(self) -> list[tuple[str, str]]:
+        """Conditions that could be held out, as text and rule."""
+        found = [
+            (self.validation.itemText(i), str(self.validation.itemData(i))) for i in range(self.validation.count())
+        ]
+        return [(text, rule) for text, rule in found if "=" in rule]
 
     def back_to_defaults(self) -> None:
         """Choose what is chosen at the start."""
@@ -294,7 +340,9 @@ class SettingsForm(QWidget):
 
     def _edited(self, text: str, **elsewhere: Any) -> None:
         """Take over what the widgets show, and fields that have no widget."""
-        settings = replace(self._read(), **elsewhere)
+        self._edited_to(text, replace(self._read(), **elsewhere))
+
+    def _edited_to(self, text: str, settings: FitSettings) -> None:
         models = sorted({*settings.models} ^ {*self._settings.models})
         self.change(text, settings, f"identify:{text}:{models}")
 
@@ -311,7 +359,20 @@ class SettingsForm(QWidget):
         with self._binding.quiet():
             self.validation.setCurrentIndex(place if place >= 0 else self.validation.findData(self._default_rule))
 
+    def _restore(self) -> None:
+        if self._reference is not None:
+            self.change("settings of the result", self._reference)
+
+    def _changed_names(self) -> tuple[str, ...]:
+        return () if self._reference is None else self._settings.changed_since(self._reference)
+
     def _note(self) -> None:
+        changed = self._changed_names()
+        for name, caption in self._captions.items():
+            restyle(caption, "role", "changed" if name in changed else "")
+        self.changed_note.setText(f"Changed since this result: {', '.join(map(_title, changed))}.")
+        for part in (self.changed_note, self.restore_button):
+            part.setVisible(bool(changed))
         frozen, bounds = len(self._settings.frozen), len(self._settings.bounds)
         parts = [f"{frozen} frozen" if frozen else "", f"{bounds} with other bounds" if bounds else ""]
         said = ", ".join(part for part in parts if part)

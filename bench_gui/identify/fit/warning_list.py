@@ -1,4 +1,4 @@
-"""What to know about a model, one paragraph each, with symbols as the papers print them."""
+"""Warnings about a model, one paragraph each, with symbols as the papers print them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench_gui.widgets.fields import describe, label
 from core.identification.evidence.model import Evidence
 from core.units import milliradians
 
-NO_MODEL = "Select a model in the table below."
+NO_MODEL = "No model is selected: identify first."
 NOTHING = "Nothing is wrong: these runs determine every value, and none lies at a bound."
 
 
@@ -25,7 +25,7 @@ class WarningList(QScrollArea):
         column = QVBoxLayout(body)
         column.setContentsMargins(2, 6, 8, 2)
         column.setSpacing(6)
-        self.text: QLabel = describe(QLabel(), "Warnings", "What to know about the selected model, and what would help")
+        self.text: QLabel = describe(QLabel(), "Warnings", "Doubts about the selected model, and what would help")
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.RichText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -34,7 +34,7 @@ COUNT_WIDTH = 64
 """[px]"""
 VISIBLE = 1.05
 """Factor by which an interval has to shrink to be listed."""
-_OBJECTIVES = {"volume": "joint interval", "widths": "single intervals"}
+_OBJECTIVES = {"volume": "joint confidence region", "widths": "single intervals"}
 
 
 class ProposalTable(TextTable):
@@ -49,7 +49,7 @@ class ProposalTable(TextTable):
                 Column("Mass [kg]", "Load", True),
                 Column("Length [m]", "Shaft to load", True),
                 Column("Gain kp", "In the servo's unit", True),
-                Column("Volume", "What becomes of the joint 95 % interval of all parameters", True),
+                Column("Volume", "Change of the joint 95 % confidence region of all parameters", True),
                 Column("What it tells", "The intervals it narrows most, on top of the lines above it"),
             )
         )
@@ -144,15 +144,15 @@ class ProposalPanel(QWidget):
         self.count: QSpinBox = whole("Recordings", "How many to propose", 6, 1, MOST)
         self.count.setFixedWidth(COUNT_WIDTH)
         self.objective: QComboBox = choice(
-            "What is made small",
-            "The joint 95 % interval of all parameters, or the single ones",
+            "Minimise",
+            "The joint 95 % confidence region of all parameters, or the single intervals",
             [(text, key) for key, text in _OBJECTIVES.items()],
         )
-        self.objective.setFixedWidth(FIELD_WIDTH + 12)
+        self.objective.setFixedWidth(FIELD_WIDTH + 72)
         row.addWidget(self.propose_button)
         row.addWidget(self.stop_button)
         row.addSpacing(8)
-        for text, field in (("Recordings", self.count), ("Make small", self.objective)):
+        for text, field in (("Recordings", self.count), ("Minimise", self.objective)):
             row.addWidget(caption_of(field, text))
             row.addWidget(field)
         row.addStretch(1)
@@ -232,9 +232,8 @@ class ProposalPanel(QWidget):
             old = " There are other runs or another model now: propose again." if proposing.outdated else ""
             return f"Judged by {found.basis}.{old}"
         return (
-            "Which recordings would narrow the intervals most? Offered is the recording plan (Record, Plan) without "
-            "what is recorded; judged is by the model that was identified last, or by M6 at the catalogue's values, "
-            "which needs no recording."
+            "Which recordings would narrow the intervals most? Candidates: the cells of the plan not recorded yet. "
+            "Judged with the last identified model, or M6 from the catalogue."
         )
 
     def _enable(self) -> None:

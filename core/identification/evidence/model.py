@@ -30,7 +30,8 @@ REPORTED_ANGLE, REPORTED_SUPPLY = math.radians(0.3), 0.1
 MOST_APART = 0.5
 """Share of the runs that can stand apart from the others."""
 
-_STRIBECK = FRICTION.keys() - NEUTRAL.keys()
+STRIBECK = FRICTION.keys() - NEUTRAL.keys()
+"""Parameters without a value at which they have no effect: speed and exponent of the Stribeck curve."""
 
 WIDEST_BRAKING = 0.5
 """A 95 % interval of β that is wider tells nothing."""
@@ -173,7 +174,7 @@ class Evidence:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Doubts, each with its remedy, those about the model as a whole first."""
-        at_bound = [p for p in self.parameters if p.at_bound and p.name not in _STRIBECK]
+        at_bound = [p for p in self.parameters if p.at_bound and p.name not in STRIBECK]
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         whole = [text for text in (self.elsewhere, self.search) if text]
         return (
@@ -183,7 +184,7 @@ class Evidence:
 
     def _stribeck(self) -> list[str]:
         """Warning about a Stribeck effect that was not seen: its speed or its exponent ran into a bound."""
-        symbols = [p.symbol for p in self.parameters if p.name in _STRIBECK and p.at_bound]
+        symbols = [p.symbol for p in self.parameters if p.name in STRIBECK and p.at_bound]
         if not symbols:
             return []
         lie = f"{listed(symbols)} lie{'s at its bound' if len(symbols) == 1 else ' at their bounds'}"
@@ -220,7 +221,7 @@ class Evidence:
         parameter = self.of(name)
         if parameter.bound_warning:
             return parameter.bound_warning
-        return next((text for names, text in self._open() if name in names), "")
+        return next((text for names, text in self.open_groups() if name in names), "")
 
     def torque_off(self, control: ControlLaw) -> TorqueOff:
         """What the runs say about a released motor, from β and its 95 % interval; what the model assumes without β.
@@ -249,9 +250,9 @@ class Evidence:
         return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
 
     def _open_warnings(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self._open())
+        return tuple(text for _, text in self.open_groups())
 
-    def _open(self) -> list[tuple[set[str], str]]:
+    def open_groups(self) -> list[tuple[set[str], str]]:
         """Parameters that are not determined, those that make up for each other together, and what to know."""
         undetermined = {p.symbol: p for p in self.parameters if not p.determined and not p.at_limit}
         found: list[tuple[set[str], str]] = []

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.cli import main
-from bench_gui.identify.tables import INITIAL_COLUMN, INTERVAL_COLUMN, NOTE_COLUMN
+from bench_gui.identify.tables import INTERVAL_COLUMN, NOTE_COLUMN, START_COLUMN, SYMBOL_COLUMN, UNIT_COLUMN
 from bench_gui.shell.tasks import IDENTIFY
 from core.shipped import load_model
 from sessions import Session
@@ -47,18 +47,23 @@ def test_identify(person, session):
     worst, median = view.overlay.shown.runs
     assert (worst.place, median.place) == ("worst", "median")
     assert worst.mae >= median.mae
-    for place in (0, 1):
-        for curve in (view.overlay.measured[place], view.overlay.simulated[place]):
+    for pane in view.overlay.panes:
+        for curve in (pane.curves["measured"], pane.curves["simulated"], pane.curves["residual"]):
             assert np.isfinite(curve.getOriginalDataset()[1]).sum() > 100
     person.until(lambda: len(overlays) >= 3)
     assert overlays[-1].runs[0].mae < overlays[0].runs[0].mae
     assert view.overlay.shown is overlays[-1]
-    view.tabs.setCurrentIndex(0)
-    person.until(lambda: bool(view.cost.axes.curves) and len(view.cost.axes.curves[0].getOriginalDataset()[0]) > 3)
-    _, y = view.cost.axes.curves[0].getOriginalDataset()
+    view.tabs.setCurrentWidget(view.search)
+    person.until(
+        lambda: bool(view.search.cost.axes.curves) and len(view.search.cost.axes.curves[0].getOriginalDataset()[0]) > 3
+    )
+    _, y = view.search.cost.axes.curves[0].getOriginalDataset()
     assert (np.diff(y) <= 0).all()
-    assert "left" in view.summary.text()
-    assert view.parameters.rowCount() > 3
+    assert view.answer.card.title.text().startswith("Identifying M")
+    assert "best so far" in view.answer.card.title.text()
+    assert "% done" in view.answer.card.choice.text()
+    assert not view.answer.next.isVisible()
+    assert view.parameters.table.rowCount() > 3
 
     searched, best = fitting.latest.model, fitting.latest.points[-1][1]
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
@@ -72,14 +77,14 @@ def test_identify(person, session):
     # Another window, another day: what was left is found beside the session.
     with person.qtbot.waitSignal(person.controller.library.opened):
         person.controller.library.create(session.parent / "elsewhere")
-    assert not view.resume_button.isVisible()
+    assert not view.start.resume_button.isVisible()
     person.open(session)
     person.until(lambda: fitting.unfinished is not None)
-    person.until(lambda: view.resume_button.isVisible())
-    assert "M1 … M6 from 3 runs" in view.resume_note.text()
-    assert view.results.rowCount() == len(found), "the earlier result is shown again"
+    person.until(lambda: view.start.resume_button.isVisible())
+    assert "M1 … M6 from 3 runs" in view.start.resume_note.text()
+    assert view.answer.ladder.rowCount() == len(found), "the earlier result is shown again"
     with person.qtbot.waitSignal(fitting.progressed, timeout=240_000):
-        person.click(view.resume_button)
+        person.click(view.start.resume_button)
 
     def beyond():
         latest = fitting.latest
@@ -106,37 +111,40 @@ def test_result(person, session):
     view.form.set_parameters((), (("armature", 4.0 * truth, 8.0 * truth),))
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.start_button)
-    table = view.results
+    table = view.answer.ladder
     assert table.rowCount() == 2
     # The recommended model is the bench's already; a person picks the other one.
     picked = 1 - table.recommended_row
-    view.result_view.selectRow(picked)
+    view.answer.view.selectRow(picked)
     row = fitting.result.models[picked]
     assert person.controller.model_list.current.model is not row.model
-    assert float(table.data(table.index(picked, 3))) == pytest.approx(1e3 * row.validation_rmse, rel=0.01)
+    figures = view.search.results
+    assert float(figures.data(figures.index(picked, 1))) == pytest.approx(1e3 * row.validation_rmse, rel=0.01)
     assert row.validation_rmse >= row.validation_mae
     place = [p.name for p in row.model.parameters.values()].index("armature")
-    values = view.parameters
-    assert values.data(values.index(place, 0)) == "J_m"
-    assert values.data(values.index(place, 4)) == "kg·m²"
-    assert float(values.data(values.index(place, INITIAL_COLUMN))) == pytest.approx(4.0 * truth, rel=1e-3)
-    note = values.data(values.index(place, NOTE_COLUMN))
+    values = view.parameters.table
+    assert values.data(values.index(place, SYMBOL_COLUMN)) == "J_m"
+    assert values.data(values.index(place, UNIT_COLUMN)) == "kg·m²"
+    assert float(values.data(values.index(place, START_COLUMN))) == pytest.approx(4.0 * truth, rel=1e-3)
+    assert values.data(values.index(place, NOTE_COLUMN)) == "at its lower bound"
+    note = values.cell_at(place, NOTE_COLUMN).tip
     assert "lower bound" in note
     assert "widen the bound" in note
     assert any("lower bound" in text for text in row.evidence.warnings)
-    assert "lower bound" in view.warnings.text.text()
-    assert view.tabs.tabText(view.tabs.indexOf(view.warnings)) == f"Warnings ({len(row.evidence.warnings)})"
+    assert "lower bound" in view.evidence.warnings.text.text()
+    assert view.evidence.segments.buttons[1].text() == f"Warnings ({len(row.evidence.warnings)})"
+    assert table.data(table.index(picked, 4)) == str(len(row.evidence.warnings))
     shown = [values.data(values.index(i, INTERVAL_COLUMN)) for i in range(values.rowCount())]
     for text, parameter in zip(shown, row.evidence.parameters, strict=True):
         assert (text == "∞") == (not parameter.determined)
-    assert "recommended" in view.choice.text()
+    assert "recommended" in view.answer.card.choice.text()
 
-    person.click(view.use_button)
+    person.click(view.answer.card.use_button)
     assert person.controller.model_list.current.model is row.model
     assert "●" in table.data(table.index(picked, 0))
     assert "●" not in table.data(table.index(table.recommended_row, 0))
-    assert view.use_button.text() == "In use"
-    assert not view.use_button.isEnabled()
+    assert view.answer.card.use_button.text() == "In use"
+    assert not view.answer.card.use_button.isEnabled()
 
 
 def test_failed_analysis(person, session):
@@ -153,19 +161,18 @@ def test_failed_analysis(person, session):
     number = bad.split("_")[0]
     assert f"run {bad} jumps" in view.problem.text.text().lower()
     assert view.tabs.currentWidget() is view.overlay
-    person.until(lambda: len(view.overlay.shown.runs) == 2)
-    assert view.overlay.shown.runs[0].id == bad
-    assert view.overlay.measured[0].getOriginalDataset()[1].max() > 5.0
-    assert view.overlay.measured[1].getOriginalDataset()[1].max() < 5.0
+    person.until(lambda: [run.id == bad for run in view.overlay.shown.runs] == [True, False])
+    assert view.overlay.panes[0].curves["measured"].getOriginalDataset()[1].max() > 5.0
+    assert view.overlay.panes[1].curves["measured"].getOriginalDataset()[1].max() < 5.0
     assert view.problem.button.text() == f"Exclude run {number} and try again"
-    assert view.resume_button.isHidden(), "what fails always is not offered again"
+    assert view.start.resume_button.isHidden(), "what fails always is not offered again"
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.problem.button)
     assert person.controller.library.annotation(bad).excluded
     assert "jumps" in person.controller.library.annotation(bad).reason
     assert not view.problem.isVisible()
     assert bad not in fitting.result.train
-    assert view.results.rowCount() == 1
+    assert view.answer.ladder.rowCount() == 1
     person.controller.undo.undo()
     assert not person.controller.library.annotation(bad).excluded
 
@@ -181,8 +188,8 @@ def test_report(person, identified, tmp_path, monkeypatch):
     person.window.show_task(IDENTIFY)
     view, fitting = person.window.identify, person.controller.fitting
     person.until(lambda: fitting.result is not None)
-    person.until(lambda: view.report_button.isEnabled())
-    person.click(view.report_button)
+    person.until(lambda: view.answer.card.report_button.isEnabled())
+    person.click(view.answer.card.report_button)
     person.until(lambda: bool(opened))
     assert opened == [str(file)]
     page = file.read_text("utf-8")

@@ -38,6 +38,10 @@ def each_tab(page):
     if isinstance(tabs, (QTabWidget, QTabBar)):
         for place in range(tabs.count()):
             tabs.setCurrentIndex(place)
+            within = getattr(tabs.currentWidget(), "segments", None) if isinstance(tabs, QTabWidget) else None
+            for part, segment in enumerate(within.buttons if within is not None else ()):
+                within.choose(part)
+                yield segment.accessibleName()
             yield tabs.tabText(place)
     elif isinstance(tabs, Segments):
         for place, segment in enumerate(tabs.buttons):

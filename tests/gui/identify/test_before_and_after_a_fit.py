@@ -41,10 +41,10 @@ def texts(table):
 
 
 def test_coverage_follows_the_chosen_runs(person, view):
-    panel, checking, library = view.panels.coverage, view.panels.checking, person.controller.library
-    view.panels.show("coverage")
+    panel, checking, library = view.evidence.coverage, view.evidence.checking, person.controller.library
+    view.show_evidence("coverage")
     assert HINT[:40] in panel.findings.text.text()
-    person.click(view.check_button)
+    person.click(view.start.check_button)
     assert checking.checking
     # Other runs are chosen while it looks: it looks at those instead.
     chosen = [run.id for run in library.runs[:2]]
@@ -60,7 +60,8 @@ def test_coverage_follows_the_chosen_runs(person, view):
     assert verdicts["K_m"] == "none"
     assert [row[0].split()[0] for row in texts(panel.tables["Timing"])] == [run.split("_")[0] for run in chosen]
     assert texts(panel.tables["Timing"])[0][1] == "5.00"
-    assert not view._result.isVisible(), "the panel fills the page"
+    assert not view.answer.view.isVisible(), "the panel fills the page"
+    assert view.answer.card.isVisible(), "the answer stays in sight"
     # What is known stays, and says that it is old.
     library.select([])
     assert checking.coverage.outdated
@@ -72,11 +73,11 @@ def test_headers_are_audited_by_the_model_in_sight(person, identified):
     person.open(identified)
     person.window.show_task(IDENTIFY)
     view = person.window.identify
-    checking, panel, library = view.panels.checking, view.panels.coverage, person.controller.library
+    checking, panel, library = view.evidence.checking, view.evidence.coverage, person.controller.library
     person.until(lambda: person.controller.fitting.result is not None)
     view.form.fields["threads"].setValue(1)
     library.select([run.id for run in library.runs[:2]])
-    view.panels.show("coverage")
+    view.show_evidence("coverage")
     person.click(panel.audit_button)
     assert checking.checking, "what the runs can tell is shown too"
     assert not panel.audit_button.isEnabled()
@@ -95,21 +96,21 @@ def test_headers_are_audited_by_the_model_in_sight(person, identified):
 
 
 def test_proposed_recordings_go_into_the_queue(person, view, session):
-    controller, panel = person.controller, view.panels.proposals
+    controller, panel = person.controller, view.evidence.proposals
     kp = load_servo("mx106").default_kp
     plan = GridPlan(
         masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin", "lift_and_drop"), duration=1.0
     )
     controller.plan.edit(plan, "plan")
-    view.panels.show("proposals")
+    view.show_evidence("proposals")
     assert "catalogue" in panel.status.text()
     assert not panel.queue_button.isEnabled()
     panel.count.setValue(2)
     person.click(panel.propose_button)
     assert panel.stop_button.isVisible()
-    person.until(lambda: not view.panels.proposing.active)
-    assert view.panels.proposing.problem == ""
-    found = view.panels.proposing.result
+    person.until(lambda: not view.evidence.proposing.active)
+    assert view.evidence.proposing.problem == ""
+    found = view.evidence.proposing.result
     # `bench next` goes through the same function.
     recordings = Session.open(session).load_all()
     same = next_recordings(catalogue_model("mx106"), recordings, plan, count=2, threads=1)
@@ -144,17 +145,17 @@ def test_proposals_need_no_recordings(person):
     assert view.is_empty
     person.click(view.propose_button)
     assert not view.is_empty
-    panel = view.panels.proposals
+    panel = view.evidence.proposals
     view.form.fields["threads"].setValue(1)
     kp = load_servo("mx106").default_kp
     plan = GridPlan(masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
     controller.plan.edit(plan, "plan")
     panel.count.setValue(1)
     person.click(panel.propose_button)
-    person.until(lambda: not view.panels.proposing.active)
-    found = view.panels.proposing.result
+    person.until(lambda: not view.evidence.proposing.active)
+    found = view.evidence.proposing.result
     same = next_recordings(catalogue_model("mx106"), [], plan, count=1, threads=1)
-    assert found is not None, view.panels.proposing.problem
+    assert found is not None, view.evidence.proposing.problem
     assert found.to_json() == same.to_json()
     assert "after 0 runs" in panel.status.text()
     person.click(panel.queue_button)
@@ -165,15 +166,15 @@ def test_proposals_need_no_recordings(person):
 
 def ask(view):
     """One model, three trajectories held out."""
-    panel = view.panels.crossvalidation
-    view.panels.show("crossvalidation")
+    panel = view.evidence.crossvalidation
+    view.show_evidence("crossvalidation")
     panel.form.models.check(("m1",))
     panel.form.path.setCurrentIndex(panel.form.path.findData("off"))
     return panel
 
 
 def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, session, tmp_path, capsys):
-    crossvalidating, library = view.panels.crossvalidating, person.controller.library
+    crossvalidating, library = view.evidence.crossvalidating, person.controller.library
     panel = ask(view)
     assert panel.text.text() == EMPTY
     assert panel.form.by.checked == ("trajectory",)
@@ -249,15 +250,16 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     panel = ask(view)
     panel.form.models.check(("m1", "m2"))
     panel.form.trials.setValue(32)
-    assert "By cross-validation" not in view.choice.text()
+    assert "By cross-validation" not in view.answer.card.choice.text()
     person.click(panel.start_button)
     person.until(lambda: fitting.result is not before)
-    assert view.panels.crossvalidating.problem == ""
-    assert view.choice.text().startswith("By cross-validation")
+    assert view.evidence.crossvalidating.problem == ""
+    assert view.answer.card.choice.text().startswith("Strong evidence: cross-validated")
+    assert "By cross-validation" in view.answer.card.choice.text()
     assert fitting.result.models == before.models
     later = load_identification(before.folder)
     assert (fitting.result.recommended, fitting.result.choice) == (later.recommended.model.friction, later.choice)
-    row = view.results.index(view.results.recommended_row, 0)
+    row = view.answer.ladder.index(view.answer.ladder.recommended_row, 0)
     assert row.data() == f"{fitting.result.recommended.upper()}  ★  ●"
     assert person.controller.model_list.recommended.endswith(fitting.result.recommended)
 
@@ -277,8 +279,8 @@ def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
 
 
 def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, identified, tmp_path):
-    panel, certifying, fitting = view.panels.certainty, view.panels.certifying, person.controller.fitting
-    view.panels.show("certainty")
+    panel, certifying, fitting = view.evidence.certainty, view.evidence.certifying, person.controller.fitting
+    view.show_evidence("certainty")
     assert panel.progress.status.text().startswith(NOTHING_CERTAIN)
     assert panel.start_button.toolTip() == "Not possible: there is no identification; identify first"
     path = shutil.copytree(identified, tmp_path / "copy")

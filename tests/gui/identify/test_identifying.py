@@ -49,19 +49,19 @@ def test_identification_ends_in_a_table(person, session):
     choose(person, "m1", "m2")
     with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(person.window.identify.start_button)
-    table = person.window.identify.results
+    table = person.window.identify.answer.ladder
     assert table.rowCount() == 2
     first = [table.data(table.index(0, column)) for column in range(table.columnCount())]
     assert first[0].startswith("M1")
-    assert float(first[1]) > 0
+    assert float(first[2]) > 0
+    assert float(first[3]) > 0
     assert table.recommended_row in (0, 1)
-    assert person.window.identify.result_view.selectionModel().hasSelection()
-    assert person.window.identify.parameters.rowCount() > 3
+    assert person.window.identify.answer.view.selectionModel().hasSelection()
+    assert person.window.identify.parameters.table.rowCount() > 3
     row = table.row(table.recommended_row)
-    assert person.window.identify.step_note.isVisible()
-    assert person.window.identify.step_note.text() == step_in_words(row.model, row.train_mae)
-    assert len(person.window.identify.cost.axes.curves) >= 2
-    assert "validation error" in person.window.identify.choice.text()
+    assert person.window.identify.search.step_note.text() == step_in_words(row.model, row.train_mae)
+    assert len(person.window.identify.search.cost.axes.curves) >= 2
+    assert "validation error" in person.window.identify.answer.card.choice.text()
     (folder,) = (session / "results").iterdir()
     assert {"m1.json", "m2.json", "result.json"} <= {path.name for path in folder.iterdir()}
     rows = json.loads((folder / "result.json").read_text("utf-8"))
@@ -93,7 +93,7 @@ def test_stop_keeps_the_best(person, session):
     result = person.controller.fitting.result
     assert result.stopped
     assert [row.model.friction for row in result.models] == ["m6"]
-    assert "Stopped early" in person.window.identify.summary.text()
+    assert "Stopped early" in person.window.identify.answer.card.choice.text()
     person.until(lambda: not person.window.status_line.foremost.isVisible())
 
 
@@ -105,12 +105,12 @@ def test_a_rule_that_leaves_nothing_is_said_before_it_begins(person, session):
     view = person.window.identify
     assert view.start_button.isEnabled()
     view.form.validation.setCurrentIndex(view.form.validation.findData("25%"))
-    assert "leaves none" in view.obstacle.text.text()
+    assert "leaves none" in view.start.obstacle.text.text()
     assert not view.start_button.isEnabled()
     assert "leaves none" in view.start_button.toolTip()
-    person.click(view.obstacle.button)
+    person.click(view.start.obstacle.button)
     assert view.form.settings().validation == "none"
-    assert not view.obstacle.isVisible()
+    assert not view.start.obstacle.isVisible()
     assert view.start_button.isEnabled()
 
 
@@ -174,9 +174,9 @@ def test_all_frozen_is_said_before_it_begins(person, session):
     view = person.window.identify
     held = tuple((p.name, p.value) for p in view.form.settings().parameters("mx106").values())
     view.form.set_parameters(held, ())
-    assert "Every parameter of M1 is frozen" in view.obstacle.text.text()
+    assert "Every parameter of M1 is frozen" in view.start.obstacle.text.text()
     assert not view.start_button.isEnabled()
-    person.click(view.obstacle.button)
+    person.click(view.start.obstacle.button)
     assert view.form.settings() == FitSettings()
     assert view.start_button.isEnabled()
 
@@ -240,18 +240,18 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     person.window.show_task(IDENTIFY)
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
-    assert "M1 … M2 from 3 runs" in view.resume_note.text()
+    assert "M1 … M2 from 3 runs" in view.start.resume_note.text()
     told = []
     fitting.progressed.connect(told.append)
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
-        person.click(view.resume_button)
+        person.click(view.start.resume_button)
     assert told[0].recorded, "what was on record took no time, and says nothing about the rest"
     assert not told[-1].recorded
     found = {row.model.friction: row.model.values for row in fitting.result.models}
     assert found == {r.model.friction: r.model.values for r in whole.identification.results}
     assert read_record(folder).ending == "finished"
-    person.until(lambda: not view.resume_button.isVisible())
-    x, _ = view.cost.axes.curves[0].getOriginalDataset()
+    person.until(lambda: not view.start.resume_button.isVisible())
+    x, _ = view.search.cost.axes.curves[0].getOriginalDataset()
     assert x[0] < 10, "the curve begins with what was on record"
 
 
@@ -269,7 +269,7 @@ def test_runs_that_changed_are_not_gone_on_with(person, session):
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
     with person.qtbot.waitSignal(fitting.failed, timeout=240_000):
-        person.click(view.resume_button)
+        person.click(view.start.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
 

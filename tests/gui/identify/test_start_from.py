@@ -34,13 +34,18 @@ def test_identified_models_and_the_catalogue_s_are_offered(person, identified):
     assert titles(form)[0] == "catalogue"
     assert titles(form)[-1] == "a file…"
     assert "M6 catalogue" in titles(form)
-    assert form.settings() == FitSettings()
+    person.until(lambda: form.settings().models == ("m1", "m2"))
+    before = form.settings()
+    assert before == FitSettings(models=("m1", "m2"), command_path="off")
     pick(form, "M2")
     known = next(e.model for e in person.controller.model_list.entries if e.title == "M2")
     request = form.settings().request("mx106")
     assert dict(request.start) == known.values
+    assert form.changed_since == ("Start from",)
+    assert "Changed since this result: Start from." in form.changed_note.text()
     person.controller.undo.undo()
-    assert form.settings() == FitSettings()
+    assert form.settings() == before
+    assert form.changed_since == ()
     assert form.start.currentText() == "catalogue"
     person.controller.undo.redo()
     assert form.start.currentText() == "M2"

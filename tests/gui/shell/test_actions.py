@@ -14,16 +14,16 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import FleetForm
 from bench_gui.fleet.running import FleetRunning
 from bench_gui.fleet.view import FleetView
+from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.certainty.panel import CertaintyPanel
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.coverage.panel import CoveragePanel
 from bench_gui.identify.crossvalidation.panel import CrossValidationPanel
 from bench_gui.identify.crossvalidation.running import CrossValidating
-from bench_gui.identify.fit.result_part import ResultPart
+from bench_gui.identify.evidence_tab import EvidenceTab
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.panel import ProposalPanel
-from bench_gui.identify.panels import Panels
 from bench_gui.identify.view import IdentifyView
 from bench_gui.main_window import MainWindow
 from bench_gui.place.form import TorqueForm
@@ -130,11 +130,12 @@ DONE = {
         "Identify": (IdentifyView, "_start"),
         "Stop the identification": (Fitting, "stop"),
         "Resume the identification": (IdentifyView, "_resume"),
-        "Use the selected model": (ResultPart, "use"),
+        "Use the selected model": (AnswerPart, "use"),
+        "Export the selected model…": (AnswerPart, "export"),
         "Bounds and frozen parameters…": (SettingsForm, "ask_parameters"),
-        "Write a report…": (ResultPart, "ask_report"),
+        "Write a report…": (AnswerPart, "ask_report"),
         "Identify with the default settings": (SettingsForm, "back_to_defaults"),
-        "Check the coverage": (Panels, "check_coverage"),
+        "Check the coverage": (EvidenceTab, "check_coverage"),
         "Check headers against motion": (CoveragePanel, "audit"),
         "Propose the next recordings": (ProposalPanel, "propose"),
         "Cross-validate": (CrossValidationPanel, "start"),

@@ -1,13 +1,13 @@
-"""The tabs beside an identification: coverage before it, cross-validation, certainty, the next recordings after."""
+"""The tab of evidence: every method's word on each parameter, the warnings, and the panels that start the methods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QTabWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -17,28 +17,44 @@ from bench_gui.identify.coverage.panel import CoveragePanel
 from bench_gui.identify.coverage.running import Checking
 from bench_gui.identify.crossvalidation.panel import CrossValidationPanel
 from bench_gui.identify.crossvalidation.running import CrossValidating
+from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
+from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
 from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tabs import Segments
+from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.computation import Computation
 
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
-TABS = (
+SUMMARY = "summary"
+SEGMENTS = (
+    (SUMMARY, "By parameter", "Every method's word on each parameter"),
+    ("warnings", "Warnings", "Everything to know about the selected model"),
     ("coverage", "Coverage", "What the chosen runs can tell, before a fit"),
     ("crossvalidation", "Cross-validation", "Which model holds on conditions it has not seen"),
     ("certainty", "Certainty", "How certain each value is, beyond the linearised interval"),
     ("proposals", "Next recording", "Which recordings would help most"),
 )
-"""Name of the panel, title and tip of its tab."""
+"""Name, title and tip of each part."""
+LAZY = tuple(name for name, _, _ in SEGMENTS[2:])
+"""Parts that fill the page."""
 
 
-class Panels:
-    """Tabs that fill the page, with what computes for them; each panel is made in a turn of the window's own."""
+class EvidenceTab(QWidget):
+    """Parts of which one is shown, with what computes for them; panels are made in a turn of the window's own."""
 
-    def __init__(self, controller: Controller, form: SettingsForm, tabs: QTabWidget) -> None:
-        self._controller, self._form, self._tabs = controller, form, tabs
+    turned = Signal()
+    """Another part is shown."""
+
+    def __init__(self, controller: Controller, form: SettingsForm) -> None:
+        super().__init__()
+        self._controller, self._form = controller, form
         computations = controller.computations
         self.checking = Checking(computations)
         self.proposing: Proposals = Computation(
@@ -48,13 +64,31 @@ class Panels:
         self.certifying = Certifying(computations, controller.background)
         self.crossvalidating.finished.connect(controller.fitting.judge_again)
         self._theme: Theme | None = None
+        self._row: FittedModel | None = None
         self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
+        self.table = TextTable(COLUMNS)
+        self.view: QTableView = plain_table("Evidence by parameter", "One row a parameter, one column a method")
+        self.view.setModel(self.table)
+        self._symbols = SymbolDelegate()
+        for column in (0, len(COLUMNS) - 1):
+            self.view.setItemDelegateForColumn(column, self._symbols)
+        self.warnings = WarningList()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.view)
+        self._stack.addWidget(self.warnings)
         self._lazy_pages: dict[str, LazyPage] = {}
-        for name, text, tip in TABS:
+        for name in LAZY:
             page = self._lazy_pages[name] = LazyPage()
-            tabs.setTabToolTip(tabs.addTab(page, text), tip)
-        tabs.currentChanged.connect(lambda _: self._make_shown())
-        QTimer.singleShot(0, tabs, self._make_next)
+            self._stack.addWidget(page)
+        self.segments = Segments([(title, tip) for _, title, tip in SEGMENTS], self._turn)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._stack, 1)
+        for source in (self.checking, self.crossvalidating, self.certifying):
+            source.changed.connect(self._compare_methods)
+        QTimer.singleShot(0, self, self._make_next)
 
     @cached_property
     def coverage(self) -> CoveragePanel:
@@ -78,9 +112,16 @@ class Panels:
         return self._placed("proposals", ProposalPanel(self._controller, self._form, self.proposing))
 
     @property
-    def in_sight(self) -> bool:
-        """Whether one of them is shown."""
-        return self._tabs.currentWidget() in self._lazy_pages.values()
+    def shown(self) -> str:
+        """Name of the part that is shown."""
+        return SEGMENTS[self.segments.current][0]
+
+    def show_row(self, row: FittedModel | None, torque_off: str) -> None:
+        """Show what is known of a model, None for none; torque_off: what a released motor does."""
+        self._row = row
+        count = self.warnings.show_evidence(None if row is None else row.evidence, torque_off)
+        self.segments.buttons[1].setText(f"Warnings ({count})" if count else "Warnings")
+        self._compare_methods()
 
     @property
     def under_way(self) -> str:
@@ -89,24 +130,21 @@ class Panels:
             return "a cross-validation is running; wait for it or stop it"
         return "profiles and a bootstrap are under way; wait for them or stop them" if self.certifying.active else ""
 
-    @property
-    def proposals_in_sight(self) -> bool:
-        """Whether the one is shown that needs no recordings."""
-        return self._tabs.currentWidget() is self._lazy_pages["proposals"]
-
-    def show(self, name: str) -> None:
-        """Bring a panel into sight."""
-        self._tabs.setCurrentWidget(self._lazy_pages[name])
+    def show_part(self, name: str) -> None:
+        """Show one of the parts."""
+        self.segments.choose([part for part, _, _ in SEGMENTS].index(name))
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
+        self.segments.set_theme(theme)
+        self.table.set_theme(theme)
         for panel in self._made:
             panel.set_theme(theme)
 
     def check_coverage(self) -> None:
         """Look at the chosen runs before they are fitted."""
-        self.show("coverage")
+        self.show_part("coverage")
         self.coverage.check()
 
     def actions_offered(self) -> list[ActionSpec]:
@@ -155,23 +193,37 @@ class Panels:
         self._made.append(panel)
         return panel
 
-    def _make_shown(self) -> None:
-        for name, page in self._lazy_pages.items():
-            if page is self._tabs.currentWidget():
-                getattr(self, name)
+    def _turn(self, place: int) -> None:
+        name = SEGMENTS[place][0]
+        if name in LAZY:
+            getattr(self, name)
+        self._stack.setCurrentIndex(place)
+        self.turned.emit()
+
+    def _compare_methods(self) -> None:
+        row, kept, seen = self._row, self.crossvalidating.kept, self.checking.coverage.result
+        if row is None:
+            self.table.show(())
+            return
+        certainty = self.certifying.kept
+        certainty = certainty if certainty is not None and certainty.made_of(row.model) else None
+        coverage: dict[str, Any] = {} if seen is None else {term["name"]: term for term in seen.data["terms"]}
+        self.table.show(evidence_rows(row, certainty, None if kept is None else kept.found, coverage))
+        for column in range(len(COLUMNS) - 1):
+            self.view.resizeColumnToContents(column)
 
     def _make_next(self) -> None:
         """Make one more panel; a turn of the event loop between two keeps the window alive."""
-        missing = [name for name, _, _ in TABS if name not in vars(self)]
+        missing = [name for name in LAZY if name not in vars(self)]
         if missing:
             getattr(self, missing[0])
-            QTimer.singleShot(0, self._tabs, self._make_next)
+            QTimer.singleShot(0, self, self._make_next)
 
     def _showing(self, name: str, act: Callable[[], object]) -> Callable[[], object]:
         """An act in the sight of its panel."""
 
         def shown() -> None:
-            self.show(name)
+            self.show_part(name)
             act()
 
         return shown

@@ -1,0 +1,196 @@
+"""The answer: verdict and ladder of models at the left, what to do next at the right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QSizePolicy, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
+from bench_gui.identify.answer.next_panel import NextPanel
+from bench_gui.identify.answer.steps import Step, sentence
+from bench_gui.identify.answer.verdict import VerdictCard
+from bench_gui.identify.answer.words import headline, search_in_words, strength
+from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
+from bench_gui.state.models import IDENTIFIED
+from bench_gui.theme import Theme
+from bench_gui.widgets.tables import plain_table
+
+ROW_HEIGHT, HEAD_HEIGHT = 18, 29
+"""[px]"""
+
+
+class AnswerPart(QWidget):
+    """One row a model, also while the search goes on; the selected one can be used, exported and reported on."""
+
+    row_changed = Signal()
+    """Another row is selected."""
+    export_wanted = Signal()
+    """The bench's model is to be exported."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        begin: Callable[[], object],
+        acts: Mapping[str, Callable[[Any], object]],
+        show_warnings: Callable[[], object],
+    ) -> None:
+        """acts: by the kind of a step, see `NextPanel`."""
+        super().__init__()
+        self._controller = controller
+        self._candidates: dict[str, FittedModel] = {}
+        """The best so far of each model of a search under way."""
+        self._small = False
+        self._rows: tuple[FittedModel, ...] = ()
+        self.card = VerdictCard(begin, self.use, self.export, self.ask_report)
+        self.ladder = Ladder()
+        self._delegate = LadderDelegate()
+        self.view = plain_table("Models", "What was found for each model; select one to see it in the tabs below")
+        self.view.setModel(self.ladder)
+        self.view.setItemDelegateForColumn(BAR_COLUMN, self._delegate)
+        header = self.view.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(BAR_COLUMN, QHeaderView.ResizeMode.Stretch)
+        for place, width in WIDTHS.items():
+            self.view.setColumnWidth(place, width)
+        self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.view.setMinimumHeight(HEAD_HEIGHT + 2 * ROW_HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
+        self._use_action = QAction("Use this model", self.view)
+        self._use_action.triggered.connect(lambda _=False: self.use())
+        self.view.addAction(self._use_action)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.next = NextPanel(acts, show_warnings)
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        left.addWidget(self.card)
+        left.addWidget(self.view, 1)
+        left.addStretch(0)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addLayout(left, 2)
+        row.addWidget(self.next, 1)
+        controller.model_list.changed.connect(self.mark_current)
+        controller.model_list.current_changed.connect(self.mark_current)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.ladder.set_theme(theme)
+        self._delegate.set_theme(theme)
+
+    @property
+    def selected(self) -> FittedModel | None:
+        """The model of the selected row."""
+        index = self.view.currentIndex()
+        return self.ladder.row(index.row()) if index.isValid() else None
+
+    def forget(self) -> None:
+        """Another session, another search: nothing is known."""
+        self._candidates = {}
+        self._show_rows((), "")
+
+    def begin(self, text: str) -> None:
+        """A search begins; text: what it does before it tells a cost."""
+        self.card.show_search("Identifying…", text, 0.0)
+
+    def take(self, progress: FitProgress) -> None:
+        """Show how far a search is, and the best models so far where the result will stand."""
+        if not progress.points:
+            return
+        evaluations, error = progress.points[-1]
+        known = self._candidates.get(progress.model)
+        if progress.candidate and not progress.trial and (known is None or error <= known.train_mae):
+            found = FittedModel(progress.candidate, error, None, None, evaluations, math.nan, None)
+            self._candidates[progress.model] = found
+            self._show_rows(tuple(self._candidates.values()), "")
+        self.card.show_search(*search_in_words(progress, list(self._candidates.values())), progress.done)
+
+    def show_result(self, result: FitResult) -> None:
+        """Show the models of a result; the recommended one is selected unless they are in sight already."""
+        again = result.models is self._rows
+        self._candidates = {}
+        self._show_rows(result.models, result.recommended)
+        if not again:
+            self.view.selectRow(self.ladder.recommended_row)
+        self.mark_current()
+
+    def _show_rows(self, rows: tuple[FittedModel, ...], recommended: str) -> None:
+        self._rows = rows
+        self.ladder.set_rows(rows, recommended)
+        self.view.setMaximumHeight(HEAD_HEIGHT + ROW_HEIGHT * max(len(rows), 1))
+        self.view.setVisible(bool(rows) and not self._small)
+
+    def show_answer(self, result: FitResult, steps: tuple[Step, ...]) -> None:
+        """Show the verdict on the selected model of a result, and what to do next."""
+        row = self.selected
+        if row is None:
+            return
+        stopped = "Stopped early, the best found so far is kept. " if result.stopped else ""
+        self.card.show_result(headline(row), f"{stopped}{strength(result)} {result.choice}", sentence(steps, row))
+        self.next.show_steps(steps, 0 if row.evidence is None else len(row.evidence.warnings))
+        self._offer()
+
+    def shrink(self, small: bool) -> None:
+        """Leave the verdict alone in sight, or show all of the answer."""
+        self._small = small
+        self.show_next()
+        self.view.setHidden(small or not self._rows)
+
+    def show_next(self) -> None:
+        """Show what to do next while there is room and no search is under way."""
+        self.next.setHidden(self._small or self._controller.fitting.active)
+
+    def mark_current(self) -> None:
+        """Mark the model that the bench uses."""
+        current = self._controller.model_list.current
+        rows = [self.ladder.row(place) for place in range(self.ladder.rowCount())]
+        mine = [row.model.friction for row in rows if current is not None and row.model is current.model]
+        self.ladder.set_current(mine[0] if mine else "")
+        self._offer()
+
+    def use(self) -> None:
+        """Make the selected model the bench's."""
+        row = self.selected
+        if row is not None and self._listed(row):
+            self._controller.model_list.set_current(f"{IDENTIFIED}:{row.model.friction}")
+
+    def export(self) -> None:
+        """Make the selected model the bench's and go to its export."""
+        self.use()
+        self.export_wanted.emit()
+
+    def ask_report(self) -> None:
+        """Ask where the report goes, and write it."""
+        result = self._controller.fitting.result
+        if result is None or result.folder is None:
+            return
+        file, _ = QFileDialog.getSaveFileName(
+            self.window(), "Write a report", str(result.folder / "report.html"), "Web page (*.html)"
+        )
+        if file:
+            self._controller.write_report(Path(file))
+
+    def _listed(self, row: FittedModel) -> bool:
+        entry = self._controller.model_list.entry(f"{IDENTIFIED}:{row.model.friction}")
+        return entry is not None and entry.model is row.model
+
+    def _offer(self) -> None:
+        row, current = self.selected, self._controller.model_list.current
+        used = row is not None and current is not None and current.model is row.model
+        usable = row is not None and self._listed(row)
+        result = self._controller.fitting.result
+        self.card.offer(
+            usable=usable,
+            used=used,
+            model="" if row is None else row.model.friction.upper(),
+            reportable=result is not None and result.folder is not None,
+        )
+        self._use_action.setEnabled(usable and not used)

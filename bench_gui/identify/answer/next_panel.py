@@ -1,0 +1,85 @@
+"""What to do next: at most three steps, each with its button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from bench_gui.headless.words import with_symbols
+from bench_gui.identify.answer.steps import Step
+from bench_gui.widgets.fields import button, describe, label
+from core.words import counted
+
+LOWEST = 186
+"""Two steps are in sight without scrolling [px]."""
+NOTHING = "Nothing speaks against this result: use the model, or export it."
+
+
+class NextPanel(QFrame):
+    """A card that scrolls when its sentences are long."""
+
+    def __init__(self, acts: Mapping[str, Callable[[Any], object]], show_warnings: Callable[[], object]) -> None:
+        """acts: by the kind of a step; called with its value."""
+        super().__init__()
+        self.setProperty("role", "card")
+        self.setMinimumHeight(LOWEST)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self._acts = acts
+        self._steps: tuple[Step, ...] = ()
+        self.buttons: list[QPushButton] = []
+        """Of the steps in sight."""
+        self.texts: list[QLabel] = []
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 6, 6)
+        column.setSpacing(4)
+        column.addWidget(label("WHAT TO DO NEXT", "heading"))
+        scroll = describe(QScrollArea(), "What to do next", "The acts that would help most, the most important first")
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        self._column = QVBoxLayout(body)
+        self._column.setContentsMargins(0, 2, 8, 2)
+        self._column.setSpacing(4)
+        self._column.addStretch(1)
+        scroll.setWidget(body)
+        body.setAutoFillBackground(False)
+        scroll.viewport().setAutoFillBackground(False)
+        column.addWidget(scroll, 1)
+        self.warnings_button: QPushButton = button(
+            "All warnings", "Everything to know about the selected model", show_warnings, "flat"
+        )
+        column.addWidget(self.warnings_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.show_steps((), 0)
+
+    def show_steps(self, steps: Sequence[Step], warnings: int) -> None:
+        """Show these steps; warnings: how many there are of the selected model."""
+        self.warnings_button.setText(f"All {counted(warnings, 'warning')}" if warnings > 1 else "The warning")
+        self.warnings_button.setVisible(warnings > 0)
+        steps = tuple(steps)
+        if steps == self._steps and self.texts:
+            return
+        self._steps = steps
+        for gone in (*self.texts, *self.buttons):
+            self._column.removeWidget(gone)
+            gone.hide()
+            gone.deleteLater()
+        self.buttons, self.texts = [], []
+        for step in steps:
+            text = QLabel(with_symbols(step.text))
+            text.setToolTip(step.more or step.text)
+            text.setTextFormat(Qt.TextFormat.RichText)
+            act = button(step.button, step.tip, partial(self._acts[step.kind], step.value), "small")
+            self.texts.append(text)
+            self.buttons.append(act)
+        if not steps:
+            self.texts.append(label(NOTHING, "muted"))
+        for place, text in enumerate(self.texts):
+            text.setWordWrap(True)
+            self._column.insertWidget(self._column.count() - 1, text)
+            if steps:
+                below = self._column.count() - 1
+                self._column.insertWidget(below, self.buttons[place], 0, Qt.AlignmentFlag.AlignLeft)

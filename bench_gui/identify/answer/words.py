@@ -1,0 +1,87 @@
+"""The answer in words: a headline, how strong its evidence is, what a search makes small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
+from bench_gui.identify.fit.settings import FitSettings
+from core.identification.choice.recommendation import CROSS_VALIDATION
+from core.identification.choice.words import FEW_RUNS
+from core.identification.options import options_of
+from core.identification.request import IdentificationRequest
+from core.units import milliradians
+from core.words import counted
+
+FAR = 3.0
+"""Placed points with so many times the error of the runs contradict them."""
+
+
+def headline(row: FittedModel) -> str:
+    """Model and error, e.g. "M6 · 2.62 mrad on held-out runs"."""
+    on = "the runs it was fitted to" if row.validation_mae is None else "held-out runs"
+    return f"{row.model.friction.upper()} · {milliradians(row.error)} mrad on {on}"
+
+
+def is_weak(result: FitResult) -> bool:
+    """True where too few runs were held out to trust the choice between models."""
+    return result.by != CROSS_VALIDATION and len(result.best.held_out) < FEW_RUNS
+
+
+def strength(result: FitResult) -> str:
+    """Strength of the evidence, e.g. "Weak evidence: 1 held-out run."."""
+    held_out = len(result.best.held_out)
+    if result.by == CROSS_VALIDATION:
+        return "Strong evidence: cross-validated on conditions it had not seen."
+    if not held_out:
+        return "No evidence beyond its own runs: none was held out."
+    return f"{'Weak' if is_weak(result) else 'Good'} evidence: {counted(held_out, 'held-out run')}."
+
+
+def points_apart(row: FittedModel) -> str:
+    """Sentence about placed points whose error is far larger than that of the runs; empty where they agree."""
+    points = row.model.provenance.get("placed_points")
+    if not points or points["mean_error"] <= FAR * row.train_mae:
+        return ""
+    return (
+        f"The {points['count']} placed points are off by {milliradians(points['mean_error'])} mrad, the runs by "
+        f"{milliradians(row.train_mae)} mrad: measure the points again, or fit without them."
+    )
+
+
+def plan_in_words(settings: FitSettings, chosen: int, total: int) -> str:
+    """Sentence about an identification that has not begun: which models, which runs, how they are judged."""
+    models = [name.upper() for name in settings.models]
+    named = models[0] if len(models) == 1 else f"{models[0]} to {models[-1]}" if models else "no model"
+    runs = counted(chosen, "run") if chosen == total else f"{chosen} of {counted(total, 'run')}"
+    rule = settings.validation
+    held = "none is held out" if rule == "none" else f"{rule.replace('%', ' %').replace('=', ' = ')} is held out"
+    return f"Fits {named} to {runs}; {held} to judge the models."
+
+
+def objective(request: IdentificationRequest) -> str:
+    """Sum that a search makes small, e.g. "mean |error| of the runs + mean error of the placed points"."""
+    _, metric = options_of(IdentificationRequest)["metric"]
+    parts = [f"{(metric.choices or {})[request.metric]} of the runs"]
+    parts += ["mean error of the placed points"] if request.points else []
+    parts += ["prior"] if request.prior else []
+    return " + ".join(parts)
+
+
+def cost(progress: FitProgress) -> str:
+    """Best cost so far, in runs and placed points where there are any, "cost 36.6 mrad (runs 3.2, points 33.4)"."""
+    best, points = progress.points[-1][1], progress.points_error
+    split = "" if points is None else f" (runs {milliradians(best - points)}, points {milliradians(points)})"
+    return f"cost {milliradians(best)} mrad{split}"
+
+
+def search_in_words(progress: FitProgress, best: Sequence[FittedModel]) -> tuple[str, str]:
+    """Headline and sentence about a search under way; best: the best so far of each model."""
+    title = f"Identifying {progress.model.upper()} {progress.trial}".rstrip()
+    if best:
+        first = min(best, key=lambda row: row.train_mae)
+        title += f" · best so far {first.model.friction.upper()}, cost {milliradians(first.train_mae)} mrad"
+    return title, (
+        f"{progress.model.upper()}: {cost(progress)} after {progress.points[-1][0]} evaluations; "
+        f"{100 * progress.done:.0f} % done"
+    )

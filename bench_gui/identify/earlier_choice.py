@@ -1,0 +1,60 @@
+"""Identifications that the session keeps: which one is shown, and which one it is compared with."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+
+from bench_gui.identify.fit.messages import FitResult
+from bench_gui.identify.fit.running import Fitting
+from bench_gui.widgets.fields import caption_of, choice
+
+WIDTH = 212
+"""[px]"""
+
+
+class EarlierChoice(QWidget):
+    """Two lists; hidden while nothing is kept."""
+
+    compared = Signal(object)
+    """FitResult to compare with; None: none."""
+
+    def __init__(self, fitting: Fitting) -> None:
+        super().__init__()
+        self._fitting = fitting
+        self.shown: QComboBox = choice("Identification", "Identifications of this session, the newest first")
+        self.other: QComboBox = choice("Compare with", "Another identification to show beside, under Parameters")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        for text, field in (("Shown", self.shown), ("Compare", self.other)):
+            field.setFixedWidth(WIDTH)
+            row.addWidget(caption_of(field, text))
+            row.addWidget(field)
+        self.shown.activated.connect(lambda place: fitting.show(fitting.kept[place]))
+        self.other.activated.connect(lambda _: self.compared.emit(self._chosen_other()))
+        for other in (fitting.kept_changed, fitting.recalled, fitting.changed):
+            other.connect(self._refresh)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        fitting = self._fitting
+        before = self._chosen_other()
+        with QSignalBlocker(self.shown), QSignalBlocker(self.other):
+            for combo in (self.shown, self.other):
+                combo.clear()
+            self.other.addItem("none", None)
+            for result in fitting.kept:
+                self.shown.addItem(result.title, result)
+                if result is not fitting.result:
+                    self.other.addItem(result.title, result)
+            self.shown.setCurrentIndex(next((n for n, one in enumerate(fitting.kept) if one is fitting.result), -1))
+            places = (n for n in range(self.other.count()) if self.other.itemData(n) is before)
+            self.other.setCurrentIndex(next(places, 0))
+        self.setVisible(bool(fitting.kept))
+        self.setEnabled(not fitting.active)
+        if self._chosen_other() is not before:
+            self.compared.emit(self._chosen_other())
+
+    def _chosen_other(self) -> FitResult | None:
+        return self.other.currentData()

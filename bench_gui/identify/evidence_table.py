@@ -1,0 +1,87 @@
+"""All evidence about each parameter side by side: one row a parameter, one column a method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench_gui.identify.fit.messages import FittedModel
+from bench_gui.identify.tables import outside
+from bench_gui.widgets.text_table import Cell, Column
+from core.identification.choice.model_choice import CrossValidation
+from core.identification.evidence.certainty import Certainty, ParameterCertainty
+from core.identification.evidence.model import ParameterEvidence
+from core.units import FIGURE_DASH, significant
+
+COLUMNS = (
+    Column("Symbol", "As in the papers"),
+    Column("Value", "As identified", True),
+    Column("Linearised 95 %", "From the sensitivity of the motion; ∞ where these runs leave it open", True),
+    Column("Profile 95 %", "All other parameters make up for it; start it under Certainty", True),
+    Column("Bootstrap 95 %", "Over draws of the runs; start it under Certainty", True),
+    Column("Held-out fits", "Least and largest value of the fits of the cross-validation", True),
+    Column("Coverage", "Whether the runs contain what the parameter needs; start it under Coverage"),
+    Column("Verdict", "What the methods say together"),
+)
+TONES = {"good": "good", "weak": "moving", "none": "fault"}
+"""Verdict of the coverage to a colour of the theme."""
+
+
+def evidence_rows(
+    row: FittedModel, certainty: Certainty | None, crossvalidation: CrossValidation | None, coverage: Mapping[str, Any]
+) -> list[list[Cell]]:
+    """Rows of COLUMNS for the free parameters of a model.
+
+    certainty, crossvalidation: None where there is none of this model; coverage: verdict and text by parameter name.
+    """
+    certain = {} if certainty is None else {p.name: p for p in certainty.parameters}
+    ranges = {} if crossvalidation is None else _ranges(row, crossvalidation)
+    parameters = () if row.evidence is None else row.evidence.parameters
+    return [
+        _row(p, row, certain.get(p.name), ranges.get(p.name), coverage.get(p.name)) for p in parameters if not p.frozen
+    ]
+
+
+def _row(
+    p: ParameterEvidence,
+    row: FittedModel,
+    certain: ParameterCertainty | None,
+    between: tuple[float, float] | None,
+    covered: Mapping[str, Any] | None,
+) -> list[Cell]:
+    profile = None if certain is None else certain.profile
+    spread = None if certain is None else certain.spread
+    contradiction = outside(certain)
+    warning = "" if row.evidence is None else row.evidence.about(p.name)
+    remarks = () if certain is None else certain.remarks
+    said = "; ".join(text for text in (contradiction, warning, *remarks) if text)
+    tone = "fault" if contradiction else "moving" if said else "muted"
+    unit = "" if p.unit == "1" else f" {p.unit}"
+    linear = f"± {significant(p.half_width, 2)}" if p.determined else "∞"
+    return [
+        Cell(p.symbol, p.name, tone if said else ""),
+        Cell(f"{significant(p.value)}{unit}", tone=tone if said else ""),
+        Cell(linear),
+        Cell(FIGURE_DASH, "Not profiled: start it under Certainty") if profile is None else Cell(profile.text),
+        Cell(FIGURE_DASH, "No bootstrap: start it under Certainty") if spread is None else Cell(spread.text),
+        Cell(FIGURE_DASH, "Not cross-validated: start it under Cross-validation")
+        if between is None
+        else Cell(" … ".join(significant(value, 3) for value in between)),
+        Cell(FIGURE_DASH, "Not checked: start it under Coverage")
+        if covered is None
+        else Cell(covered["verdict"], covered["text"], TONES[covered["verdict"]]),
+        Cell(said or "determined", said, tone),
+    ]
+
+
+def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, float]]:
+    """Least and largest value of each parameter over the fits of the same model."""
+    path = set(row.model.command_path)
+    fits = [
+        fit.model.values
+        for fit in found.fits
+        if fit.variant.friction == row.model.friction and set(fit.variant.command_path) == path
+    ]
+    if not fits:
+        return {}
+    return {name: (min(v[name] for v in fits), max(v[name] for v in fits)) for name in fits[0]}

@@ -1,0 +1,147 @@
+"""The parameters of the selected model inside their bounds, beside those of another identification if asked for."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QTableView, QVBoxLayout, QWidget
+
+from bench_gui.identify.fit.messages import FitResult, FittedModel
+from bench_gui.identify.fit.parameter_detail import ParameterDetail
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.tables import (
+    FOREST_COLUMN,
+    INTERVAL_COLUMN,
+    NAME_COLUMN,
+    NOTE_COLUMN,
+    OTHER_COLUMN,
+    START_COLUMN,
+    SYMBOL_COLUMN,
+    UNIT_COLUMN,
+    VALUE_COLUMN,
+    ForestDelegate,
+    ParameterTable,
+)
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import ROOT
+from core.identification.evidence.certainty import Certainty
+from core.model import ServoModel
+from core.units import milliradians
+
+_WIDTHS = {
+    **{NAME_COLUMN: 150, SYMBOL_COLUMN: 66, VALUE_COLUMN: 88, INTERVAL_COLUMN: 74, UNIT_COLUMN: 62},
+    **{FOREST_COLUMN: 170, START_COLUMN: 88, OTHER_COLUMN: 88},
+}
+
+
+class ParametersTab(QWidget):
+    """Fills while the search goes on; a click on a row shows all there is to know of its parameter."""
+
+    def __init__(self, form: SettingsForm) -> None:
+        super().__init__()
+        self.table = ParameterTable()
+        self._symbols, self._forest = SymbolDelegate(), ForestDelegate()
+        self.view: QTableView = plain_table("Parameters", "Values inside their bounds; select one for all about it")
+        self.view.setModel(self.table)
+        self.view.setItemDelegateForColumn(SYMBOL_COLUMN, self._symbols)
+        self.view.setItemDelegateForColumn(FOREST_COLUMN, self._forest)
+        self.view.setItemDelegateForColumn(NOTE_COLUMN, self._symbols)
+        for place, width in _WIDTHS.items():
+            self.view.setColumnWidth(place, width)
+        self.view.setColumnHidden(OTHER_COLUMN, True)
+        self.view.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
+        self.detail = ParameterDetail(form.freeze, form.ask_parameters, lambda: self.view.setCurrentIndex(ROOT))
+        self.compared: QLabel = describe(
+            label("", "muted"), "Compared identifications", "Errors of the same model in both"
+        )
+        self.compared.setWordWrap(True)
+        self.compared.hide()
+        self._row: FittedModel | None = None
+        self._certainty: Certainty | None = None
+        self._other: FitResult | None = None
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self.view, 1)
+        row.addWidget(self.detail)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.compared)
+        column.addLayout(row, 1)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.table.set_theme(theme)
+        self._forest.set_theme(theme)
+        self.detail.set_theme(theme)
+
+    def show_candidate(self, model: ServoModel) -> None:
+        """Show the best values so far of a search under way."""
+        self._row = None
+        self.table.set_parameters(list(model.parameters.values()))
+        self._show_detail()
+
+    def show_row(self, row: FittedModel | None, certainty: Certainty | None) -> None:
+        """Show a model of a result, None for none; certainty: None where there is none of this model."""
+        self._row = row
+        self._certainty = (
+            certainty if row is not None and certainty is not None and certainty.made_of(row.model) else None
+        )
+        self._show()
+
+    def compare_with(self, other: FitResult | None) -> None:
+        """Show the values of another identification beside; None: no other."""
+        self._other = other
+        self._show()
+
+    def _show(self) -> None:
+        row = self._row
+        if row is None:
+            self.table.set_parameters([])
+        then = None
+        if row is not None and self._other is not None:
+            then = next((one for one in self._other.models if one.model.friction == row.model.friction), None)
+        if row is not None:
+            values = None if then is None else then.model.values
+            parameters = list(row.model.parameters.values())
+            self.table.set_parameters(parameters, row.evidence, torque_off(row), self._certainty, values)
+        self.view.setColumnHidden(OTHER_COLUMN, then is None)
+        self.compared.setVisible(row is not None and self._other is not None)
+        if row is not None and self._other is not None:
+            self.compared.setText(_compared(row, then, self._other))
+        self._show_detail()
+
+    def _show_detail(self) -> None:
+        row, index = self._row, self.view.currentIndex()
+        shown = row is not None and index.isValid()
+        for column in (START_COLUMN, NOTE_COLUMN):
+            self.view.setColumnHidden(column, shown)
+        if row is None or not index.isValid():
+            self.detail.hide()
+            return
+        parameter = list(row.model.parameters.values())[index.row()]
+        known = None if row.evidence is None else row.evidence.of(parameter.name)
+        certain = () if self._certainty is None else self._certainty.parameters
+        # All that is to be said of it, behind its name.
+        note = "\n".join(self.table.cell_at(index.row(), NOTE_COLUMN).tip.split("\n")[1:])
+        self.detail.show_parameter(parameter, known, next((p for p in certain if p.name == parameter.name), None), note)
+
+
+def torque_off(row: FittedModel | None) -> str:
+    """Behaviour of a released motor, in words; empty while that is not known."""
+    if row is None or row.evidence is None:
+        return ""
+    return row.evidence.torque_off(row.model.control).text
+
+
+def _compared(row: FittedModel, then: FittedModel | None, other: FitResult) -> str:
+    name = row.model.friction.upper()
+    if then is None:
+        return f"{name} was not identified in {other.title}."
+    held_out = (milliradians(one.validation_mae) for one in (row, then))
+    training = (milliradians(one.train_mae) for one in (row, then))
+    return (
+        f"{name} here against {other.title}: held out {' against '.join(held_out)} mrad, "
+        f"training {' against '.join(training)} mrad."
+    )

@@ -1,0 +1,95 @@
+"""What starts, stops and resumes an identification; never scrolls away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.identify.fit.problem import ProblemCard
+from bench_gui.identify.fit.remedies import way_out
+from bench_gui.identify.fit.settings import obstacle
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.widgets.fields import button, label
+from core.words import counted
+
+
+class StartPart(QWidget):
+    """Says what keeps an identification from starting, with the button that mends it."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        form: SettingsForm,
+        start: Callable[[], object],
+        resume: Callable[[], object],
+        check: Callable[[], object],
+    ) -> None:
+        super().__init__()
+        self._controller, self._form = controller, form
+        self.obstacle = ProblemCard(QBoxLayout.Direction.TopToBottom)
+        self.selection_note: QLabel = label("", "muted")
+        self.selection_note.setWordWrap(True)
+        self.selection_note.setToolTip("Select a run in the session to use it though it did not end well")
+        self.resume_note: QLabel = label("", "muted")
+        self.resume_note.setWordWrap(True)
+        self.resume_button: QPushButton = button(
+            "Resume", "Go on with the identification that was stopped or cut short, as if it had not been", resume
+        )
+        self.check_button: QPushButton = button(
+            "Check coverage", "What the chosen runs can tell, before they are fitted", check
+        )
+        self.start_button: QPushButton = button(
+            "Identify", "Search for the parameters of the checked models", start, "primary"
+        )
+        self.stop_button: QPushButton = button(
+            "Stop", "End the search and keep the best models found so far", controller.fitting.stop
+        )
+        row, resuming = QHBoxLayout(), QHBoxLayout()
+        for part, share in ((self.start_button, 2), (self.stop_button, 1)):
+            part.setMinimumHeight(26)
+            row.addWidget(part, share)
+        resuming.addWidget(self.resume_note, 1)
+        resuming.addWidget(self.resume_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.obstacle)
+        column.addLayout(resuming)
+        column.addWidget(self.selection_note)
+        column.addWidget(self.check_button)
+        column.addLayout(row)
+
+    @property
+    def why_not(self) -> str:
+        """Why an identification cannot begin; empty when it can."""
+        return self.start_button.toolTip().removeprefix("Not possible: ") if not self.start_button.isEnabled() else ""
+
+    def refresh(self, beside: str) -> None:
+        """Offer what is possible now; beside: what an identification has to wait for, empty when it is nothing."""
+        fitting, library = self._controller.fitting, self._controller.library
+        runs = library.for_fit()
+        wrong = obstacle(self._form.settings(), library.main_servo(), runs) if runs and not fitting.active else None
+        if wrong is None:
+            self.obstacle.clear()
+        else:
+            self.obstacle.show_problem(wrong.message, way_out(wrong.remedy, self._controller, self._form))
+        self.start_button.setEnabled(bool(runs) and not fitting.active and not beside and wrong is None)
+        self.start_button.setText(f"Identify from {counted(len(runs), 'run')}" if runs else "Identify")
+        why = beside or ("" if wrong is None else wrong.message)
+        why = why or ("an identification is running" if fitting.active else "" if runs else "there are no recordings")
+        self.start_button.setToolTip(
+            f"Not possible: {why}" if why else "Search for the parameters of the checked models"
+        )
+        left_out = library.left_out(runs)
+        self.selection_note.setText(left_out)
+        self.selection_note.setVisible(bool(left_out))
+        self.check_button.setEnabled(bool(runs))
+        self.stop_button.setEnabled(fitting.active and not fitting.stopping)
+        self.stop_button.setText("Stopping…" if fitting.stopping else "Stop")
+        record = fitting.unfinished
+        self.resume_note.setText("" if record is None else f"Unfinished: {record.in_words()}")
+        self.resume_note.setVisible(record is not None)
+        self.resume_button.setVisible(record is not None)
+        self.resume_button.setEnabled(record is not None and not fitting.active and not beside)
