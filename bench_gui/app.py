@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -78,6 +79,9 @@ def make_application() -> QApplication:
     """The application with what both themes share; the one that is there already if there is one."""
     app = QApplication.instance()
     if not isinstance(app, QApplication):
+        if all(name in os.environ for name in ("XDG_CURRENT_DESKTOP", "DBUS_SESSION_BUS_ADDRESS")):
+            # The desktop's own file dialogs; without a desktop Qt would complain.
+            os.environ.setdefault("QT_QPA_PLATFORMTHEME", "xdgdesktopportal")
         return_memory_early()
         app = QApplication(["servobench"])
         QPixmapCache.setCacheLimit(DRAWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -13,13 +14,14 @@ from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.places import remember
 from bench_gui.identify.identifying import Identifying
-from bench_gui.log.journal import FileWarnings, Journal
+from bench_gui.log.journal import SERVO, FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.plots.contents import PlotContents
 from bench_gui.record.recording import Recording
 from bench_gui.settings import Settings
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
+from bench_gui.state.servo_link import ServoView
 from bench_gui.work import tasks
 from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
@@ -65,10 +67,19 @@ class Controller(QObject):
         """Every process that computes for a task; all end with the window."""
         self.library = library = Library(background)
         self.model_list = model_list = ModelList()
-        self.connecting = Connecting(servo, undo, background, self.activities, say)
+        say_of_servo = partial(self.journal.say, cause=SERVO)
+        self.connecting = Connecting(servo, undo, background, self.activities, say_of_servo)
         self.servo, self.setup = self.connecting.servo, self.connecting.setup
         self.recording = Recording(
-            self.servo, self.setup, library, model_list, undo, background, self.compute, self.journal.add, say
+            self.servo,
+            self.setup,
+            library,
+            model_list,
+            undo,
+            background,
+            self.compute,
+            self.journal.add,
+            say_of_servo,
         )
         self.queue, self.plan, self.twin = self.recording.queue, self.recording.plan, self.recording.twin
         self.queue.countdown.set_hazardous(self.settings.countdown)
@@ -82,6 +93,7 @@ class Controller(QObject):
         self.reporting = Reporting(self.computations)
         self._connect()
         self._closed = False
+        self._looked = ServoView()
         self._timer = self._every(TICK, self._tick)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._tidying = self._every(TIDY, self._tidy)
@@ -89,11 +101,12 @@ class Controller(QObject):
 
     def _connect(self) -> None:
         """Join what concerns more than one task."""
-        for part in (self.library, self.model_list, self.comparison, self.exporting, self.placing):
+        for part in (self.library, self.model_list, self.comparison, self.exporting):
             part.problem.connect(self._fail)
         self.reporting.failed.connect(self._fail)
         self.reporting.finished.connect(self._tell_report)
-        self.message.connect(self.journal.add)
+        self.placing.problem.connect(lambda text: self.journal.say("error", text, SERVO))
+        self.message.connect(self.journal.say)
         self._warnings = FileWarnings()
         self._warnings.logged.connect(lambda text: self.message.emit("warning", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
@@ -102,6 +115,8 @@ class Controller(QObject):
             other_models.connect(self._offer_models)
         self.fitting.finished.connect(lambda _: self.comparison.choose_sensibly())
         self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))
+        self.servo.changed.connect(self._settle)
+        self.servo.acknowledged.connect(lambda: self.journal.settle(SERVO))
 
     def _every(self, period: int, act: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -112,6 +127,13 @@ class Controller(QObject):
 
     # What a person asks for that concerns more than one part.
 
+    def escape(self) -> None:
+        """Stop, unless the motor is off beyond doubt and nothing is about to switch it on."""
+        if not self.servo.released or self.queue.active or self.placing.active:
+            self.recording.emergency_stop()
+        elif self.servo.recorder is not None:
+            self.journal.say("info", "Stop: the motor is already off", cause=SERVO)
+
     def prepare(self) -> None:
         """Start what the first comparison would have to wait for; called once the window is seen."""
         self.exporting.learn_targets()
@@ -121,7 +143,7 @@ class Controller(QObject):
         """Write what a plot shows as a picture or as numbers."""
 
         def done(written: Path) -> None:
-            self.message.emit("info", f"Plot written to {written}")
+            self.journal.say("info", f"Plot written to {written}", path=written)
 
         self.background.submit("compute", self.compute.call, save_plot, contents, path, done=done)
 
@@ -185,11 +207,18 @@ class Controller(QObject):
         if not self.servo.busy:
             return_free_memory()
 
+    def _settle(self, view: ServoView) -> None:
+        """What was refused to an idle or locked servo need not be read once it moves, connects or is unlocked."""
+        before, self._looked = self._looked, view
+        began = view.word != before.word and view.word in ("CONNECTING", "MOVING", "HOLDING")
+        if began or (before.locked_for > 0.0 and not view.locked_for):
+            self.journal.settle(SERVO)
+
     def _fail(self, text: str) -> None:
         self.message.emit("error", text)
 
     def _tell_report(self, written: Path) -> None:
-        self.message.emit("info", f"Report written to {written}")
+        self.journal.say("info", f"Report written to {written}", path=written)
         self.reported.emit(written)
 
     def _remember_session(self) -> None:

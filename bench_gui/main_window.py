@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
-    QAction,
-    QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
@@ -36,18 +34,18 @@ from bench_gui.session.panel import SessionPanel
 from bench_gui.shell.appearance import Appearance
 from bench_gui.shell.closing import may_close
 from bench_gui.shell.docks import WorkArea
-from bench_gui.shell.escape import EscapeStops
+from bench_gui.shell.escape import KeysEverywhere
 from bench_gui.shell.helping import Helping
-from bench_gui.shell.layout import Layout
+from bench_gui.shell.layout import SESSION_HEIGHT, Layout
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.pages import Pages
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay, bring_into_sight
-from bench_gui.state.servo_link import ServoView, simulated_servos
+from bench_gui.state.servo_link import simulated_servos
 from bench_gui.theme import Theme
 from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe
-from bench_gui.widgets.message_bar import MessageBar
+from bench_gui.widgets.notices import Notices
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
@@ -65,7 +63,9 @@ if TYPE_CHECKING:
     from bench_gui.place.view import PlaceView
     from bench_gui.studies.view import ExploreView
 
-SMALLEST = (1180, 640)
+SMALLEST = QSize(880, 470)
+"""Fits a screen of 1920×1080 at 200 % with its panel and the window's title."""
+USUAL = QSize(1280, 720)
 AFTER_PAINT = 30
 """The window is seen before pages out of sight are made [ms]."""
 
@@ -106,8 +106,11 @@ class MainWindow(QMainWindow):
         self._pages = Pages(self._make_page, lambda: not self._asks_before_closing)
         self.stack, self.completed = self._pages.stack, self._pages.completed
         self.setWindowTitle("ServoBench")
-        self.setMinimumSize(*SMALLEST)
-        self.resize(1280, 720)
+        self.setMinimumSize(SMALLEST)
+        self.resize(USUAL)
+        room = self.screen().availableSize()
+        if SMALLEST.boundedTo(room) == SMALLEST and USUAL.boundedTo(room) != USUAL:
+            self.setWindowState(Qt.WindowState.WindowMaximized)
         self.setAcceptDrops(True)
         self.status_bar = StatusBar(
             controller.setup.spec.title,
@@ -118,7 +121,7 @@ class MainWindow(QMainWindow):
             acknowledge=controller.servo.acknowledge,
             stop=controller.recording.emergency_stop,
         )
-        self.messages = MessageBar()
+        self.messages = Notices(self.stack)
         self.rail = Rail(TASKS, self.show_task)
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
@@ -126,22 +129,22 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine(
             controller.activities, lambda shown: self.activity_list.setVisible(shown), self.show_log
         )
-        self.menus = Menus(self.menuBar(), self)
+        self.menus = Menus(self.menuBar(), self, self.status_line)
         self._assemble()
-        self.help = Helping(self, self._topic, lambda: self.appearance.theme)
+        self.help = Helping(self, self.work.docks, lambda: self._pages.current, lambda: self.appearance.theme)
         self._build_menus()
         self._connect()
         self.appearance.begin()
-        self.show_task(task)
-        self.stack.setFocus()
         self._layout = Layout(self, self.work, controller.settings, controller.undo)
         self._layout.restore(controller.message.emit)
+        self.show_task(task)
+        self.stack.setFocus()
         if controller.settings.notice:
             controller.message.emit("warning", controller.settings.notice)
-        self._escape = EscapeStops(controller.recording.emergency_stop)
+        self._keys = KeysEverywhere(controller.escape)
         app = QApplication.instance()
         if app is not None:
-            app.installEventFilter(self._escape)
+            app.installEventFilter(self._keys)
 
     # The pages.
 
@@ -233,7 +236,7 @@ class MainWindow(QMainWindow):
         self.work.tabifyDockWidget(session, log)
         log.hide()
         self.session.setMinimumHeight(104)
-        self.work.resizeDocks([session], [164], Qt.Orientation.Vertical)
+        self.work.resizeDocks([session], [SESSION_HEIGHT], Qt.Orientation.Vertical)
         middle = QWidget()
         row = QHBoxLayout(middle)
         row.setContentsMargins(0, 0, 0, 0)
@@ -246,7 +249,6 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.status_bar)
-        column.addWidget(self.messages)
         column.addWidget(middle, 1)
         column.addWidget(self.status_line)
         self.setCentralWidget(whole)
@@ -272,10 +274,16 @@ class MainWindow(QMainWindow):
             menus.take("&Edit", action)
         menus.separate("&Edit")
         menus.add("&Edit", ActionSpec("&Find a command…", self.show_palette, "Ctrl+K"))
+        menus.add("&Edit", ActionSpec("&Preferences…", self.show_preferences, "Ctrl+,", "Units, theme, keys, folders"))
         for spec in (
             ActionSpec("&Connect", servo.connect_servo, enabled=lambda: servo.view.kind == "off"),
             ActionSpec("&Disconnect", servo.disconnect_servo, enabled=lambda: servo.view.kind != "off"),
-            ActionSpec("&Acknowledge fault", servo.acknowledge, enabled=lambda: servo.view.kind == "fault"),
+            ActionSpec(
+                "&Ready again",
+                servo.acknowledge,
+                tip="Acknowledge a fault, or go on after a stop",
+                enabled=lambda: servo.view.kind in ("fault", "stopped"),
+            ),
             ActionSpec("Record &four trajectories", self.record_four, enabled=lambda: not controller.queue.active),
             ActionSpec("Emergency &stop\tEsc", controller.recording.emergency_stop),
         ):
@@ -289,43 +297,30 @@ class MainWindow(QMainWindow):
         menus.add("&View", ActionSpec("&Reset layout", self.work.reset, tip="Put every panel back where it belongs"))
         menus.add("&View", ActionSpec("Show the &log", self.show_log, "Ctrl+L", "Everything the program said"))
         menus.separate("&View")
-        self._choices(
+        self._units = menus.choices(
             "&View", [(f"Angles in {u.name}", u) for u in ANGLE_UNITS], controller.angle_unit, controller.set_angle_unit
         )
         menus.separate("&View")
-        names = [("Colours of the system", "system"), *((f"{n.capitalize()} colours", n) for n in themes.THEMES)]
-        self.appearance.actions = self._choices("&View", names, None, self.appearance.choose)
+        names = [("System theme", "system"), *((f"{n.capitalize()} theme", n) for n in themes.THEMES)]
+        self.appearance.actions = menus.choices("&View", names, None, self.appearance.choose)
         for spec in self.session.actions_offered():
             menus.add("&Session", spec)
         for name, _, _ in TASKS:
             menus.menu(f"&Tasks/&{name}")
         menus.add("&Help", ActionSpec("&Help on what is in sight", self.help.show, "F1"))
         menus.add("&Help", ActionSpec("Guided &tour", self.show_tour, tip="The order of work, step by step"))
-        menus.add("&Help", ActionSpec("&About ServoBench", self.show_about))
+        menus.add("&Help", ActionSpec("&About ServoBench", self.help.show_about))
         self.help_button = describe(button("?", "", self.help.show, "small"), "Help", "Help on what is in sight (F1)")
         self.menuBar().setCornerWidget(self.help_button)
 
-    def _choices(
-        self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
-    ) -> QActionGroup:
-        """Actions of which one is on."""
-        group = QActionGroup(self)
-        for text, data in items:
-            action = QAction(text, self)
-            action.setCheckable(True)
-            action.setChecked(data is chosen)
-            action.setData(data)
-            action.triggered.connect(lambda _=False, data=data: choose(data))
-            group.addAction(action)
-            self.menus.take(path, action)
-        return group
-
     def _connect(self) -> None:
         controller = self.controller
-        controller.message.connect(self.messages.say)
+        journal = controller.journal
+        journal.said.connect(lambda line: self.messages.say(line.level, line.text, line.cause, line.path))
+        journal.settled.connect(self.messages.settle)
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
-        controller.connecting.servo_chosen.connect(self._servo_chosen)
+        controller.connecting.servo_chosen.connect(self._show_servo)
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
         self._pages.made.connect(self._page_made)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
@@ -337,6 +332,7 @@ class MainWindow(QMainWindow):
         self.rail.show_task(number)
         page = self._pages.show(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
+        self._layout.show_task(TASKS[number][0])
         page.entered()
 
     def bring_into_sight(self, widget: QWidget) -> None:
@@ -359,6 +355,15 @@ class MainWindow(QMainWindow):
         palette.exec()
         # Its parent would keep it, and the next, until the window closes.
         palette.deleteLater()
+
+    def show_preferences(self) -> None:
+        """Show what can be set for all sessions."""
+        from bench_gui.shell.preferences import PreferencesDialog
+
+        assert self.appearance.actions is not None
+        dialog = PreferencesDialog(self, self.controller, self.menus, self._units, self.appearance.actions)
+        dialog.exec()
+        dialog.deleteLater()
 
     def show_tour(self) -> None:
         """Point at what to do first, then at what comes next."""
@@ -383,17 +388,6 @@ class MainWindow(QMainWindow):
         self.showNormal() if self.isMinimized() else self.show()
         self.raise_()
         self.activateWindow()
-
-    def show_about(self) -> None:
-        """Say what this is."""
-        from importlib.metadata import version
-
-        QMessageBox.about(
-            self,
-            "About ServoBench",
-            f"<b>ServoBench {version('servobench')}</b><br>Makes simulated servos behave like real ones: record, "
-            "identify, compare, export.<br><br>Apache License 2.0",
-        )
 
     def leave(self) -> None:
         """Close without a question: the program is being ended from outside."""
@@ -424,7 +418,7 @@ class MainWindow(QMainWindow):
             return
         app = QApplication.instance()
         if app is not None:
-            app.removeEventFilter(self._escape)
+            app.removeEventFilter(self._keys)
         self._layout.keep()
         self.hide()
         self.help.close()
@@ -438,22 +432,14 @@ class MainWindow(QMainWindow):
 
     # What happens.
 
-    def _show_servo(self, view: ServoView) -> None:
-        controller = self.controller
-        self.status_bar.show_view(view, controller.setup.rate, controller.servo.priority)
-
-    def _servo_chosen(self) -> None:
-        self.status_bar.set_name(self.controller.setup.spec.title)
-        self.status_bar.show_view(self.controller.servo.view, self.controller.setup.rate)
+    def _show_servo(self) -> None:
+        servo, setup = self.controller.servo, self.controller.setup
+        self.status_bar.set_name(setup.spec.title)
+        self.status_bar.show_view(servo.view, setup.rate, servo.priority)
 
     def _look_at_log(self, visible: bool) -> None:
         if visible and self.isVisible():
             self.controller.journal.look()
-
-    def _topic(self) -> str:
-        from bench_gui.help.topics import topic_in_sight
-
-        return topic_in_sight(self.focusWidget(), self.work.docks, self._pages.current)
 
     def _paint(self, theme: Theme) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)

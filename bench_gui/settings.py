@@ -60,6 +60,8 @@ class Values:
     """Of the window, as Qt saves it, base64."""
     layout: str = ""
     """Of the docks, as Qt saves it, base64."""
+    folded: dict[str, str] = field(default_factory=dict)
+    """"yes" or "no" by the task in sight when a person folded or unfolded the session."""
     recent: list[str] = field(default_factory=list)
     """Sessions opened last, the newest first."""
     open_session: str = ""
@@ -80,6 +82,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "recent": _texts,
     "tour": _one_of("", "seen"),
     "countdown": _seconds,
+    "folded": _texts_by_name,
     "tables": _texts_by_name,
 }
 """What a value has to be to be taken over; a text where nothing is said."""

@@ -14,12 +14,14 @@ from string import Template
 from typing import Any
 
 from PySide6.QtCore import QDir, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from core.terms import FRICTION_MODELS
 
 THEMES = ("light", "dark")
+SMALLEST_FONT, LARGEST_FONT = 12, 14
+"""The system's size is taken between these [px]: smaller is not legible, larger does not fit."""
 _APPLIED = "servobenchTheme"
 
 
@@ -44,6 +46,7 @@ class Theme:
     off: str
     ready: str
     moving: str
+    stopped: str
     fault: str
     good: str
     on_state: str
@@ -99,7 +102,7 @@ def prepare(app: QApplication) -> None:
     """Set what both themes share: style, font, and where the style sheet finds its icons."""
     app.setStyle("Fusion")
     font = QFont(app.font())
-    font.setPixelSize(12)
+    font.setPixelSize(min(max(QFontInfo(font).pixelSize(), SMALLEST_FONT), LARGEST_FONT))
     app.setFont(font)
     with as_file(files("resources") / "icons") as folder:
         QDir.addSearchPath("icons", str(folder))
@@ -113,7 +116,9 @@ def apply(app: QApplication, theme: Theme) -> None:
     # From no sheet to one costs a quarter of the way from one sheet to another: 0.6 s, not 2.6 s, with every page made.
     app.setStyleSheet("")
     app.setPalette(_palette(theme))
-    app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__))
+    size = app.font().pixelSize()
+    sizes = {"small": f"{size - 1}px", "large": f"{size + 3}px", "largest": f"{size + 5}px"}
+    app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
 
 
 def _palette(theme: Theme) -> QPalette:
@@ -151,10 +156,10 @@ def _palette(theme: Theme) -> QPalette:
 _STYLE = """
 QToolTip { background: $panel; color: $text; border: 1px solid $border; padding: 4px 6px; }
 QLabel[role="muted"] { color: $muted; }
-QLabel[role="heading"] { color: $muted; font-size: 11px; font-weight: 600; }
-QLabel[role="title"] { font-size: 15px; font-weight: 600; }
-QLabel[role="reading"] { font-size: 17px; font-weight: 500; }
-QLabel[role="empty"] { font-size: 15px; font-weight: 600; }
+QLabel[role="heading"] { color: $muted; font-size: $small; font-weight: 600; }
+QLabel[role="title"] { font-size: $large; font-weight: 600; }
+QLabel[role="reading"] { font-size: $largest; font-weight: 500; }
+QLabel[role="empty"] { font-size: $large; font-weight: 600; }
 QLabel[role="fault"] { color: $fault; font-weight: 600; }
 QLabel[role="changed"] { color: $moving; font-weight: 600; }
 
@@ -171,17 +176,19 @@ QMenu::indicator { width: 12px; height: 12px; left: 5px; }
 QFrame#statusBar { background: $panel; border: none; border-bottom: 3px solid $off; }
 QFrame#statusBar[state="ready"] { border-bottom-color: $ready; }
 QFrame#statusBar[state="moving"] { border-bottom-color: $moving; }
+QFrame#statusBar[state="stopped"] { border-bottom-color: $stopped; }
 QFrame#statusBar[state="fault"] { border-bottom-color: $fault; }
-QLabel#stateWord { color: $on_state; background: $off; border-radius: 5px; padding: 4px 12px; font-size: 15px;
+QLabel#stateWord { color: $on_state; background: $off; border-radius: 5px; padding: 4px 12px; font-size: $large;
     font-weight: 700; }
 QLabel#stateWord[state="ready"] { background: $ready; }
 QLabel#stateWord[state="moving"] { background: $moving; }
+QLabel#stateWord[state="stopped"] { background: $stopped; }
 QLabel#stateWord[state="fault"] { background: $fault; }
-QLabel#servoName { font-size: 15px; font-weight: 600; }
+QLabel#servoName { font-size: $large; font-weight: 600; }
 
 QFrame#rail { background: $panel; border: none; border-right: 1px solid $border; }
 QFrame#rail QToolButton { border: none; border-left: 3px solid transparent; border-radius: 0; color: $muted;
-    padding: 8px 0 6px 0; font-size: 11px; }
+    padding: 6px 0 5px 0; font-size: $small; }
 QFrame#rail QToolButton:hover { background: $raised; color: $text; }
 QFrame#rail QToolButton:checked { border-left-color: $accent; background: $accent_soft; color: $text;
     font-weight: 600; }
@@ -196,7 +203,7 @@ QTabBar { background: $window; qproperty-drawBase: 0; }
 QTabBar::tab { background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
     padding: 4px 12px; }
 QTabBar::tab:hover { color: $text; }
-QTabBar::tab:selected { color: $text; border-bottom-color: $accent; font-weight: 600; }
+QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
 QTabWidget::pane { border: none; }
 QToolButton#faultBadge { background: $fault_soft; color: $fault; border: 1px solid $fault; border-radius: 4px;
@@ -221,7 +228,7 @@ QPushButton[kind="primary"]:hover, QToolButton[kind="primary"]:hover { backgroun
 QPushButton[kind="primary"]:focus, QToolButton[kind="primary"]:focus { border-color: $text; }
 QPushButton[kind="primary"]:disabled { background: $raised; color: $disabled; border-color: $border; }
 QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid $stop; border-radius: 6px;
-    font-size: 15px; font-weight: 700; padding: 6px 20px; }
+    font-size: $large; font-weight: 700; padding: 6px 20px; }
 QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
 QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
 QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
@@ -241,7 +248,7 @@ QToolButton[kind="primary"]::menu-arrow { image: url(icons:chevron-on-$name.svg)
 QToolButton[kind="title"] { border: none; background: transparent; padding: 2px; min-height: 12px; border-radius: 3px; }
 QToolButton[kind="title"]:hover { background: $raised; }
 QToolButton[kind="title"]:focus { background: $accent_soft; }
-QToolButton[kind="chip"] { border: 1px solid $border; border-radius: 10px; padding: 1px 9px 1px 5px; font-size: 11px;
+QToolButton[kind="chip"] { border: 1px solid $border; border-radius: 10px; padding: 1px 9px 1px 5px; font-size: $small;
     background: $panel; }
 QToolButton[kind="chip"]:!checked { color: $disabled; background: $window; }
 
@@ -260,6 +267,7 @@ QLineEdit, QDoubleSpinBox, QSpinBox, QComboBox { background: $panel; color: $tex
     border-radius: 4px; padding: 3px 6px; min-height: 16px; selection-background-color: $accent;
     selection-color: $on_accent; }
 QLineEdit:focus, QDoubleSpinBox:focus, QSpinBox:focus, QComboBox:focus { border-color: $accent; }
+QDoubleSpinBox[refused="yes"], QSpinBox[refused="yes"] { border-color: $fault; background: $fault_soft; }
 QLineEdit:disabled, QDoubleSpinBox:disabled, QSpinBox:disabled, QComboBox:disabled { color: $disabled;
     background: $window; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; height: 0; border: none; }
@@ -284,16 +292,17 @@ QTreeView::item:selected { background: $accent_soft; color: $text; }
 QTextBrowser { background: $panel; border: 1px solid $border; border-radius: 6px; }
 QHeaderView { background: $panel; border: none; }
 QHeaderView::section { background: $panel; color: $muted; border: none; border-bottom: 1px solid $border;
-    padding: 4px 9px; font-size: 11px; font-weight: 600; }
+    padding: 4px 9px; font-size: $small; font-weight: 600; }
 QTableCornerButton::section { background: $panel; border: none; }
 QTableView#embedded { border: none; border-radius: 0; }
 
-QFrame#messageBar { background: $moving_soft; border: none; border-bottom: 1px solid $border; }
-QFrame#messageBar QToolButton { padding: 2px 6px; min-height: 14px; }
-QFrame#messageBar[level="error"] { background: $fault_soft; }
-QFrame#messageBar[level="info"] { background: $accent_soft; }
+QFrame#notice, QFrame#messageBar { background: $moving_soft; border: 1px solid $moving; border-radius: 6px; }
+QFrame#notice QToolButton, QFrame#messageBar QToolButton { padding: 2px 6px; min-height: 14px; }
+QFrame#notice[level="error"], QFrame#messageBar[level="error"] { background: $fault_soft; border-color: $fault; }
+QFrame#notice[level="info"], QFrame#messageBar[level="info"] { background: $accent_soft; border-color: $accent; }
 QFrame#statusLine { background: $panel; border: none; border-top: 1px solid $border; }
 QFrame#activityList { background: $panel; border: 1px solid $border; border-radius: 6px; }
+QLabel#menuTip { background: $panel; color: $muted; border-top: 1px solid $border; padding: 0 14px; }
 QFrame#sessionBar { background: $window; border: none; border-top: 1px solid $border; }
 
 QProgressBar { background: $raised; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }

@@ -32,6 +32,8 @@ ANSWER_LIMIT = 0.035
 """A driver's read, command and each attempt to release return or raise within this time [s]; an emergency stop waits
 for them. A release says "motor off" first and waits for the confirmation afterwards."""
 RELEASE_ATTEMPTS = 3
+CUT_THE_SUPPLY = "CUT THE SUPPLY"
+"""Begins every message about a motor that may still be on, so that it is read first and never cut off."""
 
 
 class ServoState(IntEnum):
@@ -268,7 +270,7 @@ class Servo(ABC):
                 self._state = ServoState.READY
             return True
         self._state = ServoState.FAULT
-        self._fault = f"switching the motor off was not confirmed ({problem}); cut the servo's power supply"
+        self._fault = f"{CUT_THE_SUPPLY}: motor-off not confirmed ({problem})"
         return False
 
     def fault(self, reason: str) -> None:

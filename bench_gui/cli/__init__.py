@@ -119,9 +119,9 @@ def _main(argv: list[str]) -> int:
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
+        where = f"bench {arguments.command}" if arguments.command else "the window"
         return _fail(
-            f"internal error in bench {arguments.command}: {type(error).__name__}: {error} "
-            f"(set {TRACEBACK_VARIABLE}=1 for the details)"
+            f"internal error in {where}: {type(error).__name__}: {error} (set {TRACEBACK_VARIABLE}=1 for the details)"
         )
 
 

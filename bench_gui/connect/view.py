@@ -187,7 +187,7 @@ class BenchView(TaskPage):
         self.card.show_servo(view)
         self.zero.show_servo(view)
         self._show_limits()
-        colour = {"off": theme.off, "ready": theme.ready, "moving": theme.moving, "fault": theme.fault}[view.kind]
+        colour = getattr(theme, view.kind)
         self.pendulum.show_angle(controller.setup.bench_angle(view.position), controller.angle_unit, colour)
 
     def _change_unit(self) -> None:

@@ -41,6 +41,7 @@ DIALOGS = {
     "EmulationDialog": "servos#without-hardware",
     "ServoDialog": "adding#a-servo-of-your-own",
     "CommandPalette": "window#command-palette",
+    "PreferencesDialog": "window#colours-and-units",
     "RecoveryDialog": "sessions#while-recording",
     "UnfinishedDialog": "sessions#while-recording",
     "TrimDialog": "sessions#notes-tags-exclusion-and-trims",

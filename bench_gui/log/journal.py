@@ -1,16 +1,19 @@
-"""Everything the window said, in order; faults and errors stay marked until a person has looked."""
+"""Everything the window said, in order; faults stay marked until a person has looked."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from core import sealed
 from core.words import capitalised
 
+SERVO = "servo"
+"""Cause of what was said about the servo; settled when it starts to move, is connected or takes commands again."""
 MOST_ENTRIES = 1000
 """The oldest are dropped beyond this."""
 
@@ -23,6 +26,10 @@ class LogEntry:
     level: str
     """info, warning, error or fault"""
     text: str
+    cause: str = ""
+    """What it is about; a notice leaves the screen when its cause is settled."""
+    path: Path | None = None
+    """File or folder that the text names and a person may want to open."""
 
 
 class Journal(QObject):
@@ -30,23 +37,36 @@ class Journal(QObject):
 
     added = Signal(object)
     """LogEntry"""
+    said = Signal(object)
+    """LogEntry that a person should see now."""
+    settled = Signal(str)
+    """Cause of notices that need no longer be shown."""
     unseen_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[LogEntry] = []
         self.unseen = 0
-        """Faults and errors since a person last looked."""
+        """Faults since a person last looked."""
 
-    def add(self, level: str, text: str) -> None:
-        """Note a line."""
-        entry = LogEntry(datetime.now().astimezone(), level, capitalised(text))
+    def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
+        """Note a line and show it as a notice."""
+        self.said.emit(self.add(level, text, cause, path))
+
+    def settle(self, cause: str) -> None:
+        """Take the notices of a cause off the screen."""
+        self.settled.emit(cause)
+
+    def add(self, level: str, text: str, cause: str = "", path: Path | None = None) -> LogEntry:
+        """Note a line without showing it."""
+        entry = LogEntry(datetime.now().astimezone(), level, capitalised(text), cause, path)
         self.entries.append(entry)
         del self.entries[:-MOST_ENTRIES]
         self.added.emit(entry)
-        if level in ("error", "fault"):
+        if level == "fault":
             self.unseen += 1
             self.unseen_changed.emit()
+        return entry
 
     def look(self) -> None:
         """A person has looked."""

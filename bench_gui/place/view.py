@@ -301,7 +301,7 @@ class PlaceView(TaskPage):
         if theme is None or not self.isVisible() or self.is_empty:
             return
         controller, placing, view = self._controller, self._placing, self._controller.servo.view
-        colour = {"off": theme.off, "ready": theme.ready, "moving": theme.moving, "fault": theme.fault}[view.kind]
+        colour = getattr(theme, view.kind)
         self.pendulum.show_torque(placing.bench.external_torque(view.position))
         self.pendulum.show_gauge(placing.level)
         self.pendulum.show_angle(controller.setup.bench_angle(view.position), controller.angle_unit, colour)

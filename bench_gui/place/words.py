@@ -18,7 +18,7 @@ class Guidance:
     state: str
     """In capitals, to be read from two metres."""
     kind: str
-    """As the style sheet colours it: off, ready, moving, fault."""
+    """As the style sheet colours it: off, ready, moving, stopped, fault."""
     text: str
     """What a person does now."""
     primary: str
@@ -33,7 +33,7 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
     target = placing.target
     if view.state is ServoState.FAULT:
         text = f"The servo let go: {view.fault or 'a fault'}. Points placed before stay."
-        return Guidance("MOTOR OFF", "fault", text, "Acknowledge")
+        return Guidance("MOTOR OFF", view.kind, text, "Ready again" if view.stopped else "Acknowledge")
     if view.state is ServoState.DISCONNECTED:
         text = "Connecting…" if view.connecting else "Connect the servo to begin. Points placed before stay here."
         return Guidance("NOT CONNECTED", "off", text, "" if view.connecting else "Connect")

@@ -72,13 +72,16 @@ class Recording(QObject):
             self.queue.record_paper_set()
 
     def _report_fault(self, reason: str) -> None:
-        self._log("fault", reason)
-        # An emergency stop needs no explanation, and a fault during a run is reported with the run.
-        if reason != EMERGENCY and not self.queue.active:
-            self._say("error", reason)
+        """Note a fault once, whatever else is found out about it; the header shows it until it is acknowledged."""
+        if reason == EMERGENCY:
+            self._log("info", "stopped: the motor is off")
+        else:
+            self._log("info" if self._servo.view.fault not in ("", EMERGENCY) else "fault", reason)
 
     def _judge_run(self, result: RunResult) -> None:
-        if result.exit_status == "fail":
-            self._say("error", f"the run ended early: {result.reason}")
-        elif result.exit_status == "abort":
+        recorder = self._servo.recorder
+        if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
+            # The person ended it, or the header says what is wrong.
             self._say("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")
+        elif result.exit_status == "fail":
+            self._say("error", f"the run ended early: {result.reason}")

@@ -6,6 +6,8 @@ done to the docks. Its layout is saved as Qt saves it; a saved layout that does 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QToolButton, QWidget
@@ -16,15 +18,19 @@ from bench_gui.widgets.fields import tool
 
 LAYOUT_VERSION = 1
 """Part of every saved layout; one of another version is refused."""
+QWIDGETSIZE_MAX = (1 << 24) - 1
+"""Qt's own, which PySide6 does not name."""
 SETTLED = 400
 """A layout counts as changed once it has stayed the same for this long [ms]."""
 
 
 class DockTitle(QFrame):
-    """A thin title: what the dock is, and buttons to float it (or put it back) and to hide it."""
+    """A thin title: what the dock is, and buttons to fold it to its title, to float it (or put it back), to hide it."""
 
-    def __init__(self, dock: QDockWidget, name: str, head: QWidget | None = None) -> None:
-        """head: stands in the place of the name."""
+    def __init__(
+        self, dock: QDockWidget, name: str, head: QWidget | None = None, fold: Callable[[], object] | None = None
+    ) -> None:
+        """head: stands in the place of the name; fold: folds the dock or unfolds it, None: it cannot."""
         super().__init__()
         self.setObjectName("dockTitle")
         row = QHBoxLayout(self)
@@ -38,6 +44,10 @@ class DockTitle(QFrame):
             row.addStretch(1)
         else:
             row.addWidget(head, 1)
+        self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold {name} to this line, or unfold it", "title")
+        if fold is not None:
+            self.fold_button.clicked.connect(fold)
+            row.addWidget(self.fold_button)
         self.float_button: QToolButton = tool(f"Float {name}", f"Float {name}, or put it back", "title")
         self.float_button.clicked.connect(lambda: dock.setFloating(not dock.isFloating()))
         self.hide_button: QToolButton = tool(
@@ -49,6 +59,7 @@ class DockTitle(QFrame):
 
     def set_theme(self, theme: Theme) -> None:
         """Draw the icons in a theme's colours."""
+        self.fold_button.setIcon(icon("fold", theme.muted, 12))
         self.float_button.setIcon(icon("float", theme.muted, 12))
         self.hide_button.setIcon(icon("close", theme.muted, 12))
 
@@ -58,6 +69,8 @@ class WorkArea(QMainWindow):
 
     layout_changed = Signal(object, object)
     """Layout before and after a person changed it, QByteArray each."""
+    folded = Signal(str, bool)
+    """Key of a dock that a person folded to its title or unfolded, and which of the two."""
 
     def __init__(self, centre: QWidget) -> None:
         super().__init__()
@@ -70,6 +83,8 @@ class WorkArea(QMainWindow):
         self.setCentralWidget(centre)
         self.docks: dict[str, QDockWidget] = {}
         self._titles: list[DockTitle] = []
+        self._unfolded: dict[str, tuple[int, int]] = {}
+        """Least height of a folded dock's content and height of the dock when it is unfolded [px]."""
         self._default = QByteArray()
         self._last = QByteArray()
         self._arrangement: tuple[tuple[bool, bool, Qt.DockWidgetArea], ...] = ()
@@ -81,10 +96,13 @@ class WorkArea(QMainWindow):
     def add(
         self, key: str, name: str, widget: QWidget, area: Qt.DockWidgetArea, head: QWidget | None = None
     ) -> QDockWidget:
-        """Give a widget a dock; key names it in saved layouts, head is its title instead of the name."""
+        """Give a widget a dock; key names it in saved layouts, head is its title instead of the name.
+
+        One with a head can be folded to it.
+        """
         dock = QDockWidget(name, self)
         dock.setObjectName(key)
-        title = DockTitle(dock, name, head)
+        title = DockTitle(dock, name, head, None if head is None else lambda: self._turn(key))
         dock.setTitleBarWidget(title)
         dock.setWidget(widget)
         self._titles.append(title)
@@ -99,6 +117,25 @@ class WorkArea(QMainWindow):
         title = self.docks[key].titleBarWidget()
         if isinstance(title, DockTitle):
             title.text.setText(name.upper())
+
+    def fold(self, key: str, fold: bool, height: int) -> None:
+        """Leave only a dock's title in sight, or show all of it; height: of the dock the first time [px]."""
+        dock = self.docks[key]
+        content = dock.widget()
+        if fold == self.is_folded(key):
+            return
+        if fold:
+            self._unfolded[key] = content.minimumHeight(), dock.height() if dock.isVisible() else height
+            content.setFixedHeight(0)
+        else:
+            least, height = self._unfolded.pop(key)
+            content.setMinimumHeight(least)
+            content.setMaximumHeight(QWIDGETSIZE_MAX)
+            self.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+
+    def is_folded(self, key: str) -> bool:
+        """Whether only a dock's title is in sight."""
+        return key in self._unfolded
 
     def toggles(self) -> list[QAction]:
         """An action for each dock that shows and hides it."""
@@ -140,6 +177,11 @@ class WorkArea(QMainWindow):
         """Docks of a window that is not seen yet all count as hidden: the arrangement is noted once they are."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._note)
+
+    def _turn(self, key: str) -> None:
+        fold = not self.is_folded(key)
+        self.fold(key, fold, 0)
+        self.folded.emit(key, fold)
 
     def _note(self) -> None:
         self._settle.stop()

@@ -1,27 +1,43 @@
-"""Esc is the emergency stop wherever a person is."""
+"""Keys that act wherever a person is: Esc stops, Ctrl+Z reaches the window past a field that has nothing to undo."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit
 
 
-class EscapeStops(QObject):
+class KeysEverywhere(QObject):
     """Esc is the emergency stop, whatever has the focus: a dialog, a menu, a field."""
 
     def __init__(self, stop: Callable[[], object]) -> None:
         super().__init__()
         self._stop = stop
+        self._heard = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stop on Esc and let the key go its way."""
-        if (
-            isinstance(event, QKeyEvent)  # first, as it is the quickest: every event of the program comes by
-            and event.type() is QEvent.Type.KeyPress
-            and event.key() == Qt.Key.Key_Escape
-            and not event.isAutoRepeat()
-        ):
+        """Stop on Esc and let the key go its way, so that it also closes what is in front."""
+        if not isinstance(event, QKeyEvent):  # first, as it is the quickest: every event of the program comes by
+            return False
+        if event.type() is QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape and not event.isAutoRepeat():
+            self._hear()
+        undo = event.type() is QEvent.Type.ShortcutOverride and event.matches(QKeySequence.StandardKey.Undo)
+        # A field claims Ctrl+Z for itself even where it has nothing to take back.
+        return undo and not _can_undo(watched)
+
+    def _hear(self) -> None:
+        """Stop once for a press, which comes by once for the window and once for each widget it is passed on to."""
+        if not self._heard:
+            self._heard = True
+            QTimer.singleShot(0, self, self._forget)
             self._stop()
-        return False
+
+    def _forget(self) -> None:
+        self._heard = False
+
+
+def _can_undo(field: QObject) -> bool:
+    edit = field.lineEdit() if isinstance(field, QAbstractSpinBox | QComboBox) else field
+    return not isinstance(edit, QLineEdit) or edit.isUndoAvailable()

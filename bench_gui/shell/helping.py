@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
 from bench_gui.help.keys import HelpInDialogs
 from bench_gui.theme import Theme
+from bench_gui.widgets.page import TaskPage
 
 if TYPE_CHECKING:
     from bench_gui.help.window import HelpWindow
@@ -18,19 +19,34 @@ if TYPE_CHECKING:
 class Helping:
     """Loads the help when it is first asked for."""
 
-    def __init__(self, owner: QWidget, topic: Callable[[], str], theme: Callable[[], Theme]) -> None:
-        """topic: asked for the page that speaks of what is in sight; theme: asked for the theme in use."""
-        self._owner, self._topic, self._theme = owner, topic, theme
+    def __init__(
+        self, owner: QWidget, docks: Mapping[str, QWidget], page: Callable[[], TaskPage], theme: Callable[[], Theme]
+    ) -> None:
+        """docks: the window's, by name; page, theme: asked for the page in sight and the theme in use."""
+        self._owner, self._docks, self._page, self._theme = owner, docks, page, theme
         self.window: HelpWindow | None = None
         HelpInDialogs(owner, self._show_in_dialog)
 
     def show(self) -> None:
         """Open the help where it speaks of what is in sight."""
+        from bench_gui.help.topics import topic_in_sight
+
         if self.window is None:
             self.window = self._made(self._owner)
-        self.window.show_page(self._topic())
+        self.window.show_page(topic_in_sight(self._owner.focusWidget(), self._docks, self._page()))
         self.window.show()
         self.window.raise_()
+
+    def show_about(self) -> None:
+        """Say what this is."""
+        from importlib.metadata import version
+
+        QMessageBox.about(
+            self._owner,
+            "About ServoBench",
+            f"<b>ServoBench {version('servobench')}</b><br>Makes simulated servos behave like real ones: record, "
+            "identify, compare, export.<br><br>Apache License 2.0",
+        )
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""

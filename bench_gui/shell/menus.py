@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QLabel, QMenu, QMenuBar, QWidget
 
 from bench_gui.actions import ActionSpec
 
@@ -16,10 +16,13 @@ class Menus(QObject):
 
     refused = Signal(str)
 
-    def __init__(self, bar: QMenuBar, owner: QWidget) -> None:
-        """owner: the window in which the shortcuts work."""
+    def __init__(self, bar: QMenuBar, owner: QWidget, foot: QWidget) -> None:
+        """owner: the window in which the shortcuts work; foot: where an entry's tip is read while a menu is open."""
         super().__init__(owner)
-        self._bar = bar
+        self._bar, self._foot = bar, foot
+        self.tip = QLabel(foot)
+        self.tip.setObjectName("menuTip")
+        self.tip.hide()
         self._owner = owner
         self._menus: dict[str, QMenu] = {}
         self._possible: dict[QAction, Callable[[], bool]] = {}
@@ -30,8 +33,9 @@ class Menus(QObject):
         if path not in self._menus:
             above, _, name = path.rpartition("/")
             made = self.menu(above).addMenu(name) if above else self._bar.addMenu(name)
-            made.setToolTipsVisible(True)
             made.aboutToShow.connect(self.refresh)
+            made.hovered.connect(self._show_tip)
+            made.aboutToHide.connect(self.tip.hide)
             self._menus[path] = made
         return self._menus[path]
 
@@ -54,6 +58,21 @@ class Menus(QObject):
         self.menu(path).addAction(action)
         self._paths[action] = path.replace("&", "").replace("/", " › ")
 
+    def choices(
+        self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
+    ) -> QActionGroup:
+        """Put actions into a menu of which one is on; items: text and data."""
+        group = QActionGroup(self._owner)
+        for text, data in items:
+            action = QAction(text, self._owner)
+            action.setCheckable(True)
+            action.setChecked(data is chosen)
+            action.setData(data)
+            action.triggered.connect(lambda _=False, data=data: choose(data))
+            group.addAction(action)
+            self.take(path, action)
+        return group
+
     def separate(self, path: str) -> None:
         """A line between groups of a menu."""
         self.menu(path).addSeparator()
@@ -66,6 +85,15 @@ class Menus(QObject):
     def everything(self) -> list[tuple[str, QAction]]:
         """Each action with the menu it is in."""
         return [(path, action) for action, path in self._paths.items()]
+
+    def _show_tip(self, action: QAction) -> None:
+        """A tooltip would lie over the next entries."""
+        text = action.toolTip()
+        known = text.replace("…", "") == action.text().replace("&", "").replace("…", "")
+        self.tip.setText("" if known else text)
+        self.tip.setGeometry(self._foot.rect())
+        self.tip.show()
+        self.tip.raise_()
 
     def _perform(self, spec: ActionSpec) -> None:
         if spec.enabled is not None and not spec.enabled():

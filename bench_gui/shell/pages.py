@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QScrollArea, QStackedWidget
 
 from bench_gui.shell.tasks import TASKS
-from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.page import LazyPage, TaskPage
 
 
 class Pages(QObject):
@@ -26,9 +26,9 @@ class Pages(QObject):
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
-        for stack in (self.stack, self.inspectors):
-            for _ in TASKS:
-                stack.addWidget(_Holder())
+        for _ in TASKS:
+            self.stack.addWidget(_Holder())
+            self.inspectors.addWidget(LazyPage())
 
     @property
     def there(self) -> list[TaskPage]:
@@ -44,8 +44,8 @@ class Pages(QObject):
         """The page of a task."""
         if number not in self._pages:
             page = self._pages[number] = self._make(number)
-            for stack, part in ((self.stack, page), (self.inspectors, page.inspector)):
-                cast(_Holder, stack.widget(number)).column.addWidget(part)
+            cast(_Holder, self.stack.widget(number)).setWidget(page)
+            cast(LazyPage, self.inspectors.widget(number)).put(page.inspector)
             self.made.emit(number, page)
         return self._pages[number]
 
@@ -72,10 +72,10 @@ class Pages(QObject):
             self.completed.emit()
 
 
-class _Holder(QWidget):
-    """Where a page will be."""
+class _Holder(QScrollArea):
+    """Where a page will be; it scrolls in a window that is too small for the page."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

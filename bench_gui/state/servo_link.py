@@ -18,6 +18,7 @@ from core.trajectories import Trajectory
 from drivers.errors import NotReady
 from drivers.limits import Limits
 from drivers.recorder import Phase, Recorder
+from drivers.recorder.link import EMERGENCY
 from drivers.recorder.messages import (
     Acknowledged,
     Configured,
@@ -61,6 +62,22 @@ class ServoView:
     temperature: float = math.nan
     held_torque: float = math.nan
     """N·m; NaN while none is held"""
+    locked_for: float = 0.0
+    """After an emergency stop commands are still refused for this long [s]."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user stopped the servo: released and refusing commands, with nothing wrong."""
+        return self.state is ServoState.FAULT and self.fault == EMERGENCY
+
+    @property
+    def refusal(self) -> str:
+        """What has to be done before the servo takes commands; empty when it takes them."""
+        if self.state is ServoState.DISCONNECTED:
+            return "connect the servo first"
+        if self.state is ServoState.FAULT:
+            return "press Ready again first" if self.stopped else "acknowledge the servo's fault first"
+        return f"the emergency stop was pressed; wait {math.ceil(self.locked_for)} s" if self.locked_for > 0.0 else ""
 
     @property
     def word(self) -> str:
@@ -71,11 +88,13 @@ class ServoView:
             return "NOT CONNECTED"
         if self.state is ServoState.ENABLED:
             return "HOLDING" if self.phase is Phase.HOLD else "MOVING"
-        return self.state.name
+        return "STOPPED" if self.stopped else self.state.name
 
     @property
     def kind(self) -> str:
-        """The state as the style sheet colours it: off, ready, moving, fault."""
+        """The state as the style sheet colours it: off, ready, moving, stopped, fault."""
+        if self.stopped:
+            return "stopped"
         return {
             ServoState.DISCONNECTED: "off",
             ServoState.READY: "ready",
@@ -85,7 +104,7 @@ class ServoView:
 
     def essence(self) -> tuple[Any, ...]:
         """What is told at once when it changes."""
-        return (self.state, self.phase, self.connecting, self.title, self.fault)
+        return (self.state, self.phase, self.connecting, self.title, self.fault, self.locked_for > 0.0)
 
 
 def simulated_servos() -> list[tuple[str, str]]:
@@ -116,6 +135,7 @@ class ServoLink(QObject):
     """Configured"""
     configure_failed = Signal(str)
     faulted = Signal(str)
+    """Why the servo was released and refuses commands: a fault, or `EMERGENCY`."""
     acknowledged = Signal()
     problem = Signal(str)
 
@@ -138,6 +158,7 @@ class ServoLink(QObject):
         self._connecting = False
         self._hand: SharedHand | None = None
         self._stopped_at = -math.inf
+        self._stop_asked = self._acknowledging = self._emulated = False
         self.stop_lock = STOP_LOCK
         """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
         self._heartbeat: Heartbeat | None = None
@@ -153,6 +174,7 @@ class ServoLink(QObject):
             return
         try:
             source, hand = resolve(self.address), self._hand_at(self.address)
+            self._emulated = hand is not None
             if isinstance(source, SimulatedSource):
                 hand = SharedHand()
                 source = replace(source, hand=hand)
@@ -183,6 +205,7 @@ class ServoLink(QObject):
         if self._recorder is not None:
             self._recorder.emergency_stop()
             self._stopped_at = time.monotonic()
+            self._stop_asked = True
 
     def abort(self) -> None:
         """End the run, keep its samples; or take away the held torque."""
@@ -190,12 +213,13 @@ class ServoLink(QObject):
             self._recorder.abort()
 
     def acknowledge(self) -> None:
-        """A person has seen the fault."""
+        """A person has seen the fault or the stop; `acknowledged` follows, or `problem` when it is still there."""
         recorder = self._recorder
         if recorder is None:
             return
         try:
             recorder.acknowledge()
+            self._acknowledging = True
         except ServoBenchError as error:
             self.problem.emit(str(error))
             self.disconnect_servo()
@@ -224,6 +248,12 @@ class ServoLink(QObject):
         self._driver("change settings").configure(settings, limits)
 
     # What can be asked.
+
+    @property
+    def released(self) -> bool:
+        """Whether the motor is off beyond doubt. An emulator may be told to lie, so it always leaves a doubt."""
+        recorder = self._recorder
+        return recorder is None or (not self._connecting and recorder.released and not self._emulated)
 
     @property
     def identity(self) -> ServoIdentity | None:
@@ -341,9 +371,14 @@ class ServoLink(QObject):
         elif isinstance(event, ConfigureFailed):
             self.configure_failed.emit(event.reason)
         elif isinstance(event, Faulted):
-            self._connecting = False
-            self.faulted.emit(event.reason)
+            self._connecting = self._stop_asked = False
+            if self._acknowledging:
+                self._acknowledging = False
+                self.problem.emit(f"{event.reason}. Acknowledging had no effect")
+            else:
+                self.faulted.emit(event.reason)
         elif isinstance(event, Acknowledged):
+            self._acknowledging = self._stop_asked = False
             self.acknowledged.emit()
 
     def _look(self, recorder: Recorder, row: Any) -> ServoView:
@@ -362,14 +397,19 @@ class ServoLink(QObject):
             phase=status.phase,
             connecting=self._connecting,
             title=identity.title if identity is not None else "",
-            fault=status.fault if status.state is ServoState.FAULT else "",
+            fault=self._fault(recorder) if status.state is ServoState.FAULT else "",
             done=status.done,
             length=status.length,
             skipped=status.skipped_cycles,
             bus_errors=status.bus_errors,
             held_torque=status.held_torque,
+            locked_for=self.locked_for,
             **numbers,
         )
+
+    def _fault(self, recorder: Recorder) -> str:
+        """Why the state is FAULT; the recorder gives its reason a moment after the state."""
+        return recorder.fault or (EMERGENCY if self._stop_asked and recorder.released else "")
 
     def _publish(self, view: ServoView) -> None:
         self.view = view

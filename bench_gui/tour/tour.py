@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLLOW = 100
 """Docks, pages and windows move what is outlined; it is looked for so often [ms]."""
-AGAIN = "Help, Guided tour shows the tour again; F1 explains what is in sight"
+AGAIN = "Help › Guided tour repeats this. F1 explains the current page."
 
 
 class Tour(QObject):

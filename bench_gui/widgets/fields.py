@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QValidator, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSpinBox,
     QToolButton,
+    QToolTip,
     QVBoxLayout,
     QWidget,
 )
@@ -130,12 +131,99 @@ def _field(widget: W) -> W:
     return widget
 
 
-class NumberBox(QDoubleSpinBox):
-    """A number without trailing zeros, with a decimal point and a true minus sign everywhere."""
+class _Refusing:
+    """What `NumberBox` and `WholeBox` do with a number beyond their bounds: keep it in sight, in red, with the bound.
+
+    The value stays the last one that was taken.
+    """
+
+    refusal = ""
+    """Why the number in sight is not taken; empty when it is."""
+
+    def refuse(self: Any, reason: str) -> None:
+        """Mark the field, the reason beside it; an empty reason clears it."""
+        if reason != self.refusal:
+            self.refusal = reason
+            restyle(self, "refused", "yes" if reason else "")
+            self.setAccessibleDescription(reason)
+            self.show_reason(reason)
+
+    def show_reason(self: Any, reason: str) -> None:
+        """Show why the number is refused; a form has a line of its own for it."""
+        QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), reason, self)
+
+    def setValue(self: Any, value: float) -> None:
+        """Show another value, which is taken."""
+        super().setValue(value)  # type: ignore[misc]
+        self._reconsider()
+
+    def validate(self: Any, text: str, at: int) -> object:
+        """Let any number be typed."""
+        found = super().validate(text, at)  # type: ignore[misc]
+        return (QValidator.State.Intermediate, text, at) if self._bound(text) else found
+
+    def focusOutEvent(self: Any, event: QFocusEvent) -> None:
+        """Leave a number beyond the bounds in sight."""
+        if self._judge():
+            self.lineEdit().event(event)
+            QWidget.focusOutEvent(self, event)
+        else:
+            super().focusOutEvent(event)  # type: ignore[misc]
+
+    def keyPressEvent(self: Any, event: QKeyEvent) -> None:
+        """Take the number on Enter, or say why not."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self._judge():
+            super().keyPressEvent(event)  # type: ignore[misc]
+
+    def _judge(self: Any) -> bool:
+        """Whether the number in sight is refused."""
+        bound = self._bound(self.text())
+        self.refuse(f"{bound}; still {self.textFromValue(self.value())}{self.suffix()}" if bound else "")
+        return bool(bound)
+
+    def _follow(self: Any) -> None:
+        self.lineEdit().textChanged.connect(self._reconsider)
+        self.valueChanged.connect(self._reconsider)
+
+    def _reconsider(self: Any) -> None:
+        if self.refusal and not self._bound(self.text()):
+            self.refuse("")
+
+    def _bound(self: Any, text: str) -> str:
+        """The bound that a text is beyond, in words; empty for a number within and for what is no number."""
+        bare = text.removesuffix(self.suffix()).strip().replace("\N{MINUS SIGN}", "-").replace(",", ".")
+        try:
+            value = float(bare)
+        except ValueError:
+            return ""
+        if value > self.maximum():
+            return f"At most {self.textFromValue(self.maximum())}{self.suffix()}"
+        if value < self.minimum():
+            return f"At least {self.textFromValue(self.minimum())}{self.suffix()}"
+        return ""
+
+
+def refusals(form: QWidget) -> list[str]:
+    """What is wrong with the numbers of a form, e.g. "Duration: At most 600 s; still 6 s"."""
+    boxes = [box for box in form.findChildren(QWidget) if isinstance(box, _Refusing)]
+    return [f"{cast(QWidget, box).accessibleName()}: {box.refusal}" for box in boxes if box.refusal]
+
+
+class WholeBox(_Refusing, QSpinBox):
+    """A whole number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._follow()
+
+
+class NumberBox(_Refusing, QDoubleSpinBox):
+    """A number without trailing zeros, with a decimal point everywhere."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setLocale(QLocale.c())
+        self._follow()
 
     def textFromValue(self, value: float) -> str:
         """Show as many decimals as the number has."""
@@ -210,7 +298,7 @@ def _dress(box: QDoubleSpinBox) -> None:
 
 def number(
     name: str, tip: str, unit: str, value: float, lower: float, upper: float, decimals: int = 3, step: float = 0.0
-) -> QDoubleSpinBox:
+) -> NumberBox:
     """A field for a number with its unit; "1": it has none."""
     box = _field(NumberBox())
     _dress(box)
@@ -223,9 +311,10 @@ def number(
     return describe(box, name, tip)
 
 
-def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str = "", unit: str = "") -> QSpinBox:
+def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str = "", unit: str = "") -> WholeBox:
     """A field for a whole number; special: what the lowest value is shown as."""
-    box = _field(QSpinBox())
+    box = _field(WholeBox())
+    box.setKeyboardTracking(False)
     box.setAlignment(Qt.AlignmentFlag.AlignRight)
     box.setRange(lower, upper)
     box.setValue(value)
@@ -266,17 +355,32 @@ class Section(QWidget):
 
     def row(self, text: str, field: QWidget) -> QLabel:
         """Add a labelled field; text: words or a symbol such as "v_S". Returns the label."""
-        place = self._grid.rowCount()
+        place = self._row()
         caption = QLabel(printed(text) if "_" in text else text)
         caption.setBuddy(field)
         caption.setToolTip(field.toolTip())
         self._grid.addWidget(caption, place, 0)
         self._grid.addWidget(field, place, 1, Qt.AlignmentFlag.AlignRight)
+        if isinstance(field, NumberBox | WholeBox):
+            field.show_reason = lambda reason: self._show_refusal(place + 1, reason)
         return caption
 
     def wide(self, widget: QWidget) -> None:
         """Add a widget over the whole width."""
-        self._grid.addWidget(widget, self._grid.rowCount(), 0, 1, 2)
+        self._grid.addWidget(widget, self._row(), 0, 1, 2)
+
+    def _row(self) -> int:
+        """The next free row but one: below each field there is room for why its number is refused."""
+        return self._grid.rowCount() + 1
+
+    def _show_refusal(self, place: int, reason: str) -> None:
+        item = self._grid.itemAtPosition(place, 0)
+        shown = cast(QLabel, item.widget()) if item is not None else label("", "fault")
+        if item is None:
+            shown.setWordWrap(True)
+            self._grid.addWidget(shown, place, 0, 1, 2)
+        shown.setText(reason)
+        shown.setVisible(bool(reason))
 
     def clear(self) -> None:
         """Remove every row."""

@@ -12,6 +12,9 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 
 WIDTH = 76
+ICON = 22
+LEAST = 38
+"""Of a button in a low window [px]."""
 
 
 class Rail(QFrame):
@@ -23,8 +26,8 @@ class Rail(QFrame):
         self.setObjectName("rail")
         self.setFixedWidth(WIDTH)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 6)
-        column.setSpacing(2)
+        column.setContentsMargins(0, 2, 0, 2)
+        column.setSpacing(0)
         self._group = QButtonGroup(self)
         self._icons = [icon_name for _, icon_name, _ in tasks]
         self.buttons: list[QToolButton] = []
@@ -33,9 +36,9 @@ class Rail(QFrame):
             made.setText(name)
             made.setCheckable(True)
             made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-            made.setIconSize(QSize(24, 24))
-            made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            made.setFixedHeight(58)
+            made.setIconSize(QSize(ICON, ICON))
+            made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+            made.setMinimumHeight(LEAST)
             describe(made, name, f"{purpose} (Ctrl+{number + 1})")
             self._group.addButton(made, number)
             self.buttons.append(made)
@@ -50,4 +53,4 @@ class Rail(QFrame):
     def set_theme(self, theme: Theme) -> None:
         """Draw the icons in a theme's colours."""
         for made, name in zip(self.buttons, self._icons, strict=True):
-            made.setIcon(icon(name, theme.muted, 24, theme.accent))
+            made.setIcon(icon(name, theme.muted, ICON, theme.accent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from textwrap import shorten
 
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton
@@ -13,12 +14,18 @@ from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
 from core.units import fixed
-from core.words import counted
+from core.words import capitalised, counted
 from drivers.servo import ServoState
+
+FAULT_WIDTH = 180
+"""Least room for the reason of a fault [px]."""
+FAULT_TIP = "You have seen the fault: clear it"
+FAULT_LENGTH = 150
+"""What is read of a reason at a glance [characters]; all of it is in the tooltip and in the log."""
 
 
 class StatusBar(QFrame):
-    """Its colour is the servo's state: grey not connected, blue ready, amber moving, red fault."""
+    """Its colour is the servo's state: grey not connected, blue ready, amber moving, teal stopped, red fault."""
 
     def __init__(
         self,
@@ -45,7 +52,8 @@ class StatusBar(QFrame):
         self.state.setObjectName("stateWord")
         self.state.setFixedHeight(32)
         describe(self.state, "State of the servo", "What the servo is doing")
-        self.servo = QLabel(name)
+        self.servo = ElidedLabel()
+        self.servo.setText(name)
         self.servo.setObjectName("servoName")
         self.numbers = label("", "muted")
         describe(self.numbers, "Supply and temperature", "Supply voltage and temperature of the servo")
@@ -59,11 +67,11 @@ class StatusBar(QFrame):
         self.menu.aboutToShow.connect(self._fill_menu)
         self._fill_menu()
         self.connect_button.setMenu(self.menu)
-        self.acknowledge_button: QPushButton = button(
-            "Acknowledge", "I have seen the fault: make the servo ready again", acknowledge
-        )
-        self.fault = ElidedLabel()
-        self.fault.setProperty("role", "fault")
+        self.acknowledge_button: QPushButton = button("Acknowledge", FAULT_TIP, acknowledge)
+        self.fault = label("")
+        self.fault.setWordWrap(True)
+        self.fault.setMinimumWidth(FAULT_WIDTH)
+        describe(self.fault, "Why commands are refused", "Why commands are refused, and for how long")
         self.cycles = label("", "muted")
         describe(self.cycles, "Sampling", "Rate of the recorder and cycles it had to skip in this run")
         self.stop_button: QPushButton = button(
@@ -98,11 +106,8 @@ class StatusBar(QFrame):
         tip = "Release the servo and let it go" if self._connected else "Connect to this servo; the arrow offers others"
         self.connect_button.setText(text)
         describe(self.connect_button, text, tip)
-        self.fault.setText(view.fault)
-        in_fault = view.state is ServoState.FAULT
-        self.fault.setVisible(in_fault)
-        self.acknowledge_button.setVisible(in_fault)
-        if self._connected and not in_fault:
+        self._show_refusal(view)
+        if self._connected and view.state is not ServoState.FAULT:
             skipped = f"  ·  {view.skipped} skipped" if view.length else ""
             errors = f", {counted(view.bus_errors, 'bus error')}" if view.bus_errors else ""
             self.cycles.setText(f"{rate:.0f} Hz{skipped}{errors}")
@@ -111,6 +116,26 @@ class StatusBar(QFrame):
             )
         else:
             self.cycles.setText("")
+
+    def _show_refusal(self, view: ServoView) -> None:
+        """Say why commands are refused, in the room of the numbers, which matter less then."""
+        refusing = view.state is ServoState.FAULT
+        locked = f"locked for another {math.ceil(view.locked_for)} s" if view.locked_for > 0.0 else ""
+        text = capitalised(view.fault)
+        if view.stopped or not refusing:
+            text = capitalised("; ".join(filter(None, ("the motor is off" if refusing else "", locked))))
+        self.fault.setText(shorten(text, FAULT_LENGTH, placeholder=" …"))
+        self.fault.setToolTip(text)
+        restyle(self.fault, "role", "fault" if refusing and not view.stopped else "muted")
+        self.fault.setVisible(bool(text))
+        for part in (self.servo, self.numbers):
+            part.setVisible(not refusing)
+        self.acknowledge_button.setVisible(refusing)
+        if refusing:
+            name = "Ready again" if view.stopped else "Acknowledge"
+            tip = "Let the servo take commands again" if view.stopped else FAULT_TIP
+            self.acknowledge_button.setText(name)
+            describe(self.acknowledge_button, name, tip)
 
     def set_name(self, name: str) -> None:
         """What the servo is called until it answers."""

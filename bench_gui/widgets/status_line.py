@@ -36,7 +36,7 @@ class FaultBadge(QToolButton):
         """Show how many there are; none hides the badge."""
         text = counted(count, "fault")
         self.setText(text)
-        describe(self, text, "Faults and errors nobody has looked at yet; click to read them in the log")
+        describe(self, text, "Faults nobody has looked at yet; click to read them in the log")
         restyle(self, "lit", "yes")
         self.setVisible(count > 0)
         if count:

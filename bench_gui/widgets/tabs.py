@@ -14,7 +14,7 @@ _STYLE = """
 QFrame#segments {{ background: {raised}; border: 1px solid {border}; border-radius: 6px; }}
 QFrame#segments QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 14px; color: {muted}; }}
 QFrame#segments QToolButton:hover {{ color: {text}; }}
-QFrame#segments QToolButton:checked {{ background: {panel}; border-color: {border}; color: {text}; font-weight: 600; }}
+QFrame#segments QToolButton:checked {{ background: {panel}; border-color: {border}; color: {text}; }}
 QFrame#segments QToolButton:focus {{ border-color: {accent}; }}
 """
 

@@ -15,13 +15,13 @@ from drivers.recorder.process import CONNECT_LIMIT, RecorderSetup, serve
 from drivers.recorder.ring import Ring
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.registry import BlindlyReleased, ServoSource
+from drivers.servo import CUT_THE_SUPPLY
 
 RING_CAPACITY = 32768
 """Live rows kept: half a minute at 1 kHz."""
 SILENCE_LIMIT = 0.5
 """A recorder's process without a sign of life for this long [s] counts as dead."""
-MAY_BE_ON = "THE MOTOR MAY STILL BE ON: cut the servo's power supply now"
-"""Ends the message of whoever could not make sure."""
+MAY_BE_ON = f"{CUT_THE_SUPPLY}: the motor may still be on"
 PATIENCE = 5.0
 """A process asked to end gets this long [s], then a signal, then this long again."""
 
@@ -102,20 +102,18 @@ class Child:
         if not process.is_alive():
             if self._guardian is not None:
                 self._guardian.join(SILENCE_LIMIT)
-            released = "its guardian switched the motor off" if self.view.get("driven") else "the motor was off"
+            ended = f"the recorder's process ended (exit code {process.exitcode})"
             if self.view.may_be_driven:
-                released = MAY_BE_ON
-            return f"the recorder's process ended (exit code {process.exitcode}); {released}, then connect again"
+                return f"{MAY_BE_ON}; {ended}; connect again afterwards"
+            released = "its guardian switched the motor off" if self.view.get("driven") else "the motor was off"
+            return f"{ended}; {released}; connect again"
         if self.unguarded:
             return "the process that guards the servo is gone; connect again"
         if self.view.age("quiet_until") < 0:
             return ""
         silence = self.view.age("recorder_beat")
         if silence > SILENCE_LIMIT:
-            return (
-                f"the recorder's process gave no sign of life for {silence:.1f} s; "
-                "cut the servo's power supply, then connect again"
-            )
+            return f"{MAY_BE_ON}; no sign of life from the recorder for {silence:.1f} s; connect again afterwards"
         return ""
 
     def close(self) -> bool:

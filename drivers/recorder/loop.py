@@ -233,7 +233,7 @@ class Loop:
         except Exception as error:
             fault = describe(error)
         finally:
-            self._cycle.let_go(f"after the run: {fault}" if fault else "")
+            self._cycle.let_go(fault if fault in ("", EMERGENCY) else f"after the run: {fault}")
 
     def _move(self, target: float) -> None:
         """Drive the goal to target [rad] along a smooth curve no faster than MOVE_SPEED."""

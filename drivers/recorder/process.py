@@ -193,6 +193,8 @@ class Service:
         if self._link.stop_requested():
             # It may be the one the person saw: pressed after this process looked last.
             self._stop()
+        # A fault that is still there afterwards is reported again, or the person would see nothing happen.
+        self._reported_fault = ""
         if not self._link.may_acknowledge(stops_seen):
             return
         self._link.quiet_for(CONFIGURE_LIMIT)
@@ -203,7 +205,6 @@ class Service:
         self._link.quiet_for(0.0)
         self._cycle.tell_state()
         if self._servo.state is ServoState.READY:
-            self._reported_fault = ""
             self._silent_reads = 0
             self._pipe.send(Acknowledged())
 

@@ -47,7 +47,7 @@ from drivers.recorder.process import CONNECT_LIMIT
 from drivers.recorder.ring import RingReader
 from drivers.recorder.run import Phase, RunPlan, RunResult, check_rate
 from drivers.registry import ServoSource, resolve
-from drivers.servo import ServoIdentity, ServoState
+from drivers.servo import CUT_THE_SUPPLY, ServoIdentity, ServoState
 
 WAIT_STEP = 0.02
 """[s]"""
@@ -154,7 +154,8 @@ class Recorder:
         self._doing = Activity.NONE
         self._dead = self._dead or "the recorder was closed"
         if not released:
-            raise MotorOn("; ".join(filter(None, (self._fault, MAY_BE_ON))))
+            order = "" if self._fault.startswith(CUT_THE_SUPPLY) else MAY_BE_ON
+            raise MotorOn("; ".join(filter(None, (order, self._fault))))
 
     def __enter__(self) -> Self:
         return self
@@ -338,6 +339,19 @@ class Recorder:
             bus_errors=view.get("bus_errors"),
             priority=self._priority,
             held_torque=view.number("held_torque") if self.phase is Phase.HOLD else math.nan,
+        )
+
+    @property
+    def released(self) -> bool:
+        """Whether the motor is off beyond doubt: confirmed by a recorder that lives and was asked for nothing else."""
+        return (
+            self._identity is not None
+            and not self.busy
+            and not self._dead
+            and not self._child.death()
+            and not self._view.may_be_driven
+            and self.phase is Phase.IDLE
+            and self.state is not ServoState.ENABLED
         )
 
     @property

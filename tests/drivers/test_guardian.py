@@ -67,7 +67,7 @@ def test_a_recorder_that_hangs_loses_the_servo_and_is_in_fault_when_it_goes_on(i
         # One that does not go on counts as dead.
         monkeypatch.setattr(child, "SILENCE_LIMIT", 0.5)
         os.kill(log["pid"], signal.SIGSTOP)
-        wait_until(lambda: recorder.poll() is not None and "cut the servo's power supply" in recorder.fault)
+        wait_until(lambda: recorder.poll() is not None and "CUT THE SUPPLY" in recorder.fault)
         os.kill(log["pid"], signal.SIGCONT)
 
 

@@ -156,7 +156,7 @@ def test_a_release_that_is_not_confirmed_is_a_fault_that_names_the_remedy():
     servo.command(PositionGoal(0.0))
     assert not servo.release()
     assert servo.state is ServoState.FAULT
-    assert "cut the servo's power supply" in servo.fault_reason
+    assert "CUT THE SUPPLY" in servo.fault_reason
 
 
 def test_in_fault_commands_are_refused_until_a_person_acknowledged(servo):

@@ -74,8 +74,8 @@ class Person:
 
     @property
     def message(self):
-        bar = self.window.messages
-        return bar.text.text() if bar.isVisible() else ""
+        """Every notice that can be read now."""
+        return "\n".join(self.window.messages.texts)
 
     @property
     def queue_reason(self):

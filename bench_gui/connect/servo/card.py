@@ -174,18 +174,14 @@ class ServoCard(QFrame):
         """Why nothing can be written now; empty when it can."""
         controller = self._controller
         view = controller.servo.view
-        if self.draft is None or view.state is ServoState.DISCONNECTED:
-            return "connect the servo first"
-        if view.state is ServoState.FAULT:
-            return "acknowledge the servo's fault first"
+        if self.draft is None or view.refusal:
+            return view.refusal or ServoView().refusal
         if view.phase is Phase.HOLD:
             return "the servo holds a torque; end that first"
         if view.state is ServoState.ENABLED or view.phase is not Phase.IDLE:
             return "the servo is moving; wait until it is released"
         if controller.servo.busy or controller.queue.active:
             return "the servo is busy; wait until it is done"
-        if controller.servo.locked_for > 0.0:
-            return f"the emergency stop was pressed; wait {controller.servo.locked_for:.0f} s"
         if not self.draft.edits:
             return "nothing was changed"
         return self.draft.problem()

@@ -124,7 +124,7 @@ def test_a_servo_that_obeys_without_answering_is_released(clock, emulator, servo
     assert clock.now() - begin <= RELEASE_ATTEMPTS * ANSWER_LIMIT
     # Nobody could confirm it, but it was said at once and done.
     assert servo.state is ServoState.FAULT
-    assert "cut the servo's power supply" in servo.fault_reason
+    assert "CUT THE SUPPLY" in servo.fault_reason
     assert not driven(emulator)
     emulator.say("mute off")
     # No answer of before can be taken for one of now any more.

@@ -84,17 +84,17 @@ def test_a_wire_that_fails_ends_the_run(servo, segment, line):
     assert isinstance(trouble, (BusError, NoAnswer))
     assert "check the cable and the drive's power" in str(trouble)
     # What cannot be confirmed is not claimed.
-    assert "cut the servo's power supply" in servo.fault_reason or "check the cable" in servo.fault_reason
+    assert "CUT THE SUPPLY" in servo.fault_reason or "check the cable" in servo.fault_reason
     mended(servo, segment)
 
 
 def test_without_frames_the_drives_own_watchdog_ends_it(servo, segment):
     broken(servo, segment, "unplug on")
-    assert "cut the servo's power supply" in servo.fault_reason
+    assert "CUT THE SUPPLY" in servo.fault_reason
     segment.until_off()
     esc = segment.esc()
     assert (esc["al"], esc["code"], esc["drive"]) == ("SAFEOP", "0x001B", "FAULT")
-    with real_limits(*LOST), pytest.raises(DriverError, match="was not confirmed"):
+    with real_limits(*LOST), pytest.raises(DriverError, match="motor-off not confirmed"):
         servo.acknowledge()
     mended(servo, segment)
     esc = segment.esc()

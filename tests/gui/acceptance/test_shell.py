@@ -4,6 +4,7 @@ Each function is named after its row of the window's acceptance table.
 """
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_e_stop(person):
     person.connect()
 
     def stop():
-        person.until(lambda: "emergency stop" in window.status_bar.fault.text())
+        person.until(lambda: window.status_bar.state.text() == "STOPPED")
         window.record.form.field("duration").setValue(0.5)
         person.controller.queue.record_paper_set()
         assert person.state is ServoState.FAULT
@@ -86,7 +87,7 @@ def test_e_stop(person):
     for state in ("ready", Phase.APPROACH, Phase.RUN, Phase.RETURN):
         if state != "ready":
             drive(state)
-        escape(person)
+        escape(person) if state != "ready" else person.click(window.status_bar.stop_button)
         person.until(lambda: person.state is ServoState.FAULT and servo.stop_latency is not None)
         person.until(lambda: not servo.busy)
         stop()
@@ -99,7 +100,7 @@ def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
     servo = person.controller.servo
     servo.stop_lock = 3600.0
     person.connect()
-    escape(person)
+    person.click(person.window.status_bar.stop_button)
     person.until(lambda: person.state is ServoState.FAULT and not servo.busy)
     person.click(person.window.status_bar.acknowledge_button)
     person.until(lambda: person.state is ServoState.READY)
@@ -197,11 +198,11 @@ class TestEveryPage:
         keys = [a.shortcut().toString() for a in window.findChildren(QAction) if not a.shortcut().isEmpty()]
         assert len(keys) == len(set(keys)), sorted(keys)
         palette = CommandPalette(window.menus, window)
-        palette.field.setText("dark colors")
-        assert palette.texts()[0].endswith("Dark colours")
+        palette.field.setText("dark them")
+        assert palette.texts()[0].endswith("Dark theme")
         palette.field.setText("zzzzqqqq")
         assert palette.texts() == []
-        palette.field.setText("dark colours")
+        palette.field.setText("dark theme")
         whole.qtbot.keyClick(palette.field, Qt.Key.Key_Return)
         assert window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
 
@@ -229,21 +230,86 @@ class TestEveryPage:
 
 
 def test_faults(person):
-    badge, journal = person.window.status_line.badge, person.controller.journal
+    window, journal = person.window, person.controller.journal
+    badge = window.status_line.badge
     assert not badge.isVisible()
     person.connect()
-    escape(person)
+    next(child for child in multiprocessing.active_children() if child.name == "recorder").kill()
     person.until(lambda: badge.isVisible())
     assert badge.text() == "1 fault"
+    assert window.status_bar.state.text() == "FAULT"
+    assert window.status_bar.acknowledge_button.text() == "Acknowledge"
     lit = badge.property("lit")
     person.until(lambda: badge.property("lit") != lit)
-    person.click(person.window.status_bar.acknowledge_button)
-    person.until(lambda: person.state is ServoState.READY)
+    person.click(window.status_bar.acknowledge_button)
     assert badge.isVisible(), "acknowledging is not looking"
     person.click(badge)
     assert not badge.isVisible()
-    assert person.window.log.isVisible()
-    assert [entry.text for entry in journal.entries if entry.level == "fault"] == ["Emergency stop"]
+    assert window.log.isVisible()
+    (fault,) = [entry.text for entry in journal.entries if entry.level == "fault"]
+    assert fault.startswith("The recorder's process ended")
+
+
+def test_a_stop_is_no_fault(person):
+    """It has a word of its own, one button clears it, and the lock that goes on is counted down."""
+    window, servo = person.window, person.controller.servo
+    bar = window.status_bar
+    servo.stop_lock = 3600.0
+    person.connect()
+    person.record(20.0)
+    person.until(lambda: window.record.live.count > 10)
+    escape(person)
+    person.until(lambda: bar.state.text() == "STOPPED" and not servo.busy)
+    assert servo.view.kind == "stopped"
+    assert "motor is off; locked for another 3600 s" in bar.fault.text()
+    assert person.controller.journal.unseen == 0
+    assert not window.status_line.badge.isVisible()
+    assert bar.acknowledge_button.text() == "Ready again"
+    person.click(bar.acknowledge_button)
+    person.until(lambda: bar.state.text() == "READY")
+    assert bar.fault.text().startswith("Locked for another 3")
+    assert not bar.acknowledge_button.isVisible()
+
+
+@pytest.mark.parametrize("front", ["menu", "dialog", "nothing"])
+def test_esc_at_rest_closes_what_is_in_front_and_stops_nothing(person, front):
+    window, servo = person.window, person.controller.servo
+    escape(person)
+    assert person.message == "", "without a servo there is nothing to say"
+    person.connect()
+    if front == "menu":
+        menu = window.menuBar().actions()[0].menu()
+        QTimer.singleShot(50, lambda: person.qtbot.keyClick(QApplication.activePopupWidget(), Qt.Key.Key_Escape))
+        menu.exec(window.mapToGlobal(window.rect().center()))
+    elif front == "dialog":
+        QTimer.singleShot(50, lambda: person.qtbot.keyClick(QApplication.activeModalWidget(), Qt.Key.Key_Escape))
+        assert QDialog(window).exec() == QDialog.DialogCode.Rejected
+    else:
+        escape(person)
+    assert person.message == "Stop: the motor is already off"
+    assert person.state is ServoState.READY
+    assert servo.stop_latency is None
+    assert servo.locked_for == 0.0
+    assert person.controller.journal.unseen == 0
+
+
+@pytest.mark.parametrize("doubt", ["connecting", "a run is about to begin", "a torque is about to be held"])
+def test_esc_is_a_full_stop_where_the_motor_might_be_on(person, doubt):
+    controller, servo = person.controller, person.controller.servo
+    if doubt != "connecting":
+        person.connect()
+    else:
+        person.click(person.window.status_bar.connect_button)
+    if doubt == "a run is about to begin":
+        controller.queue.countdown.seconds = 60.0
+        person.record(20.0)
+        person.until(lambda: controller.queue.active)
+    elif doubt == "a torque is about to be held":
+        controller.placing.hold()
+    escape(person)
+    assert servo.locked_for > 0.0
+    person.until(lambda: servo.view.word == "STOPPED")
+    assert not controller.queue.active
 
 
 @pytest.mark.parametrize("damage", ["truncated", "no settings", "wrong values", "wrong layout", "folder"])
@@ -265,8 +331,7 @@ def test_bad_state(qapp, tmp_path, monkeypatch, damage):
     controller = Controller()
     window = make_window(controller)
     window.show()
-    assert window.messages.isVisible()
-    text = window.messages.text.text()
+    text = "\n".join(window.messages.texts)
     assert "settings" in text.lower() or "layout" in text
     if damage.startswith("wrong"):
         assert controller.angle_unit is DEGREES, "what fits is taken over"

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 
+from bench_gui.record.recording import Recording
 from bench_gui.settings import Settings
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, RECORD
+from bench_gui.state.servo_link import ServoLink
 from bench_gui.tour.newcomer import is_newcomer
 from bench_gui.tour.steps import STEPS
 from bench_gui.tour.tour import Tour
@@ -101,12 +103,14 @@ def test_back_and_skip(person, tour):
 
 def test_esc_stops_the_servo_and_leaves_the_tour(person, tour, monkeypatch):
     stops = []
-    monkeypatch.setattr(person.window._escape, "_stop", lambda: stops.append(True))
+    monkeypatch.setattr(ServoLink, "released", False)
+    monkeypatch.setattr(Recording, "emergency_stop", lambda _: stops.append(True))
     tour.card.next_button.setFocus()
     for widget in (tour.card.next_button, person.window):
         QTest.keyClick(widget, Qt.Key.Key_Escape)
-        assert stops
+        assert stops == [True]
         stops.clear()
+        person.qtbot.wait(1)
     assert tour.active
 
 

@@ -54,6 +54,7 @@ from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.webots.tab import WebotsTab
 from bench_gui.theme import THEMES
 from core.units import ANGLE_UNITS
+from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState
 from tests.gui.conftest import dispose
 
@@ -67,11 +68,14 @@ DONE = {
         "Open model file…": (CompareView, "ask_model"),
         "Quit": QUIT,
     },
-    "Edit": {"Find a command…": (MainWindow, "show_palette")},
+    "Edit": {
+        "Find a command…": (MainWindow, "show_palette"),
+        "Preferences…": (MainWindow, "show_preferences"),
+    },
     "Bench": {
         "Connect": (ServoLink, "connect_servo"),
         "Disconnect": (ServoLink, "disconnect_servo"),
-        "Acknowledge fault": (ServoLink, "acknowledge"),
+        "Ready again": (ServoLink, "acknowledge"),
         "Record four trajectories": (MainWindow, "record_four"),
         "Emergency stop\tEsc": (Recording, "emergency_stop"),
     },
@@ -95,7 +99,7 @@ DONE = {
     "Help": {
         "Help on what is in sight": (Helping, "show"),
         "Guided tour": (MainWindow, "show_tour"),
-        "About ServoBench": (MainWindow, "show_about"),
+        "About ServoBench": (Helping, "show_about"),
     },
     "Tasks › Bench": {
         "Scan for servos…": (BenchView, "scan"),
@@ -199,10 +203,10 @@ DONE = {
 of the window afterwards."""
 STATES = {
     "Connect": {"off"},
-    "Disconnect": {"ready", "moving", "fault"},
-    "Acknowledge fault": {"fault"},
+    "Disconnect": {"ready", "moving", "stopped", "fault"},
+    "Ready again": {"fault", "stopped"},
     "Scan for servos…": {"off"},
-    "Record four trajectories": {"off", "ready", "moving", "fault"},
+    "Record four trajectories": {"off", "ready", "moving", "stopped", "fault"},
 }
 """States of the servo in which an action is possible, the queue being empty."""
 
@@ -279,9 +283,9 @@ def test_every_action_does_what_its_text_says(calls, window, specs):
 
 
 def test_actions_of_the_servo_are_possible_in_the_states_they_are_made_for(calls, window, specs):
-    views = [ServoView(state=state) for state in ServoState]
+    views = [*(ServoView(state=state) for state in ServoState), ServoView(state=ServoState.FAULT, fault=EMERGENCY)]
     assert window.bench is not None, "its page brings actions"
-    assert {view.kind for view in views} == {"off", "ready", "moving", "fault"}
+    assert {view.kind for view in views} == {"off", "ready", "moving", "stopped", "fault"}
     tested = {text: specs[menu, text] for menu, text in specs if text in STATES}
     assert tested.keys() == STATES.keys()
     for view in views:
@@ -294,10 +298,10 @@ def test_actions_of_the_servo_are_possible_in_the_states_they_are_made_for(calls
 def test_an_action_that_is_not_possible_says_so_and_does_nothing(calls, window, specs):
     window.controller.servo.view = ServoView()
     calls.clear()
-    _, action = specs["Bench", "Acknowledge fault"]
+    _, action = specs["Bench", "Ready again"]
     action.trigger()
     assert calls == []
-    assert window.messages.text.text() == "Acknowledge fault: not possible now"
+    assert window.messages.texts == ["Ready again: not possible now. Acknowledge a fault, or go on after a stop"]
 
 
 def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):
@@ -333,11 +337,13 @@ def test_the_line_at_the_foot_ends_what_it_shows(calls, window):
         assert [call[1:] for call in calls] == [(cls, name)], activity.title
 
 
-def test_esc_is_the_emergency_stop_whatever_has_the_focus(calls, window):
+def test_a_press_of_esc_is_one_emergency_stop_whatever_has_the_focus(calls, window, monkeypatch):
+    monkeypatch.setattr(ServoLink, "released", False)
     for target in (window, window.log, window.record.form.choice):
         calls.clear()
         QApplication.sendEvent(target, QKeyEvent(QKeyEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier(0)))
-        assert (window.controller.recording, Recording, "emergency_stop") in calls
+        assert calls == [(window.controller.recording, Recording, "emergency_stop")]
+        QApplication.processEvents()
 
 
 def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_be_recorded(window, monkeypatch):
@@ -363,10 +369,10 @@ def test_colours_and_angles_are_those_that_were_chosen(window):
         assert window.controller.angle_unit is unit
         assert window.controller.settings.angle_unit == unit.name
     for name in THEMES:
-        actions[f"{name.capitalize()} colours"].trigger()
+        actions[f"{name.capitalize()} theme"].trigger()
         assert window.controller.settings.theme == name
-        assert actions[f"{name.capitalize()} colours"].isChecked()
-    actions["Colours of the system"].trigger()
+        assert actions[f"{name.capitalize()} theme"].isChecked()
+    actions["System theme"].trigger()
     assert window.controller.settings.theme == "system"
 
 

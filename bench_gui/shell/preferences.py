@@ -1,0 +1,118 @@
+"""Everything a person can set for all sessions, in one dialog; each change is taken at once."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QActionGroup, QDesktopServices, QKeySequence
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QHeaderView,
+    QKeySequenceEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.controller import Controller
+from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
+from bench_gui.record.countdown import LONGEST_COUNTDOWN
+from bench_gui.shell.menus import Menus
+from bench_gui.widgets.fields import ElidedLabel, Section, button, choice, describe, number
+
+WIDTH, HEIGHT = 460, 520
+
+
+class PreferencesDialog(QDialog):
+    """Units, theme, countdown, capture key, the folder of sessions, and a list of the shortcuts."""
+
+    def __init__(self, owner: QWidget, controller: Controller, menus: Menus, units: QActionGroup, themes: QActionGroup):
+        """units, themes: the menus' choices, which this dialog repeats."""
+        super().__init__(owner)
+        self.setWindowTitle("Preferences")
+        self.resize(WIDTH, HEIGHT)
+        self._controller = controller
+        settings = controller.settings
+        section = Section("Preferences")
+        self.units = _repeat("Angles", "Unit of every angle shown; files are always in radians", units)
+        self.theme = _repeat("Theme", "Colours of the window", themes)
+        self.countdown = number(
+            "Countdown",
+            "Time before a real servo begins to move, in which Abort calls the run off",
+            "s",
+            settings.countdown,
+            0.0,
+            LONGEST_COUNTDOWN,
+            1,
+            1.0,
+        )
+        self.countdown.valueChanged.connect(self._set_countdown)
+        self.key = describe(
+            QKeySequenceEdit(QKeySequence(settings.capture_key)),
+            "Capture key",
+            "Captures a rest when the pendulum is placed by hand; a foot pedal is a keyboard with one key",
+        )
+        self.key.setMaximumSequenceLength(1)
+        self.key.editingFinished.connect(self._set_key)
+        section.row("Angles", self.units)
+        section.row("Theme", self.theme)
+        section.row("Countdown of a real servo", self.countdown)
+        section.row("Capture key", self.key)
+        column = QVBoxLayout(self)
+        column.addWidget(section)
+        column.addLayout(self._folder())
+        column.addWidget(_shortcuts(menus), 1)
+        box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        describe(box.button(QDialogButtonBox.StandardButton.Close), "Close", "Every change has been taken already")
+        box.rejected.connect(self.reject)
+        column.addWidget(box)
+
+    def _folder(self) -> QHBoxLayout:
+        path = ElidedLabel()
+        path.setText(f"Sessions: {as_person_writes(home())}")
+        path.setToolTip(f"New sessions are created here; the environment variable {HOME_VARIABLE} names another folder")
+        row = QHBoxLayout()
+        row.addWidget(path, 1)
+        row.addWidget(
+            button("Open folder", "Show the folder of the sessions", lambda: QDesktopServices.openUrl(_url()), "small")
+        )
+        return row
+
+    def _set_countdown(self, seconds: float) -> None:
+        self._controller.queue.countdown.set_hazardous(seconds)
+        self._controller.settings.set("countdown", seconds)
+
+    def _set_key(self) -> None:
+        key = self.key.keySequence().toString()
+        if key:
+            self._controller.settings.set("capture_key", key)
+
+
+def _url() -> QUrl:
+    home().mkdir(parents=True, exist_ok=True)
+    return QUrl.fromLocalFile(str(home()))
+
+
+def _repeat(name: str, tip: str, group: QActionGroup) -> QComboBox:
+    """A field with the choices of a menu."""
+    actions = group.actions()
+    made = choice(name, tip, [(action.text(), None) for action in actions])
+    made.setCurrentIndex(next(place for place, action in enumerate(actions) if action.isChecked()))
+    made.currentIndexChanged.connect(lambda place: actions[place].trigger())
+    return made
+
+
+def _shortcuts(menus: Menus) -> QTreeWidget:
+    made = describe(QTreeWidget(), "Shortcuts", "Keys of every command that has some; Ctrl+K finds the others")
+    made.setHeaderLabels(["Command", "Keys"])
+    made.setRootIsDecorated(False)
+    for _, action in menus.everything():
+        keys = action.shortcut().toString() or ("Esc" if action.text().endswith("\tEsc") else "")
+        if keys:
+            QTreeWidgetItem(made, [action.text().split("\t")[0].replace("&", "").rstrip("…"), keys])
+    made.header().setStretchLastSection(False)
+    made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    return made

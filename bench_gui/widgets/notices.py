@@ -1,0 +1,134 @@
+"""Notices: what went wrong or is worth knowing, with its remedy, over the page and never in its layout.
+
+notices = Notices(stack)
+notices.say("info", "Report written to /tmp/report.html", path=Path("/tmp/report.html"))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.icons import icon
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import MARGIN, button, restyle, tool
+
+WIDTH = 400
+"""[px]"""
+MOST = 3
+"""Older notices give way; the log has them."""
+READ_WITHIN = 8000
+"""A mere note goes by itself after this time [ms]; a warning or an error stays until it is settled or dismissed."""
+
+
+class Notice(QFrame):
+    """One message with its level: info, warning or error."""
+
+    def __init__(self, level: str, text: str, cause: str, path: Path | None) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        self.level, self.cause = level, cause
+        restyle(self, "level", level)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 6, 6, 6)
+        row.setSpacing(8)
+        self.mark = QLabel()
+        self.text = QLabel(text)
+        self.text.setWordWrap(True)
+        self.text.setAccessibleName("Message")
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.close_button = tool("Dismiss message", "Hide this message; the log keeps it")
+        row.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.text, 1)
+        if path is not None:
+            self.open_button = button("Open", f"Open {path}", lambda: _open(path), "small")
+            row.addWidget(self.open_button)
+        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+
+
+class Notices(QWidget):
+    """A stack of notices over a widget, the newest at the bottom."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self._page = page
+        self._theme: Theme | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(6)
+        self.notices: list[Notice] = []
+        page.installEventFilter(self)
+        self.hide()
+
+    @property
+    def texts(self) -> list[str]:
+        """What can be read now, the newest last."""
+        return [notice.text.text() for notice in self.notices]
+
+    def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
+        """Show a message in the place of an earlier one with the same text or cause."""
+        for earlier in [n for n in self.notices if n.text.text() == text or (cause and n.cause == cause)]:
+            self._remove(earlier)
+        for oldest in self.notices[: -(MOST - 1)]:
+            self._remove(oldest)
+        notice = Notice(level, text, cause, path)
+        notice.close_button.clicked.connect(lambda: self._remove(notice))
+        if level == "info":
+            QTimer.singleShot(READ_WITHIN, notice, lambda: self._remove(notice))
+        self.notices.append(notice)
+        self._column.addWidget(notice)
+        notice.show()
+        self._colour(notice)
+        self._place()
+
+    def settle(self, cause: str) -> None:
+        """Hide what was said about a cause that is no more."""
+        for notice in [n for n in self.notices if n.cause == cause]:
+            self._remove(notice)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the icons in a theme's colours."""
+        self._theme = theme
+        for notice in self.notices:
+            self._colour(notice)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the page's size, and stay above the one that is shown."""
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.notices:
+            self._place()
+        return False
+
+    def _remove(self, notice: Notice) -> None:
+        if notice in self.notices:
+            self.notices.remove(notice)
+            self._column.removeWidget(notice)
+            notice.hide()
+            notice.deleteLater()
+            self._place()
+
+    def _place(self) -> None:
+        self.setVisible(bool(self.notices))
+        room = self._page.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        width = min(WIDTH, room.width())
+        for notice in self.notices:
+            notice.setFixedWidth(width)
+            notice.ensurePolished()
+        self._column.activate()
+        height = self._column.totalHeightForWidth(width) if self.notices else 0
+        self.setGeometry(room.right() + 1 - width, room.bottom() + 1 - height, width, height)
+        self.raise_()
+
+    def _colour(self, notice: Notice) -> None:
+        theme = self._theme
+        if theme is not None:
+            notice.close_button.setIcon(icon("close", theme.muted, 14))
+            colour = {"error": theme.fault, "warning": theme.moving}.get(notice.level, theme.accent)
+            symbol = "warning" if notice.level != "info" else "record"
+            notice.mark.setPixmap(icon(symbol, colour, 16).pixmap(16, 16))
+
+
+def _open(path: Path) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))

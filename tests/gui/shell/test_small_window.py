@@ -1,0 +1,187 @@
+"""The window on small screens: STOP and the state are on them, the session folds, notices cover no button."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QTreeWidget
+
+from bench_gui.app import make_window
+from bench_gui.controller import Controller
+from bench_gui.log.journal import SERVO
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, IDENTIFY, RECORD, TASKS
+from bench_gui.state.servo_link import ServoView
+from bench_gui.widgets.notices import MOST
+from drivers.recorder import Phase
+from drivers.recorder.link import EMERGENCY
+from drivers.servo import CUT_THE_SUPPLY, ServoState
+from tests.gui.conftest import dispose
+
+SCREENS = {"1366×768 at 125 %": (1092, 614), "1920×1080 at 200 %": (960, 540)}
+LONG = (
+    f"{CUT_THE_SUPPLY}: motor-off not confirmed (/dev/pts/1: there is no such port; plug the adapter in, or choose one)"
+)
+VIEWS = (
+    ServoView(),
+    ServoView(state=ServoState.READY, title="Dynamixel XL430-W250", supply_voltage=12.0, temperature=41.0),
+    ServoView(
+        state=ServoState.READY, title="Dynamixel XL430-W250", supply_voltage=12.0, temperature=41, locked_for=4.9
+    ),
+    ServoView(
+        state=ServoState.ENABLED, phase=Phase.HOLD, title="Dynamixel XL430-W250", length=9, skipped=3, bus_errors=2
+    ),
+    ServoView(state=ServoState.FAULT, fault=EMERGENCY, locked_for=4.9),
+    ServoView(state=ServoState.FAULT, fault=LONG, title="Dynamixel XL430-W250"),
+)
+
+
+@pytest.fixture(scope="module")
+def window(qapp, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SERVOBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        controller = Controller()
+        made = make_window(controller, "light")
+        made.show()
+        yield made
+        made.leave()
+        dispose(made, controller)
+
+
+def rectangle(window, widget):
+    return QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_stop_and_state_are_on_the_screen_on_every_page_in_every_state(qtbot, window, screen):
+    size = SCREENS[screen]
+    window.resize(*size)
+    bar = window.status_bar
+    for number in range(len(TASKS)):
+        window.show_task(number)
+        qtbot.wait(1)
+        assert (window.width(), window.height()) == size, TASKS[number][0]
+    for view in VIEWS:
+        bar.show_view(view, 200.0)
+        qtbot.wait(1)
+        assert (window.width(), window.height()) == size, view.word
+        shown = [w for w in (bar.stop_button, bar.state, bar.connect_button, bar.acknowledge_button) if w.isVisible()]
+        for widget in shown:
+            assert window.rect().contains(rectangle(window, widget)), view.word
+            assert widget.width() >= widget.minimumSizeHint().width(), widget.text()
+    assert bar.fault.text().startswith(CUT_THE_SUPPLY)
+    assert bar.fault.heightForWidth(bar.fault.width()) <= bar.height()
+
+
+def test_the_session_folds_on_pages_that_do_not_use_it_and_stays_as_a_person_leaves_it(qtbot, window):
+    window.resize(1280, 720)
+    work, session = window.work, window.work.docks["session"]
+
+    def folded_on(number):
+        window.show_task(number)
+        qtbot.wait(1)
+        return session.widget().height() == 0 and session.height() <= 34
+
+    assert [folded_on(n) for n in (BENCH, RECORD, IDENTIFY, COMPARE, EXPORT)] == [True, False, False, False, True]
+    assert work.is_folded("session")
+    fold = next(b for b in session.titleBarWidget().findChildren(QToolButton) if b.accessibleName() == "Fold Session")
+    fold.click()
+    assert [folded_on(n) for n in (EXPORT, BENCH, RECORD, EXPORT)] == [False, True, False, False]
+    assert window.controller.settings.folded == {"Export": "no"}
+    fold.click()
+    assert folded_on(EXPORT)
+
+
+def say(window, *arguments, **more):
+    window.controller.journal.say(*arguments, **more)
+
+
+@pytest.fixture
+def notices(window):
+    window.show_task(RECORD)
+    window.resize(1280, 720)
+    yield window.messages
+    for notice in list(window.messages.notices):
+        notice.close_button.click()
+    assert not window.messages.isVisible()
+
+
+def test_a_notice_moves_nothing_and_covers_no_button_of_the_frame(qtbot, window, notices):
+    others = [b for b in window.findChildren(QAbstractButton) if b.isVisible() and not window.stack.isAncestorOf(b)]
+    before = [rectangle(window, b) for b in others]
+    for number in range(MOST + 2):
+        say(window, "error", f"the file {number} cannot be written; choose another folder")
+    qtbot.wait(1)
+    assert len(notices.texts) == MOST
+    assert [rectangle(window, b) for b in others] == before
+    covered = rectangle(window, notices)
+    assert rectangle(window, window.stack).contains(covered)
+    assert not any(covered.intersects(place) for place in before)
+    assert not covered.intersects(rectangle(window, window.status_bar))
+    crosses = [rectangle(window, notice.close_button) for notice in notices.notices]
+    assert not any(one.intersects(other) for one in crosses for other in crosses if one != other)
+    window.resize(1000, 600)
+    qtbot.wait(1)
+    assert rectangle(window, window.stack).contains(rectangle(window, notices))
+
+
+def test_a_notice_goes_when_its_cause_goes(window, notices):
+    say(window, "error", "cannot record yet", cause=SERVO)
+    say(window, "error", "cannot hold a torque yet", cause=SERVO)
+    say(window, "warning", "the settings were damaged")
+    assert notices.texts == ["Cannot hold a torque yet", "The settings were damaged"], "a cause has one notice"
+    window.controller.servo.changed.emit(ServoView(state=ServoState.ENABLED))
+    assert notices.texts == ["The settings were damaged"]
+    window.controller.servo.changed.emit(ServoView())
+
+
+def test_a_notice_opens_the_file_it_names(qtbot, window, notices, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()) or True)
+    say(window, "info", "Report written to /tmp/report.html", path=Path("/tmp/report.html"))
+    qtbot.mouseClick(notices.notices[0].open_button, Qt.MouseButton.LeftButton)
+    assert opened == ["/tmp/report.html"]
+
+
+def test_undo_reaches_the_window_past_a_field_with_nothing_to_undo(qtbot, window):
+    setup, field = window.controller.setup, window.record.form.field("duration")
+    window.show_task(RECORD)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    before = setup.bench.mass
+    setup.edit_bench("load", mass=before + 0.1)
+    field.setFocus()
+    field.setValue(field.value())
+    qtbot.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert setup.bench.mass == pytest.approx(before)
+    field.selectAll()
+    qtbot.keyClicks(field, "7")
+    setup.edit_bench("load", mass=before + 0.2)
+    qtbot.keyClick(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert setup.bench.mass == pytest.approx(before + 0.2), "the field takes back its own edit"
+    assert "7" not in field.text()
+
+
+def test_preferences_repeat_the_menus_and_are_remembered(qtbot, window):
+    settings, view = window.controller.settings, window.menus
+    done = []
+
+    def change():
+        dialog = QApplication.activeModalWidget()
+        dialog.units.setCurrentIndex(1)
+        dialog.theme.setCurrentIndex(2)
+        dialog.countdown.setValue(5.0)
+        keys = {
+            item.text(0): item.text(1)
+            for item in dialog.findChild(QTreeWidget).findItems("", Qt.MatchFlag.MatchContains)
+        }
+        done.append(keys)
+        dialog.reject()
+
+    QTimer.singleShot(50, change)
+    window.show_preferences()
+    checked = {action.text() for _, action in view.everything() if action.isChecked()}
+    assert {"Angles in degrees", "Dark theme"} <= checked
+    assert (settings.angle_unit, settings.theme, settings.countdown) == ("degrees", "dark", 5.0)
+    (keys,) = done
+    assert (keys["Find a command"], keys["Emergency stop"], keys["Preferences"]) == ("Ctrl+K", "Esc", "Ctrl+,")
