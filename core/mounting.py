@@ -3,8 +3,8 @@
 A band around the simulated motion holds what the model is known to get wrong. Motion that leaves it for longer than
 OUTSIDE_LIMIT has another reason, and the model itself can say which: it is simulated again with another load, another
 gain, another zero, and the one that brings it into the band is named. When several do, all are named; early in a run
-they often cannot be told apart. Of a motion unlike those the model was fitted to, no cause is named: the model itself
-may be wrong there. Free of Qt; `foresee` and `explain` simulate and belong into a process that may load the compiler.
+they often cannot be told apart. A motion unlike those the model was fitted to is not judged: the model itself may be
+wrong there. Free of Qt; `foresee` and `explain` simulate and belong into a process that may load the compiler.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FACTORS = np.geomspace(0.2, 5.0, 25)
 OFFSETS = np.linspace(-0.6, 0.6, 25)
 """Zeros that are tried [rad]."""
 FINER = 9
-LOAD, GAIN, ZERO, DIRECTION, SLIP, UNKNOWN = "load", "gain", "zero", "direction", "slip", "unknown"
+LOAD, GAIN, ZERO, DIRECTION, SLIP = "load", "gain", "zero", "direction", "slip"
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,19 @@ class TwinMotion:
     """Half width where nothing moves [rad]."""
     known: bool
     """Whether the model says how good it is, or ASSUMED_ERROR stands for it."""
+    unknown: str = ""
+    """Why the model cannot judge this motion, from the runs it was fitted to; empty where it can."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One explanation: of what kind, and the value that explains the motion best; UNKNOWN: why none is sought."""
+    """One explanation: of what kind, and the value that explains the motion best."""
 
     kind: str
     value: float
     """Factor for load and gain, rad for the zero, s for the moment of a slip."""
     remainder: float
     """Share of the difference it does not explain."""
-    reason: str = ""
-    """Why the model knows little of this motion, for UNKNOWN."""
 
 
 def half_width(model: ServoModel, position_step: float, velocity: Array) -> tuple[Array, float, bool]:
@@ -148,9 +148,14 @@ def foresee(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
 ) -> TwinMotion:
     """Simulate a whole run from its measured start. Raises ServoBenchError."""
+    from core.identification.evidence.extrapolation import beyond_reach, peak_speed
+
     motion = _simulated(model, trajectory, header, start)
     widths, base, known = half_width(model, position_step, motion.velocity)
-    return TwinMotion(motion.time, motion.position, widths, base, known)
+    released = not bool(trajectory.torque_enable(motion.time).all())
+    speed = peak_speed(motion.time, motion.position)
+    unknown = beyond_reach(model, header.bench, header.settings.kp, speed, released)
+    return TwinMotion(motion.time, motion.position, widths, base, known, unknown)
 
 
 def explain(
@@ -158,11 +163,8 @@ def explain(
 ) -> tuple[Cause, ...]:
     """What explains a motion so far, time (n,) s and position (n,) rad: the best cause and those as good.
 
-    One UNKNOWN cause where the model was fitted to other kinds of motion; empty when nothing explains it. Raises
-    ServoBenchError.
+    Empty when nothing explains it. Raises ServoBenchError.
     """
-    from core.identification.evidence.extrapolation import beyond_reach, peak_speed
-
     shown = replace(trajectory, duration=max(float(time[-1]), 2.0 / header.rate))
 
     def remainder(changed: RunHeader) -> float:
@@ -170,10 +172,6 @@ def explain(
         return float(np.abs(position - np.interp(time, motion.time, motion.position)).mean())
 
     simulated = _simulated(model, shown, header, start)
-    released = not bool(shown.torque_enable(time).all())
-    speed = peak_speed(simulated.time, simulated.position)
-    if reason := beyond_reach(model, header.bench, header.settings.kp, speed, released):
-        return (Cause(UNKNOWN, math.nan, 1.0, reason),)
     twin = np.interp(time, simulated.time, simulated.position)
     difference = position - twin
     whole = float(np.abs(difference).mean())
@@ -239,16 +237,14 @@ def in_words(causes: tuple[Cause, ...], header: RunHeader, unit: AngleUnit) -> s
 
 def _sentence(cause: Cause, header: RunHeader, unit: AngleUnit) -> str:
     value, bench, settings = cause.value, header.bench, header.settings
-    if cause.kind == UNKNOWN:
-        return f"{cause.reason}. That is no sign of a fault of the bench; identify with such runs to follow them"
     if cause.kind == LOAD:
         change = "heavier or further out" if value > 1.0 else "lighter or further in"
         return (
             f"the load is {change} than set: the motion fits {value * bench.mass:.3g} kg at {bench.length:g} m, "
-            f"set are {bench.mass:.3g} kg; check mass and length"
+            f"the bench says {bench.mass:.3g} kg; check mass and length"
         )
     if cause.kind == GAIN:
-        return f"the gain differs: the motion fits kp {value * settings.kp:.3g}, set is kp {settings.kp:g}"
+        return f"the gain differs: the motion fits kp {value * settings.kp:.3g}, the servo was given kp {settings.kp:g}"
     if cause.kind == ZERO:
         digits = 2 if unit.per_radian < 1.5 else 1
         shown = fixed(value * unit.per_radian, digits)

@@ -46,7 +46,12 @@ GRID = 400
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 FORMAT = "servobench-placed-points"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 has the angle from which the pendulum fell."""
+DISAGREEMENT = 3.0
+"""A point farther from a model than so many standard deviations is marked."""
+ASSUMED_ERROR = 0.02
+"""Error of a model that does not say how good it is [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +70,9 @@ class PlacedPoint:
     """Which time this extreme was measured, from 1."""
     spread: float = 0.0
     """Between the lowest and the highest position while it rested [rad]."""
+    fell: float | None = None
+    """Nearest angle beyond, as the servo reports it, from which the pendulum fell back [rad]: the boundary lies between
+    `angle` and this one. None when no fall was seen."""
     supply_voltage: float | None = None
     """[V]"""
     current: float | None = None
@@ -78,7 +86,7 @@ class PlacedPoint:
     def __post_init__(self) -> None:
         for name in ("motor_torque", "angle", "spread"):
             _require_number(name, getattr(self, name))
-        for name in ("supply_voltage", "current", "temperature"):
+        for name in ("fell", "supply_voltage", "current", "temperature"):
             if getattr(self, name) is not None:
                 _require_number(name, getattr(self, name))
         if self.side not in SIDES:
@@ -96,6 +104,11 @@ class PlacedPoint:
     def external_torque(self) -> float:
         """Of gravity at this angle [N·m], by the bench's own angle zero."""
         return self.bench.external_torque(self.angle)
+
+    @property
+    def error(self) -> float:
+        """How far the boundary may lie from the middle of what was seen [rad]."""
+        return max(self.spread, 0.0 if self.fell is None else 0.5 * abs(self.fell - self.angle))
 
     @property
     def elevation(self) -> float:
@@ -133,8 +146,9 @@ class PlacedPoint:
 
 
 def points_to_json(points: Sequence[PlacedPoint]) -> dict[str, Any]:
-    """Points as a session keeps them."""
-    return {"format": FORMAT, "version": FORMAT_VERSION, "points": [point.to_json() for point in points]}
+    """Points as a session keeps them; earlier versions read those without a bracket."""
+    version = FORMAT_VERSION if any(point.fell is not None for point in points) else 1
+    return {"format": FORMAT, "version": version, "points": [point.to_json() for point in points]}
 
 
 def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
@@ -255,10 +269,32 @@ def placement_residuals(model: ServoModel, points: Sequence[PlacedPoint]) -> Arr
     Positive: in truth the servo still moves (drive) or still holds (backdrive) where the model's does not. The model's
     own angle offset is added to the bench's. NaN where the model has no such boundary, −inf where it locks itself.
     """
-    offset = model.values.get("q_offset", 0.0)
-    measured = np.array([abs(point.bench.external_torque(point.angle + offset)) for point in points])
     expected = np.array([abs(boundary_torque(model, point.motor_torque, point.side)) for point in points])
-    return measured - expected
+    return nearest_torques(points, expected, model.values.get("q_offset", 0.0)) - expected
+
+
+def nearest_torques(points: Sequence[PlacedPoint], expected: Array, offset: float) -> Array:
+    """Return the external torque of each point that is nearest to an expected one [N·m], all (n,).
+
+    A point without a fall has only that of its angle; one with a bracket, all from its last rest to its first fall.
+    offset: of the angle zero, beyond the bench's [rad].
+    """
+
+    def torques(angles: Sequence[float]) -> Array:
+        pairs = zip(points, angles, strict=True)
+        return np.array([abs(point.bench.external_torque(angle + offset)) for point, angle in pairs])
+
+    rested = torques([point.angle for point in points])
+    fell = torques([point.angle if point.fell is None else point.fell for point in points])
+    return np.clip(expected, np.minimum(rested, fell), np.maximum(rested, fell))
+
+
+def disagreement(model: ServoModel, point: PlacedPoint) -> float:
+    """Return how far a point lies from a model's boundary, in standard deviations of both; infinite without one."""
+    stated = model.provenance.get("validation_mae")
+    own = stated if is_finite(stated) and stated > 0.0 else ASSUMED_ERROR
+    angle = abs(float(placement_residuals(model, [point])[0])) / max(point.bench.gravity_torque, 1e-9)
+    return angle / math.hypot(own, point.error) if math.isfinite(angle) else math.inf
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ class Trajectory:
     parameters: ParameterSet
     goal_function: Callable[[Array, Mapping[str, float]], Array]
     enable_function: Callable[[Array, Mapping[str, float]], NDArray[np.bool_]]
-    short_title: str = ""
-    """Where `title` is too long for a menu."""
 
     def goal(self, time: ArrayLike) -> Array:
         """Goal position [rad] at time (n,) [s]; before 0 and after the end the nearest value holds."""
@@ -160,7 +158,7 @@ _LIBRARY: dict[str, Trajectory] = {
         ),
         Trajectory(
             "sin_sin",
-            "Slow oscillations with smaller sub-oscillations",
+            "Slow with sub-oscillations",
             6.0,
             ParameterSet(
                 [
@@ -173,7 +171,6 @@ _LIBRARY: dict[str, Trajectory] = {
             ),
             _sin_sin,
             _always,
-            "Slow with sub-oscillations",
         ),
         Trajectory(
             "up_and_down",
@@ -266,6 +263,12 @@ def trajectory_names() -> tuple[str, ...]:
 def canonical_name(name: str) -> str:
     """Resolve an alias; names this library does not know are kept, as recordings may carry their own."""
     return ALIASES.get(name, name)
+
+
+def title_of(name: str) -> str:
+    """Return the title of a trajectory, its name where this library does not know it."""
+    known = _LIBRARY.get(canonical_name(name))
+    return name if known is None else known.title
 
 
 def make_trajectory(name: str, duration: float | None = None, **parameters: float) -> Trajectory:

@@ -40,7 +40,11 @@ __all__ = [
 
 
 def _found() -> dict[str, str]:
-    folders = (entry for entry in files(__package__).iterdir() if entry.is_dir() and (entry / "form.py").is_file())
+    folders = (
+        entry
+        for entry in files(__name__.rpartition(".")[0]).iterdir()
+        if entry.is_dir() and (entry / "form.py").is_file()
+    )
     # What needs no hardware comes first.
     names = sorted((folder.name for folder in folders), key=lambda name: (name != "simulated", name))
     return {name: f"{__package__}.{name}" for name in names}

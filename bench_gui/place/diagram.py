@@ -52,9 +52,13 @@ class PlacementDiagram(QWidget):
         self._sought.setVisible(False)
         self.chart.axes.addItem(self._sought, ignoreBounds=True)
         self.markers = {side: pg.ScatterPlotItem(symbol=symbol, size=12) for side, symbol in MARKERS.items()}
+        self.brackets = pg.PlotCurveItem()
+        self.doubtful = pg.ScatterPlotItem(symbol="o", size=18)
         self.best = pg.ScatterPlotItem(symbol="o", size=20)
         self.live = pg.ScatterPlotItem(symbol="o", size=9)
-        for z, item in enumerate((*self.markers.values(), self.best, self.live), start=10):
+        for z, item in enumerate(
+            (self.brackets, *self.markers.values(), self.doubtful, self.best, self.live), start=10
+        ):
             item.setZValue(z)
             self.chart.axes.addItem(item, ignoreBounds=True)
 
@@ -67,6 +71,9 @@ class PlacementDiagram(QWidget):
         for side, item in self.markers.items():
             item.setPen(pg.mkPen(theme.measured, width=1.6))
             item.setBrush(pg.mkBrush(theme.measured if side == DRIVE else theme.plot))
+        self.brackets.setPen(pg.mkPen(theme.moving, width=3))
+        self.doubtful.setPen(pg.mkPen(theme.fault, width=2))
+        self.doubtful.setBrush(pg.mkBrush(None))
         self.best.setPen(pg.mkPen(theme.accent, width=2.5))
         self.best.setBrush(pg.mkBrush(None))
         self.live.setPen(pg.mkPen(theme.plot, width=1))
@@ -84,13 +91,24 @@ class PlacementDiagram(QWidget):
         self.fit()
 
     def show_points(self, points: Sequence[PlacedPoint]) -> None:
-        """Draw the points."""
+        """Draw the points with their brackets."""
         grown = len(points) > len(self._points)
         self._points = tuple(points)
         for side, item in self.markers.items():
             item.setData([{"pos": (p.motor_torque, p.external_torque)} for p in points if p.side == side])
+        pairs = [
+            (p.motor_torque, p.bench.external_torque(a))
+            for p in points
+            if p.fell is not None
+            for a in (p.angle, p.fell)
+        ]
+        self.brackets.setData(*np.array(pairs).reshape(-1, 2).T, connect="pairs")
         if grown:
             self._keep_in_sight([p.external_torque for p in points])
+
+    def show_doubtful(self, points: Sequence[PlacedPoint]) -> None:
+        """Ring points that disagree with the model."""
+        self.doubtful.setData([{"pos": (p.motor_torque, p.external_torque)} for p in points])
 
     def show_search(self, target: Target | None, best: PlacedPoint | None, external_torque: float) -> None:
         """Mark the torque that is held, the best so far, and where the pendulum is now [N·m]; None: nothing is held."""
@@ -156,7 +174,7 @@ class PlacementDiagram(QWidget):
 
     def _toggle(self, key: str, on: bool) -> None:
         if key == "points":
-            items: list[Any] = [*self.markers.values()]
+            items: list[Any] = [*self.markers.values(), self.brackets, self.doubtful]
         elif key == "balance":
             items = [self._balance]
         else:

@@ -20,6 +20,7 @@ from bench_gui.headless.place.rests import (
     HOLD_NAME,
     READINGS,
     SAME_TORQUE,
+    Falls,
     Rest,
     RestFinder,
     Target,
@@ -41,6 +42,7 @@ from core.placement import (
     redone,
 )
 from core.recording import RunHeader
+from core.units import fixed
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 
@@ -93,6 +95,7 @@ class Placing(QObject):
         self._held_bench: Bench = setup.bench
         self._finder = RestFinder(0.0, self.steady_time)
         self._captured = False
+        self._falls: Falls | None = None
         self._return_to: Target | None = None
         self._aim()
         servo.rows.connect(self._take)
@@ -132,6 +135,12 @@ class Placing(QObject):
         return self.placed(self.target) if self._captured else None
 
     @property
+    def bracketed(self) -> bool:
+        """Whether the pendulum was seen to rest at the target, and to fall beyond."""
+        point = self.placed(self.target)
+        return point is not None and point.fell is not None
+
+    @property
     def following(self) -> Target | None:
         """What is sought after the present target; None when that is the last."""
         if self._return_to is not None:
@@ -140,13 +149,15 @@ class Placing(QObject):
         begin = plan.index(self.target) + 1 if self.target in plan else 0
         return next((target for target in plan[begin:] if self.placed(target) is None), None)
 
-    def known_range(self) -> tuple[float, float]:
-        """Lowest and highest angle placed so far at the present torque and repeat [rad]; NaN where there is none."""
-        if self.target is None:
-            return math.nan, math.nan
-        found = [self.placed(Target(self.target.torque, self.target.repeat, side)) for side in SIDES]
-        low, high = (point.angle if point is not None else math.nan for point in found)
-        return low, high
+    def known_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Lowest and highest rest, and the falls beyond, at the present torque and repeat [rad]; NaN where none is."""
+        nothing, target = (math.nan, math.nan), self.target
+        if target is None:
+            return nothing, nothing
+        low, high = (self.placed(Target(target.torque, target.repeat, side)) for side in SIDES)
+        rests = tuple(math.nan if p is None else p.angle for p in (low, high))
+        falls = tuple(math.nan if p is None or p.fell is None else p.fell for p in (low, high))
+        return (rests[0], rests[1]), (falls[0], falls[1])
 
     # What a person asks for.
 
@@ -202,7 +213,7 @@ class Placing(QObject):
             self.problem.emit(reason)
             return
         self.target = target
-        self.newest, self.note, self._captured = None, "", False
+        self._begin_search()
         if not holding or (before is not None and before.torque == target.torque):
             self._finder.expect_move()
             self.changed.emit()
@@ -253,7 +264,7 @@ class Placing(QObject):
         if self.stage is not Stage.STARTING or target is None:
             return
         self._finder = RestFinder(self._step, self.steady_time)
-        self.newest, self.note, self._captured = None, "", False
+        self._begin_search()
         settings = replace(self._setup.settings, servo=servo)
         header = RunHeader(trajectory=HOLD_NAME, bench=self._held_bench, settings=settings, rate=self._setup.rate)
         reason = self._refusal(target.torque)
@@ -264,6 +275,10 @@ class Placing(QObject):
             self._servo.hold(target.torque, header)
         except ServoBenchError as error:
             self._fail(str(error))
+
+    def _begin_search(self) -> None:
+        self.newest, self.note, self._captured = None, "", False
+        self._falls = Falls(self.target) if self.target is not None else None
 
     def _refusal(self, torque: float) -> str:
         limits = self._servo.limits
@@ -286,11 +301,14 @@ class Placing(QObject):
                 self._enter(Stage.MEASURING)
             if rest is not None:
                 self.newest = rest
+                fell = self._falls is not None and self._falls.note(rest, self._finder.steadiness.band)
                 if self.auto:
                     self._take_rest(rest)
                 else:
                     self.note = "It rests. Press the capture key to keep this angle."
-                    self.changed.emit()
+                if fell:
+                    self._take_fall()
+                self.changed.emit()
 
     def _take_rest(self, rest: Rest) -> None:
         target, identity = self.target, self._servo.identity
@@ -303,7 +321,8 @@ class Placing(QObject):
             self.changed.emit()
             return
         readings = {name: getattr(self._servo.view, name) for name in READINGS}
-        point = placed_point(target, rest, self._held_bench, identity.model, readings)
+        fell = self._falls.beyond(rest.angle) if self._falls is not None else None
+        point = placed_point(target, rest, self._held_bench, identity.model, readings, fell)
         best = self.best
         if best is not None and target.outermost(best, point) is best:
             word = "lower" if target.place == "lowest" else "higher"
@@ -313,6 +332,21 @@ class Placing(QObject):
             self._placed.replace(f"place the {target.place} at {target.torque:g} N·m", redone(self.points, point))
             self._captured = True
         self.changed.emit()
+
+    def _take_fall(self) -> None:
+        """Narrow the bracket of the best rest by the nearest fall beyond it."""
+        best, target = self.best, self.target
+        if best is None or target is None or self._falls is None:
+            return
+        fell = self._falls.beyond(best.angle)
+        if fell != best.fell:
+            narrower = replace(best, fell=fell)
+            self._placed.replace(
+                f"see it fall at {target.torque:g} N·m", tuple(narrower if p is best else p for p in self.points)
+            )
+        if fell is not None:
+            width = abs(fell - best.angle)
+            self.note = f"It fell: the {target.place} lies within {fixed(1e3 * width, 0)} mrad."
 
     def placed(self, target: Target | None) -> PlacedPoint | None:
         """The point of an extreme of this bench."""
@@ -354,7 +388,7 @@ class Placing(QObject):
 
     def _ended(self, event: HoldEnded) -> None:
         self._return_to = None
-        self.newest, self.note, self._captured = None, "", False
+        self._begin_search()
         self.stage = Stage.IDLE
         self._aim()
         if event.exit_status == "fail" and self._servo.view.state is not ServoState.FAULT:

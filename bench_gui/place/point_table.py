@@ -8,7 +8,8 @@ from PySide6.QtCore import QModelIndex
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
-from core.placement import BACKDRIVE, DRIVE, PlacedPoint, Side
+from core.model import ServoModel
+from core.placement import BACKDRIVE, DISAGREEMENT, DRIVE, PlacedPoint, Side, disagreement
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 
 SOUGHT = "▸"
@@ -25,9 +26,11 @@ class PointTable(TextTable):
         """Torque and repeat to what is placed on each side."""
         self._sought: Target | None = None
         self._unit, self._direction = RADIANS, 1
+        self._model: ServoModel | None = None
 
-    def set_points(self, points: Sequence[PlacedPoint], plan: Sequence[Target]) -> None:
-        """Show these points and what is still to be placed."""
+    def set_points(self, points: Sequence[PlacedPoint], plan: Sequence[Target], model: ServoModel | None) -> None:
+        """Show these points and what is still to be placed; points that disagree with the model are marked."""
+        self._model = model
         found: dict[tuple[float, int], dict[str, PlacedPoint]] = {(t.torque, t.repeat): {} for t in plan}
         for point in points:
             found.setdefault((point.motor_torque, point.repeat), {})[point.side] = point
@@ -62,7 +65,7 @@ class PointTable(TextTable):
             [
                 f"{torque:g}" + (f"  #{repeat}" if repeat > 1 else ""),
                 *(self._cell(Target(torque, repeat, side), sides.get(side)) for side in SIDE_OF_COLUMN.values()),
-                fixed(1e3 * max(point.spread for point in sides.values()), 1) if sides else "",
+                fixed(1e3 * max(point.error for point in sides.values()), 1) if sides else "",
             ]
             for (torque, repeat), sides in self._points.items()
         ]
@@ -75,15 +78,24 @@ class PointTable(TextTable):
             angle = self._direction * (point.angle + point.bench.angle_offset)
             text = fixed(angle * self._unit.per_radian, 2 if self._unit.per_radian > 1.5 else 4)
             tip = f"External torque {fixed(point.external_torque, 4, 'N·m')}, placed {point.when}"
+            reads = fixed(point.angle * self._unit.per_radian, 2 if self._unit.per_radian > 1.5 else 4)
+            tip += f"\nServo reads {reads} {self._unit.symbol}"
+            if point.fell is None:
+                tip += "\nNo fall was seen beyond it: the boundary may lie further out"
+            else:
+                tip += f"\nFell from {fixed(1e3 * abs(point.fell - point.angle), 0)} mrad further out"
+            if not sought and self._model is not None and (off := disagreement(self._model, point)) > DISAGREEMENT:
+                tip += f"\n{fixed(off, 1)} σ from {self._model.title}: measure it again before a fit"
+                return Cell(f"{text} !", tip, tone="fault", bold=True)
         return Cell(text, tip, tone="accent" if sought else "", bold=sought)
 
 
 def _columns(unit: AngleUnit) -> tuple[Column, ...]:
     rested = "angle at which the pendulum still rested: the"
-    spread = "Between the lowest and the highest position while the pendulum rested, the larger of both"
+    error = "Half of the bracket from the last rest to the first fall, or the spread at rest; the larger of both sides"
     return (
         Column("Torque\n[N·m]", "Motor torque held, and which time", number=True),
         Column(f"Lowest\n[{unit.symbol}]", f"Lowest {rested} drive torque", number=True),
         Column(f"Highest\n[{unit.symbol}]", f"Highest {rested} backdrive torque", number=True),
-        Column("Spread\n[mrad]", spread, number=True),
+        Column("Error ±\n[mrad]", error, number=True),
     )

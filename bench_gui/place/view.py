@@ -13,14 +13,15 @@ from bench_gui.place.diagram import PlacementDiagram
 from bench_gui.place.form import CaptureForm, TorqueForm
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
-from bench_gui.place.words import Guidance, guidance
+from bench_gui.place.words import STEPS, Guidance, guidance
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, describe, label, restyle
 from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tables import plain_table
-from core.placement import expected_angles
+from core.placement import DISAGREEMENT, disagreement, expected_angles
+from core.words import counted
 from drivers.servo import ServoState
 
 BIG = 40
@@ -41,6 +42,7 @@ class PlaceView(TaskPage):
         self._theme: Theme | None = None
         self._shown: Guidance | None = None
         self._expected: Range = NO_RANGE
+        self._judged: tuple[object, ...] = ()
         self.models: tuple[str, ...] = ()
         """Keys of the models drawn besides the bench's current one."""
         self._add_banner()
@@ -101,6 +103,13 @@ class PlaceView(TaskPage):
         row.addWidget(self.state)
         row.addLayout(texts, 1)
         self.centre.addWidget(frame)
+        self.steps = [label(f"{number}  {step}", "muted") for number, step in enumerate(STEPS, 1)]
+        strip = QHBoxLayout()
+        strip.setSpacing(24)
+        for part in self.steps:
+            strip.addWidget(part)
+        strip.addStretch(1)
+        self.centre.addLayout(strip)
 
     def _add_table(self) -> None:
         section = Section("Points")
@@ -116,6 +125,10 @@ class PlaceView(TaskPage):
             self.points.setColumnWidth(column, width)
         self.points.selectionModel().selectionChanged.connect(lambda *_: self._enable())
         section.wide(self.points)
+        self.warning = label("", "fault")
+        self.warning.setWordWrap(True)
+        self.warning.hide()
+        section.wide(self.warning)
         controller = self._controller
         self.undo_button = button("Undo", "Take the last edit back, e.g. a point", controller.undo.undo, "small")
         self.redo_button = button("Redo", "Make it again", controller.undo.redo, "small")
@@ -141,6 +154,8 @@ class PlaceView(TaskPage):
             part.setMinimumHeight(BIG - 12)
         self.go_button.setMinimumHeight(BIG)
         self.actions_column.addWidget(self.go_button)
+        self.skip_button = button("Skip", "Go on without this extreme", self._placing.next, "flat")
+        self.actions_column.addWidget(self.skip_button, 0, Qt.AlignmentFlag.AlignHCenter)
         row = QHBoxLayout()
         row.addWidget(self.capture_button, 1)
         row.addWidget(self.release_button, 1)
@@ -273,12 +288,17 @@ class PlaceView(TaskPage):
             self.go_button.setText(shown.primary or "Hold")
             self.go_button.setAccessibleName(self.go_button.text())
             self.go_button.setToolTip(_tip(shown, placing.stage))
+            self.skip_button.setText(shown.skip)
+            self.skip_button.setAccessibleName(shown.skip or "Skip")
+            for number, part in enumerate(self.steps):
+                restyle(part, "role", "title" if number == shown.step else "muted")
         self.note.setText(placing.note)
         self.note.setVisible(bool(placing.note))
         self.pendulum.show_bench(placing.bench)
         self.pendulum.set_hand(placing.hand.free)
         sought = placing.target if placing.active else None
         self.table.set_sought(sought)
+        self._show_doubts()
         self._show_ranges()
         self._show_search()
         self._enable()
@@ -286,7 +306,8 @@ class PlaceView(TaskPage):
     def _show_points(self) -> None:
         controller, placing = self._controller, self._placing
         self.table.set_unit(controller.angle_unit, controller.setup.direction)
-        self.table.set_points([p for p in placing.points if p.bench == placing.bench], placing.plan.targets)
+        points = [p for p in placing.points if p.bench == placing.bench]
+        self.table.set_points(points, placing.plan.targets, placing.plan.model)
         self.diagram.show_points(placing.points)
         self._draw_models()
         self._show_step()
@@ -295,6 +316,23 @@ class PlaceView(TaskPage):
             if cell.isValid():
                 self.points.scrollTo(cell)
                 self.points.selectionModel().setCurrentIndex(cell, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _show_doubts(self) -> None:
+        """Mark points that disagree with the model, before they are used in a fit; not the one that is sought."""
+        placing, model = self._placing, self._placing.plan.model
+        judged = placing.points, placing.target if placing.active else None, model
+        if judged == self._judged:
+            return
+        self._judged = judged
+        points, sought, _ = judged
+        placed = [p for p in points if sought is None or not sought.matches(p)]
+        doubtful = [p for p in placed if model is not None and disagreement(model, p) > DISAGREEMENT]
+        self.diagram.show_doubtful(doubtful)
+        title = model.title if model is not None else ""
+        verb = "disagrees" if len(doubtful) == 1 else "disagree"
+        text = f"{counted(len(doubtful), 'point')} {verb} with {title} by more than {DISAGREEMENT:g} σ"
+        self.warning.setText(f"{text}: measure again before a fit, or delete" if doubtful else "")
+        self.warning.setVisible(bool(doubtful))
 
     def _show_live(self) -> None:
         theme = self._theme
@@ -314,16 +352,20 @@ class PlaceView(TaskPage):
 
     def _show_ranges(self) -> None:
         placing, setup = self._placing, self._controller.setup
-        found, expected = placing.known_range(), NO_RANGE
+        found, falls = placing.known_range()
+        expected = NO_RANGE
         if placing.plan.model is not None and placing.target is not None:
             expected = expected_angles(placing.plan.model, placing.bench, placing.target.torque)
         drawn = [tuple(sorted((setup.bench_angle(low), setup.bench_angle(high)))) for low, high in (found, expected)]
-        self.pendulum.show_ranges(drawn[0], drawn[1])  # type: ignore[arg-type]
+        brackets = [(setup.bench_angle(rest), setup.bench_angle(fell)) for rest, fell in zip(found, falls, strict=True)]
+        self.pendulum.show_ranges(drawn[0], drawn[1], brackets)  # type: ignore[arg-type]
 
     def _enable(self) -> None:
         placing, shown = self._placing, self._shown
         measuring = placing.stage is Stage.MEASURING
-        self.go_button.setEnabled(bool(shown and shown.primary))
+        self.go_button.setEnabled(bool(shown and shown.primary) and not (shown and shown.skip))
+        restyle(self.go_button, "kind", "" if measuring and not placing.bracketed else "primary")
+        self.skip_button.setVisible(bool(shown and shown.skip))
         self.capture_button.setEnabled(measuring)
         self.release_button.setEnabled(self._holding)
         target = self.table.target(self.points.currentIndex())
@@ -374,6 +416,5 @@ def _tip(shown: Guidance, stage: Stage) -> str:
     if shown.primary == "Acknowledge":
         return "The fault was seen; the servo may be driven again"
     if stage is Stage.MEASURING:
-        skip = shown.primary.startswith("Skip")
-        return "Go on without this extreme" if skip else "Be content with the best rest of this side and go on"
+        return "Keep the best rest of this side and go on; better once the pendulum was seen to fall beyond it"
     return "Let the servo hold this torque; it is reached slowly"

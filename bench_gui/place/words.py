@@ -23,6 +23,13 @@ class Guidance:
     """What a person does now."""
     primary: str
     """On the big button; empty when there is nothing to press."""
+    step: int = -1
+    """Which of STEPS this is; −1: none."""
+    skip: str = ""
+    """On the link that goes on without this extreme; empty when there is none."""
+
+
+STEPS = ("Hang", "Hold", "Down until it falls", "Up until it falls")
 
 
 def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> Guidance:
@@ -54,6 +61,7 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
             "moving",
             f"The servo takes up {held}. Keep the pendulum from swinging, then let go until it rests.",
             "",
+            1,
         )
     down = target.side == DRIVE
     way = "down, towards hanging," if down else "up, away from hanging,"
@@ -68,8 +76,10 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
     return Guidance(
         f"HOLDING {held}",
         "moving",
-        f"Move the pendulum {way} a little at a time and let go, until it no longer stays. {kept}",
-        following if placing.best is not None else f"Skip the {target.place}",
+        f"Move the pendulum {way} a little at a time and let go, until it falls. {kept}",
+        following,
+        2 if down else 3,
+        f"Skip the {target.place}" if placing.placed(target) is None else "",
     )
 
 
@@ -86,4 +96,5 @@ def _idle(placing: Placing) -> Guidance:
             "",
         )
     free = "The motor is off, the servo confirmed it: hands may move the pendulum."
-    return Guidance("MOTOR OFF", "ready", f"{free} Then let it hang still and hold.", f"Hold {target.torque:g} N·m")
+    hold = f"Hold {target.torque:g} N·m"
+    return Guidance("MOTOR OFF", "ready", f"{free} Let it hang still, then press {hold}.", hold, 0)

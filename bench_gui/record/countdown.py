@@ -47,6 +47,11 @@ class Countdown(QObject):
         """Take over what a person chose for servos that can move something real [s]."""
         self._seconds[False] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
 
+    @property
+    def left(self) -> float:
+        """Time until the servo moves [s]; 0 while nothing is counted."""
+        return max(0.0, self._ends_at - time.monotonic()) if math.isfinite(self._ends_at) else 0.0
+
     def start(self) -> None:
         """Begin to count."""
         self._ends_at = time.monotonic() + self.seconds

@@ -1,20 +1,20 @@
-"""The recording plan of the open session: which grid it is, what of it is done, what is put into the queue next.
+"""The recording plan of the open session: which grid it is, what of it is done, what is put into the list next.
 
 The plan is a document of the session. What is done is read from the session's runs each time, so nothing has to be
-remembered over lunch, a crash or another window; the queue asks for the load to be changed where a person has to.
+remembered over lunch, a crash or another window; the list asks for the load to be changed where a person has to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.record.queue import RecordQueue
+from bench_gui.record.queue import QueuedRun, RecordQueue
 from bench_gui.state.library import Library
 from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
@@ -56,10 +56,10 @@ class Planning(QObject):
         self._background = background
         self._undo = undo
         self._servo = setup.spec.name
-        self._replaces: dict[int, str] = {}
         self._excluded: frozenset[str] = frozenset()
         self._written: GridPlan | None = None
         self._unsaved = False
+        self._path: Path | None = None
         self.plan: GridPlan = suggested_plan(setup.spec)
         self.status: PlanStatus = status(self.plan, ())
         setup.changed.connect(self._suit)
@@ -71,23 +71,14 @@ class Planning(QObject):
     # What can be asked.
 
     @property
-    def active(self) -> bool:
-        """Whether a run of the plan is on or about to begin."""
-        queue = self._queue
-        if not queue.active:
-            return False
-        now = queue.running or queue.waiting[0]
-        return now.cell is not None
+    def done(self) -> Mapping[Cell, str]:
+        """Recorded cells with the id of their run, once the plan is this session's; until then it is a proposal."""
+        return self.status.done if self._written is not None else {}
 
     @property
-    def running(self) -> Cell | None:
-        """The cell that is recorded now."""
-        return self._queue.running.cell if self._queue.running is not None else None
-
-    @property
-    def queued(self) -> int:
-        """Runs of the plan that wait in the queue."""
-        return sum(run.cell is not None for run in self._queue.waiting)
+    def missing(self) -> tuple[Cell, ...]:
+        """Cells that are neither recorded nor in the list."""
+        return tuple(self._fresh(self.status.pending))
 
     @property
     def remaining(self) -> float:
@@ -100,61 +91,46 @@ class Planning(QObject):
         """Take another plan, undoably; text: what is undone."""
         change(self._undo, text, self._take_plan, self.plan, plan)
 
-    def start(self, begin: Cell | None = None) -> None:
-        """Record what is missing, beginning at a cell; what waits already is not asked for twice."""
-        queue = self._queue
-        waiting = {run.cell for run in queue.waiting}
-        missing = [cell for cell in self.status.pending if cell not in waiting and cell != self.running]
-        if begin is not None:
-            order = self.plan.cells()
-            first = order.index(begin) if begin in order else 0
-            rank = {cell: place for place, cell in enumerate((*order[first:], *order[:first]))}
-            missing.sort(key=rank.__getitem__)
-        if not missing and not self.queued:
-            self.problem.emit("every run of the plan is recorded; choose a cell to record it again")
-            return
+    def add_missing(self) -> None:
+        """Put what is missing into the list; the plan becomes the session's."""
         self._unsaved = True
-        queue.add([self.plan.trajectory(cell) for cell in missing], missing)
+        self.add(self.missing, self.plan)
         self._save()
-        if not queue.active:
-            queue.resume()
 
     def add(self, cells: Sequence[Cell], plan: GridPlan) -> None:
         """Put cells of a plan behind what waits, each once, in the plan's order; nothing begins by itself."""
-        queue = self._queue
-        waiting = {run.cell for run in queue.waiting}
-        wanted = {cell for cell in cells if cell not in waiting and cell != self.running}
+        wanted = set(self._fresh(cells))
         fresh = [cell for cell in plan.cells() if cell in wanted]
-        queue.add([plan.trajectory(cell) for cell in fresh], fresh)
+        self._queue.add([plan.trajectory(cell) for cell in fresh], fresh)
 
-    def pause(self) -> None:
-        """Let the run that is on come to its end and begin no other."""
-        self._queue.pause()
+    def again(self, chosen: Sequence[tuple[QueuedRun | None, Cell | None]], now: bool = False) -> None:
+        """Put ended runs with their cells before what waits; each takes the place of the one recorded in its cell.
 
-    def redo(self, cells: Sequence[Cell]) -> None:
-        """Record these cells once more, before anything else; each new run takes the place of the one there is."""
+        A run is None for a cell recorded earlier; now: record them, and hold what waited.
+        """
         queue = self._queue
-        chosen = [cell for cell in cells if cell in self.status.done]
-        queue.add([self.plan.trajectory(cell) for cell in chosen], chosen)
-        fresh = queue.waiting[len(queue.waiting) - len(chosen) :]
-        for run, cell in zip(fresh, chosen, strict=True):
-            self._replaces[run.number] = self.status.done[cell]
-        for run in reversed(fresh):
-            queue.move(run.number, -len(queue.waiting))
-        if chosen and not queue.active:
-            queue.resume()
-
-    def forget_queued(self) -> None:
-        """Take the plan's runs out of the queue."""
-        for run in self._queue.waiting:
-            if run.cell is not None:
-                self._queue.remove(run.number)
+        runs: list[QueuedRun] = []
+        for run, cell in chosen:
+            if run is None and cell is not None:
+                run = queue.made(self.plan.trajectory(cell), cell)
+            if run is not None:
+                runs.append(replace(run, replaces=self.status.done.get(cell, "") if cell is not None else ""))
+        queue.again(runs, now)
 
     # Behind the scenes.
 
+    def _fresh(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Cells that are not in the list yet."""
+        listed = {run.cell for run in (*self._queue.waiting, self._queue.running) if run is not None}
+        return [cell for cell in cells if cell not in listed]
+
+    def _forget_queued(self) -> None:
+        """Take the plan's runs out of the list."""
+        self._queue.keep([run.number for run in self._queue.waiting if run.cell is None])
+
     def _take_plan(self, plan: GridPlan) -> None:
         self.plan = plan
-        self.forget_queued()
+        self._forget_queued()
         # A session that holds a plan follows its edits; one that holds none gets it when it is started.
         if self._written is not None:
             self._unsaved = True
@@ -167,7 +143,7 @@ class Planning(QObject):
             self._servo = spec.name
             if self._written is None:
                 self.plan = suggested_plan(spec)
-            self.forget_queued()
+            self._forget_queued()
             self._judge()
 
     def _judge(self) -> None:
@@ -176,6 +152,9 @@ class Planning(QObject):
 
     def _open(self) -> None:
         """Another session: its plan, or the one that was just started in it."""
+        if self._library.path != self._path:
+            self._path = self._library.path
+            self._queue.past.clear()
         self._written, self._excluded = None, frozenset()
         if self._unsaved:
             self._save()
@@ -208,7 +187,7 @@ class Planning(QObject):
 
     def _replace(self, result: RunResult) -> None:
         run = self._queue.last
-        old = self._replaces.pop(run.number, "") if run is not None else ""
+        old = run.replaces if run is not None else ""
         path = self._library.path
         if old and path is not None and result.exit_status == "success" and result.id:
             reason = f"recorded again as {result.id}"
@@ -244,8 +223,6 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 
 
 def _exclude(path: Path, run: str, reason: str) -> None:
-    from dataclasses import replace
-
     from sessions import Session
 
     Session.open(path).revise([run], lambda _id, note: replace(note, excluded=True, reason=reason))

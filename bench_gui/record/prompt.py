@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from bench_gui.record.queue import RecordQueue
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label
+from bench_gui.widgets.fields import describe, label
 
 
 class PromptCard(QFrame):
@@ -22,15 +22,11 @@ class PromptCard(QFrame):
         row.setSpacing(10)
         self.text: QLabel = label("", "title")
         self.text.setWordWrap(True)
-        self.text.setAccessibleName("What to change by hand")
-        self.continue_button: QPushButton = button(
-            "Continue",
-            "The load hangs as asked for: go on recording (Enter or the foot pedal)",
-            queue.resume,
-            "primary",
-        )
         row.addWidget(self.text, 1)
-        row.addWidget(self.continue_button)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        describe(
+            self, "What to change by hand", "Continue, Enter or the foot pedal says that the load hangs as asked for"
+        )
         self.hide()
         queue.changed.connect(self.refresh)
 

@@ -1,6 +1,6 @@
-"""Runs one after the other: the queue between the Run button and the recorder.
+"""Runs one after the other: the list between the Record button and the recorder.
 
-Nothing in here sets the servo in motion by itself: a run begins because a person pressed Run, Start or Continue and
+Nothing in here sets the servo in motion by itself: a run begins because a person pressed Record or Continue and
 nothing came in between. What does come in between (an abort, a run that fails, a fault, an emergency stop, a servo
 that is gone, a load that has to be changed by hand) holds the queue with its reason; the waiting runs stay.
 """
@@ -8,10 +8,10 @@ that is gone, a load that has to be changed by hand) holds the queue with its re
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -21,15 +21,17 @@ from bench_gui.state.setup import BenchSetup
 from core.errors import ServoBenchError
 from core.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from core.recording import RunHeader, SinkDescription
-from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
+from core.trajectories import Trajectory
+from drivers.recorder import RunResult
 from drivers.registry import ServoAddress
 from drivers.servo import ServoState
 
 if TYPE_CHECKING:
     from bench_gui.state.library import Library
-    from drivers.recorder import RunResult
 
-PAUSED = "Paused"
+PAUSED, NOT_BEGUN = "Paused", "Press Record"
+MOST_PAST = 100
+"""Ended runs that are remembered; the session keeps all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,8 @@ class QueuedRun:
     header: RunHeader
     cell: Cell | None = None
     """The cell of the recording plan it fills; None for runs asked for one by one."""
-
-    @property
-    def conditions(self) -> str:
-        """Gain and load, as a person reads them."""
-        bench, settings = self.header.bench, self.header.settings
-        return f"kp {settings.kp:g}, {bench.mass:g} kg at {bench.length:g} m"
+    replaces: str = ""
+    """Id of the run that is excluded once this one has ended well."""
 
     @property
     def place(self) -> tuple[float, float]:
@@ -68,36 +66,29 @@ class RecordQueue(QObject):
 
     def __init__(self, servo: ServoLink, setup: BenchSetup, library: Library) -> None:
         super().__init__()
-        self._servo = servo
-        self._setup = setup
-        self._library = library
+        self._servo, self._setup, self._library = servo, setup, library
         self._waiting: list[QueuedRun] = []
         self._coming: QueuedRun | None = None
         self._sink: SinkDescription | None = None
-        self._numbers = 0
-        self._begun = 0
-        self._ticket = 0
-        self._alone = 0
+        self._numbers = self._begun = self._ticket = self._alone = self._asked_for = 0
         self._hung: tuple[float, float] | None = None
-        self._asked_for = 0
-        self.countdown = Countdown(lambda: self.simulated)
         self._begun_at = 0.0
+        self.countdown = Countdown(lambda: self.simulated)
         self.overhead = RUN_OVERHEAD
         """What the last run took beside its trajectory [s]."""
         self.running: QueuedRun | None = None
         """The run that is on."""
         self.last: QueuedRun | None = None
         """The run that is on or was the last one that was."""
-        self.paused = False
-        """Whether what waits needs a person's Start."""
+        self.past: deque[tuple[QueuedRun, RunResult]] = deque(maxlen=MOST_PAST)
+        """Runs that ended in the open session, oldest first, without those that are recorded again."""
         self.reason = ""
-        """Why it is paused."""
+        """Why what waits is held until a person goes on; empty while it is not."""
         self.by_hand = ""
         """What a person has to change before Continue, in plain words; empty when nothing."""
         self.countdown.over.connect(self._launch)
         servo.finished.connect(self._finished)
         servo.faulted.connect(self.stop)
-        servo.connected.connect(lambda _: self._forget_load())
         servo.changed.connect(self._look)
 
     # What can be asked.
@@ -118,6 +109,11 @@ class RecordQueue(QObject):
         return self.running is not None or self._coming is not None
 
     @property
+    def paused(self) -> bool:
+        """Whether what waits needs a person."""
+        return bool(self.reason)
+
+    @property
     def place(self) -> tuple[int, int]:
         """Number of the run that is on or next, and of all that belong to it."""
         total = self._begun + len(self.waiting)
@@ -129,58 +125,79 @@ class RecordQueue(QObject):
         return ServoAddress.parse(self._servo.address).family == "simulated"
 
     @property
-    def waiting_time(self) -> float:
-        """Time of all that waits, with the ways to and fro and the countdowns [s]."""
-        return sum(run.trajectory.duration + self.overhead + self.countdown.seconds for run in self.waiting)
+    def obstacle(self) -> str:
+        """Why no run can begin now, in plain words; empty when one can."""
+        if self.active:
+            return "a run is on; wait for it, abort it, or add this one to the list"
+        if refusal := self._servo.view.refusal:
+            return refusal
+        if self._servo.identity is None or self._servo.view.state is not ServoState.READY:
+            return "the servo is not ready to record; connect it first"
+        return ""
+
+    def time(self, runs: Collection[QueuedRun]) -> float:
+        """Return the time that runs take, with the ways to and fro and the countdowns [s]."""
+        return sum(run.trajectory.duration + self.overhead + self.countdown.seconds for run in runs)
+
+    def made(self, trajectory: Trajectory, cell: Cell | None = None) -> QueuedRun:
+        """Return a new run with the bench and gain of its cell, or as set up now; it does not wait yet."""
+        header = self._setup.header(trajectory, self._servo.address)
+        if cell is not None:
+            header = replace(header, bench=cell.bench(header.bench), settings=replace(header.settings, kp=cell.kp))
+        self._numbers += 1
+        return QueuedRun(self._numbers, trajectory, header, cell)
 
     # What a person asks for.
 
     def record(self, trajectories: Sequence[Trajectory]) -> None:
         """Record these now, before what waits, with the bench as it is set up, which is taken to hang there."""
-        if self.active:
-            self.problem.emit("a run is on; wait for it, abort it, or add this one to the queue")
-        elif not self._ready():
-            self.problem.emit("the servo is not ready to record; connect it, or acknowledge its fault")
+        if obstacle := self.obstacle:
+            self.problem.emit(obstacle)
         elif trajectories:
-            runs = [self._made(trajectory) for trajectory in trajectories]
+            runs = [self.made(trajectory) for trajectory in trajectories]
             self._hung = runs[0].place
-            # What was held before stays held.
-            self._alone = runs[-1].number if self._waiting else 0
-            self._waiting[:0] = runs
-            self._go()
-
-    def record_paper_set(self) -> None:
-        """Record the four trajectories of seed 004, section V-A."""
-        self.record([make_trajectory(name) for name in PAPER_TRAJECTORIES])
+            self.again(runs, now=True)
 
     def add(self, trajectories: Sequence[Trajectory], cells: Sequence[Cell] | None = None) -> None:
-        """Put runs at the end of the queue, each with the bench and gain of its cell or as set up now.
+        """Put runs at the end, each with the bench and gain of its cell or as set up now.
 
-        They begin after the run that is on; an idle queue waits for Start.
+        They begin after the run that is on; an idle list waits for a person.
         """
-        for trajectory, cell in zip(trajectories, cells or [None] * len(trajectories), strict=True):
-            self._waiting.append(self._made(trajectory, cell))
-        if not self.active and self._waiting and not self.paused:
-            self._hold("Press Start to record what waits")
+        wanted = zip(trajectories, cells or [None] * len(trajectories), strict=True)
+        self._waiting += [self.made(trajectory, cell) for trajectory, cell in wanted]
+        self._hold(self.reason if self.active or self.reason else NOT_BEGUN, self.by_hand)
+
+    def again(self, runs: Collection[QueuedRun], now: bool = False) -> None:
+        """Put runs before what waits, also such as have ended; now: record them, and hold what waited."""
+        if now and (obstacle := self.obstacle):
+            self.problem.emit(obstacle)
+            return
+        alone = bool(self._waiting)
+        numbers = {run.number for run in runs}
+        past = [pair for pair in self.past if pair[0].number not in numbers]
+        self.past.clear()
+        self.past.extend(past)
+        first = self._numbers + 1
+        self._numbers += len(runs)
+        self._waiting[:0] = [replace(run, number=number) for number, run in enumerate(runs, first)]
+        if now:
+            self._alone = self._numbers if alone else 0
+            self._next()
         else:
-            self.changed.emit()
+            self.add(())
 
     def resume(self) -> None:
         """Go on with what waits; what had to be changed by hand has been changed."""
-        if self.active:
-            self.paused, self.reason = False, ""
-            self.changed.emit()
-        elif not self._waiting:
-            self._rest()
-            self.changed.emit()
-        elif not self._ready():
-            self.problem.emit("the servo is not ready to record; connect it, or acknowledge its fault")
+        if self.active or not self._waiting:
+            self._hold("")
+        elif obstacle := self.obstacle:
+            self.problem.emit(obstacle)
         else:
             first = self._waiting[0]
             if self.by_hand and self._asked_for == first.number:
                 self._hung = first.place
             self._alone = 0
-            self._go()
+            self._next()
 
     def pause(self) -> None:
         """Let the run that is on come to its end and begin no other."""
@@ -191,89 +208,51 @@ class RecordQueue(QObject):
         """End the run, keep its samples; or call off the one that is about to begin. What waits is held."""
         if self._coming is not None:
             self._call_off()
-            self._after("The last run was called off")
+            del self._waiting[0]
+            self._hold("Called off")
         else:
             self._servo.abort()
 
     def stop(self, reason: str = "") -> None:
         """Something is wrong: begin nothing. The run that is on ends by itself; what waits is held."""
-        coming = self._coming
         self._call_off()
-        self._put_back(coming)
-        if not self._servo.busy:
+        run = self.running
+        if run is not None and not self._servo.busy and self._library.path is not None:
+            # Its recorder is gone: what is on the disk is recovered as the session is opened.
             self.running = None
-        if self._waiting:
-            self._hold(reason or "Stopped")
-        else:
-            self.changed.emit()
+            self.past.append((run, RunResult(run=0, exit_status="fail", reason=reason)))
+            self._library.open(self._library.path)
+        self._hold(reason or "Stopped")
 
-    def clear(self) -> None:
-        """Forget what waits."""
-        self._waiting = []
-        if not self.active:
-            self._rest()
-        self.changed.emit()
-
-    def remove(self, number: int) -> None:
-        """Forget one waiting run."""
-        self._waiting = [run for run in self._waiting if run.number != number]
-        if not self._waiting and not self.active:
-            self._rest()
-        self.changed.emit()
-
-    def move(self, number: int, places: int) -> None:
-        """Let a waiting run begin so many places later, or earlier when negative."""
-        order = [run.number for run in self._waiting]
-        if number in order:
-            here = order.index(number)
-            there = min(max(here + places, 0), len(order) - 1)
-            self._waiting.insert(there, self._waiting.pop(here))
-            self.changed.emit()
-
-    def reorder(self, numbers: Sequence[int]) -> None:
-        """Bring what waits into this order; runs that are not named keep theirs, behind."""
-        rank = {number: place for place, number in enumerate(numbers)}
-        self._waiting.sort(key=lambda run: rank.get(run.number, len(rank)))
-        self.changed.emit()
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Let these runs wait, in this order, and forget the others."""
+        waiting = {run.number: run for run in self._waiting}
+        self._waiting = [waiting[number] for number in numbers if number in waiting]
+        self._hold(self.reason, self.by_hand)
 
     # Behind the scenes.
 
-    def _ready(self) -> bool:
-        return self._servo.identity is not None and self._servo.view.state is ServoState.READY
-
-    def _made(self, trajectory: Trajectory, cell: Cell | None = None) -> QueuedRun:
-        self._numbers += 1
-        setup = self._setup
-        header = setup.header(trajectory, self._servo.address)
-        if cell is not None:
-            header = replace(header, bench=cell.bench(header.bench), settings=replace(header.settings, kp=cell.kp))
-        return QueuedRun(self._numbers, trajectory, header, cell)
-
-    def _go(self) -> None:
-        self.paused, self.reason, self.by_hand = False, "", ""
-        self._next()
-
     def _hold(self, reason: str, by_hand: str = "") -> None:
-        self.paused, self.reason, self.by_hand = True, reason, by_hand
+        """Hold what waits, if anything does; an empty reason lets it go on."""
+        idle = not self._waiting and not self.active
+        self.reason, self.by_hand = ("", "") if idle else (reason, by_hand)
+        if idle:
+            self._begun = self._alone = 0
         self.changed.emit()
-
-    def _rest(self) -> None:
-        self.paused, self.reason, self.by_hand = False, "", ""
-        self._begun = self._alone = 0
 
     def _next(self) -> None:
         """Begin the first waiting run unless its load has to be hung by hand."""
+        identity = self._servo.identity
         if not self._waiting:
-            self._rest()
-            self.changed.emit()
+            self._hold("")
             return
         run = self._waiting[0]
-        change = "" if self.simulated else self._change_before(run)
-        if change:
+        # Nobody has said yet what hangs: a plan asks, a person's own run is taken at its word.
+        known = self._hung is not None or run.cell is not None
+        if known and not self.simulated and (change := changes_by_hand(self._hung, run.place)):
             self._asked_for = run.number
             self._hold(change, change)
             return
-        identity = self._servo.identity
         if identity is None or identity.model != run.header.settings.servo:
             other = "no servo is connected" if identity is None else f"{identity.title} is connected"
             self._hold(f"The next run is for {run.header.settings.servo}, but {other}")
@@ -282,33 +261,25 @@ class RecordQueue(QObject):
         self._hung = run.place
         if run.cell is not None:
             self._setup.set_bench(mass=run.header.bench.mass, length=run.header.bench.length)
-        self._ticket += 1
-        self.changed.emit()
-        self._library.sink_for(identity.model, partial(self._opened, self._ticket), partial(self._failed, self._ticket))
+        self._ticket = ticket = self._ticket + 1
+        self._hold("")
 
-    def _change_before(self, run: QueuedRun) -> str:
-        # Nobody has said yet what hangs: a plan asks, a person's own run is taken at its word.
-        if self._hung is None and run.cell is None:
-            return ""
-        return changes_by_hand(self._hung, run.place)
+        def then(act: Callable[[Any], None]) -> Callable[[Any], None]:
+            return lambda found: act(found) if ticket == self._ticket else None
 
-    def _opened(self, ticket: int, sink: SinkDescription) -> None:
-        if ticket != self._ticket or self._coming is None:
-            return
-        self._sink = sink
-        if self.countdown.seconds > 0:
+        def opened(sink: SinkDescription) -> None:
+            self._sink = sink
             self.countdown.start()
-        else:
-            self._launch()
 
-    def _failed(self, ticket: int, message: str) -> None:
-        if ticket == self._ticket and self._coming is not None:
-            self._refuse(message)
+        self._library.sink_for(identity.model, then(opened), then(self._refuse))
 
     def _call_off(self) -> None:
+        """Let the run that was about to begin wait again."""
         self._ticket += 1
-        self._coming = None
         self.countdown.stop()
+        if self._coming is not None:
+            self._waiting.insert(0, self._coming)
+            self._coming = None
 
     def _launch(self) -> None:
         run, sink = self._coming, self._sink
@@ -326,51 +297,42 @@ class RecordQueue(QObject):
         self.changed.emit()
 
     def _refuse(self, message: str) -> None:
-        """The run that was to begin cannot: it waits on, and holds what waits."""
-        coming = self._coming
-        self._call_off()
-        self._put_back(coming)
-        self._after(message)
+        self.stop(message)
         self.problem.emit(message)
 
     def _finished(self, result: RunResult) -> None:
         run, self.running = self.last, None
-        if run is not None and result.exit_status == "success":
-            self.overhead = max(0.0, time.monotonic() - self._begun_at - run.trajectory.duration)
+        if run is not None:
+            if result.exit_status == "success":
+                self.overhead = max(0.0, time.monotonic() - self._begun_at - run.trajectory.duration)
+            if result.busy:
+                self._begun -= 1
+                self._waiting.insert(0, run)
+            else:
+                self.past.append((run, result))
         self.ended.emit(result)
         self._library.refresh()
-        if result.busy and run is not None:
-            self._begun -= 1
-            self._put_back(run)
         if result.exit_status != "success":
-            what = "was aborted" if result.exit_status == "abort" else "ended early"
-            title = f"{run.trajectory.title} " if run is not None else "The last run "
-            self._after(f"{title}{what}" + (f": {result.reason}" if result.reason else ""))
+            self._hold(ending(run, result))
         elif run is not None and run.number == self._alone:
             self._alone = 0
-            self._after(PAUSED)
-        elif self.paused and self._waiting:
-            self.changed.emit()
+            self._hold(PAUSED)
+        elif self.paused:
+            self._hold(self.reason, self.by_hand)
         else:
             self._next()
 
-    def _put_back(self, run: QueuedRun | None) -> None:
-        """Let a run that was not made wait on, at the front."""
-        if run is not None:
-            self._waiting.insert(0, run)
-
-    def _after(self, reason: str) -> None:
-        """Hold what waits, if anything does."""
-        if self._waiting:
-            self._hold(reason)
-        else:
-            self._rest()
-            self.changed.emit()
-
-    def _forget_load(self) -> None:
-        self._hung = None
-
     def _look(self, view: ServoView) -> None:
-        if view.state is ServoState.DISCONNECTED and not view.connecting and (self.active or self.running):
-            self.running = None
-            self.stop("The servo was disconnected")
+        if view.state is ServoState.DISCONNECTED and not view.connecting:
+            self._hung = None
+            if self.active:
+                self.running = None
+                self.stop("The servo was disconnected")
+
+
+def ending(run: QueuedRun | None, result: RunResult) -> str:
+    """Return how a run ended, for a person."""
+    title = run.trajectory.title if run is not None else "the last run"
+    if result.exit_status == "success":
+        return f"{title}: complete"
+    return f"Aborted: {title}." if result.exit_status == "abort" else f"Failed: {title}: {result.reason}"

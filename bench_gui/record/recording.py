@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.record.planning import Planning
-from bench_gui.record.queue import RecordQueue
+from bench_gui.record.queue import RecordQueue, ending
 from bench_gui.record.twin import Twin
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
@@ -16,6 +16,7 @@ from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
+from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
 from drivers.recorder import RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState
@@ -56,7 +57,7 @@ class Recording(QObject):
             self._record_when_ready = True
             self._servo.connect_servo()
         else:
-            self.queue.record_paper_set()
+            self.queue.record(paper_set())
 
     def emergency_stop(self) -> None:
         """Switch the motor off; the runs that wait are held until a person starts them."""
@@ -69,7 +70,7 @@ class Recording(QObject):
             return
         self._record_when_ready = False
         if view.state is ServoState.READY:
-            self.queue.record_paper_set()
+            self.queue.record(paper_set())
 
     def _report_fault(self, reason: str) -> None:
         """Note a fault once, whatever else is found out about it; the header shows it until it is acknowledged."""
@@ -79,9 +80,15 @@ class Recording(QObject):
             self._log("info" if self._servo.view.fault not in ("", EMERGENCY) else "fault", reason)
 
     def _judge_run(self, result: RunResult) -> None:
+        text = ending(self.queue.last, result)
         recorder = self._servo.recorder
         if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
             # The person ended it, or the header says what is wrong.
-            self._say("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")
+            self._say("warning", f"{text} Its {result.samples} samples are kept.")
         elif result.exit_status == "fail":
-            self._say("error", f"the run ended early: {result.reason}")
+            self._say("error", text)
+
+
+def paper_set() -> list[Trajectory]:
+    """The four trajectories of seed 004, section V-A."""
+    return [make_trajectory(name) for name in PAPER_TRAJECTORIES]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 
@@ -17,6 +17,7 @@ from core.errors import ServoBenchError
 from core.parameters import Parameter
 from core.trajectories import Trajectory, TrajectoryPreview, make_trajectory, trajectory_names
 from core.units import RADIANS, AngleUnit, duration, fixed
+from core.words import capitalised
 from drivers.limits import Limits
 
 LONGEST = 600.0
@@ -52,11 +53,16 @@ class TrajectoryForm(Section):
         self.choice: QComboBox = choice("Trajectory", "What the servo is asked to do")
         for name in trajectory_names():
             made = make_trajectory(name)
-            self.choice.addItem(made.short_title or made.title, name)
+            self.choice.addItem(made.title, name)
+            self.choice.setItemData(self.choice.count() - 1, name, Qt.ItemDataRole.ToolTipRole)
         self.wide(self.choice)
         self.parameters = Section("")
         self.parameters.heading.hide()
         self.wide(self.parameters)
+        self.problem: QLabel = label("", "fault")
+        self.problem.setWordWrap(True)
+        self.problem.setAccessibleName("Why this trajectory cannot be recorded")
+        self.wide(self.problem)
         self.facts: QLabel = label("", "muted")
         self.facts.setWordWrap(True)
         self.facts.setAccessibleName("Extremes of the trajectory, size and end of the run")
@@ -95,6 +101,11 @@ class TrajectoryForm(Section):
         size = size_in_words(file_size(length, rate))
         lines.append(f"{duration(length)}, about {size}, ends {end_time(before + length, datetime.now())}")
         self.facts.setText("\n".join(lines))
+
+    def show_problem(self, problem: str) -> None:
+        """Say why the trajectory cannot be recorded, below its numbers; empty: it can."""
+        self.problem.setText(capitalised(problem))
+        self.problem.setVisible(bool(problem))
 
     # A person's edits.
 

@@ -24,7 +24,7 @@ from core.mounting import Cause, Start, TwinMotion, Watch, in_words
 from core.units import DEGREES, AngleUnit, fixed, milliradians
 
 AGAIN = 1.0
-"""A motion that left the band is explained anew after so much more of it [s]."""
+"""A motion that left the band is explained again after so much more of it [s]."""
 _COLUMNS = ("time", "position", "velocity", "supply_voltage")
 
 
@@ -72,8 +72,9 @@ class Twin(QObject):
 
     @property
     def alarm(self) -> bool:
-        """Whether the motion left the band for too long."""
-        return self.watch is not None and not math.isnan(self.watch.alarm_at)
+        """Whether the motion left the band for too long, of a model that knows such motion."""
+        known = self.motion is not None and not self.motion.unknown
+        return known and self.watch is not None and not math.isnan(self.watch.alarm_at)
 
     def numbers(self, unit: AngleUnit) -> str:
         """How far the motion is from the twin, in one line."""
@@ -85,7 +86,19 @@ class Twin(QObject):
         gap = "" if unit.symbol == "°" else " "
         width = f"{fixed(base, 3 if unit.per_radian < 1.5 else 1)}{gap}{unit.symbol}"
         assumed = "" if self.motion.known else " (assumed)"
+        if self.motion.unknown:
+            return f"Twin {title}: {milliradians(watch.mean)} mrad mean. No verdict: {self.motion.unknown}"
         return f"Twin {title}: {milliradians(watch.mean)} mrad mean, {share} in the band of ± {width}{assumed}"
+
+    @property
+    def verdict(self) -> str:
+        """How far the run was from the twin, in a few words; empty without one."""
+        if self.motion is None or self.watch is None or not self.watch.count:
+            return ""
+        mean = f"twin {milliradians(self.watch.mean)} mrad"
+        if self.motion.unknown:
+            return f"{mean}, no verdict"
+        return f"{mean}, {'left' if self.alarm else 'inside'} its band"
 
     def words(self, unit: AngleUnit) -> str:
         """What a person checks; empty while the motion is in the band."""
@@ -93,7 +106,7 @@ class Twin(QObject):
             return ""
         if self.causes is None:
             return "The motion has left the model's band"
-        return f"The motion is not the model's: {in_words(self.causes, self._run.header, unit)}"
+        return f"The motion does not match the model: {in_words(self.causes, self._run.header, unit)}"
 
     def _begin(self) -> None:
         run = self._queue.running

@@ -79,7 +79,7 @@ class UnderWay(QObject):
         self._activities.tell(self.recording, told)
         # The length of a run is known; what follows it in the queue, too.
         left = (view.length - view.done) / self._controller.setup.rate if view.phase is Phase.RUN else 0.0
-        self.recording.known_left = left + queue.waiting_time or None
+        self.recording.known_left = left + queue.time(queue.waiting) or None
         waiting = len(queue.waiting)
         more = f" and {waiting} more in the queue" if waiting else ""
         self.recording.missed = f"a recording: {queue.current.title}{more}"

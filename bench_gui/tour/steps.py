@@ -68,7 +68,7 @@ STEPS = (
     ),
     Step(
         "Record a motion",
-        "Run records the trajectory that is drawn. Esc stops the servo at any time, wherever you are.",
+        "Click Record to record the trajectory that is drawn. Esc stops the servo at any time, wherever you are.",
         lambda window: [window.record.run_button],
         lambda window: [window.controller.queue.ended],
         RECORD,

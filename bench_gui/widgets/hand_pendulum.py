@@ -7,6 +7,7 @@ picture follows the hand at the bench. The shaft stands high, since nothing is p
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPen
@@ -44,6 +45,7 @@ class HandPendulum(PendulumView):
         self.setMinimumSize(320, 240)
         self.setAccessibleName("Pendulum under the hand")
         self._found = self._expected = NO_RANGE
+        self._brackets: Sequence[Range] = ()
         self._level = 0.0
         self._torque = math.nan
         self._grip: QPointF | None = None
@@ -66,10 +68,13 @@ class HandPendulum(PendulumView):
         if not there:
             self._release()
 
-    def show_ranges(self, found: Range, expected: Range) -> None:
-        """Mark the angles between which it rests [rad], as placed and as the model says; NaN where not known."""
-        if (found, expected) != (self._found, self._expected):
-            self._found, self._expected = found, expected
+    def show_ranges(self, found: Range, expected: Range, brackets: Sequence[Range] = ()) -> None:
+        """Mark the angles between which it rests [rad], as placed and as the model says; NaN where not known.
+
+        brackets: from each last rest to the first fall beyond [rad].
+        """
+        if (found, expected, brackets) != (self._found, self._expected, self._brackets):
+            self._found, self._expected, self._brackets = found, expected, brackets
             self.update()
 
     def show_torque(self, torque: float) -> None:
@@ -186,6 +191,8 @@ class HandPendulum(PendulumView):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         self._arc(painter, centre, zone, self._expected, QPen(QColor(theme.accent_soft), 14.0))
         self._arc(painter, centre, zone, self._found, QPen(QColor(theme.measured), 5.0))
+        for bracket in self._brackets:
+            self._arc(painter, centre, zone, bracket, QPen(QColor(theme.moving), 9.0))
         for angle in self._found:
             if math.isfinite(angle):
                 painter.setPen(QPen(QColor(theme.measured), 2.5))
@@ -254,7 +261,7 @@ class HandPendulum(PendulumView):
         # Adding 0 turns a negative zero into one.
         angle, torque = round(self._angle * self._unit.per_radian, digits) + 0.0, round(self._torque, fine) + 0.0
         shown = (
-            ("Angle", fixed(angle, digits, self._unit.symbol), Qt.AlignmentFlag.AlignLeft),
+            ("Pendulum", fixed(angle, digits, self._unit.symbol), Qt.AlignmentFlag.AlignLeft),
             ("External torque", fixed(torque, fine, "N·m"), Qt.AlignmentFlag.AlignRight),
         )
         for title, text, side in shown:

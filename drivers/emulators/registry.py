@@ -21,7 +21,7 @@ from drivers.registry import ServoAddress
 
 def emulators() -> list[str]:
     """Names of the buses that can be emulated."""
-    folders = (entry for entry in files(__package__).iterdir() if entry.is_dir())
+    folders = (entry for entry in files(__name__.rpartition(".")[0]).iterdir() if entry.is_dir())
     return sorted(folder.name for folder in folders if (folder / "form.py").is_file())
 
 

@@ -36,6 +36,10 @@ HOLD_RAMP = 0.25
 """A held torque changes by at most this share of the servo's torque limit in a second [1/s]. Slow enough that the
 pendulum follows instead of swinging over, fast enough that a person does not wait."""
 
+LOWERING = 3.0
+"""At its end a held torque is taken away in this time [s], so that the pendulum sinks instead of falling."""
+LOWERING_SPEED, LONGEST_LOWERING = 0.3, 10.0
+"""The torque stays while the pendulum sinks faster than this [rad/s], for at most so long altogether [s]."""
 UNATTENDED = 120.0
 """A torque is held no longer than this [s] while nobody moves the pendulum or asks for another torque."""
 ATTENDED_MOTION = 0.02
@@ -147,9 +151,13 @@ class Loop:
                     raise
                 status, reason = stop.exit_status, stop.reason
                 self._link.abort_heeded()
+            # Nobody holds the pendulum any more: it is lowered, and may still fall.
+            step = min(step, abs(self._cycle.held_torque) / (LOWERING * job.header.rate))
+            begin, sinking = self._cycle.moment, 0.0
             while self._cycle.held_torque:
-                # A pendulum that nobody holds any more may fall.
-                self._hold_torque(self._towards(0.0, step), guided=False)
+                waits = sinking > LOWERING_SPEED and self._cycle.moment - begin < LONGEST_LOWERING
+                torque = self._cycle.held_torque if waits else self._towards(0.0, step)
+                sinking = abs(self._hold_torque(torque, guided=False).reading.velocity)
         except RunStopped as stop:
             status, reason, fault = stop.exit_status, stop.reason, stop.fault
         except Exception as error:

@@ -240,7 +240,7 @@ def soak(minutes: float = 30.0, speed: float = 20.0) -> None:
         sizes: list[float] = []
         begin = time.monotonic()
         while (time.monotonic() - begin) * speed < 60.0 * minutes:
-            bench.controller.queue.record_paper_set()
+            bench.controller.recording.record_paper_set()
             bench.until(lambda: not bench.controller.queue.active)
             sizes.append(_resident())
         bench.window.leave()

@@ -15,7 +15,7 @@ from bench_gui.headless.place.rests import Target
 from bench_gui.headless.place.torques import torques_from
 from core.catalogue import load_servo, servos
 from core.errors import ServoBenchError
-from core.placement import placement_residuals, points_from_json, suggest_torques
+from core.placement import expected_angles, placement_residuals, points_from_json, suggest_torques
 from core.shipped import load_model, shipped_models
 from drivers.simulated.servo import starting_bench
 from sessions import Session
@@ -43,6 +43,11 @@ def test_the_virtual_hand_finds_the_true_boundaries(servo, tmp_path):
     assert placement_residuals(model, points) == pytest.approx([0.0] * 2, abs=tolerance)
     kept = points_from_json(Session.open(tmp_path / "s").document("placed_points"))
     assert kept == tuple(points)
+    for point, truth in zip(points, expected_angles(model, bench, held), strict=True):
+        assert point.fell is not None
+        inner, outer = sorted((point.angle, point.fell))
+        fine = tolerance / bench.gravity_torque
+        assert inner - fine < truth < outer + fine
 
 
 def test_the_command_prints_and_stores_what_was_found(capsys, tmp_path):

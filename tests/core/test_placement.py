@@ -18,11 +18,14 @@ from core.catalogue import load_servo, servos
 from core.diagram import backdrive_torque, drive_torque
 from core.errors import InputError
 from core.placement import (
+    DISAGREEMENT,
     HIGHEST_ANGLE,
     LOWEST_ANGLE,
     PlacedPoint,
     Steadiness,
+    disagreement,
     expected_angles,
+    nearest_torques,
     placement_residuals,
     points_from_json,
     points_to_json,
@@ -104,6 +107,47 @@ def test_residuals_are_the_torque_the_model_lacks():
     )
     assert placement_residuals(model, points) == pytest.approx(expected)
     assert placement_residuals(model, []).shape == (0,)
+
+
+def test_a_boundary_inside_a_bracket_is_no_error_and_outside_its_distance_is():
+    """The boundary at θ lies between the last rest and the first fall, or 0.01 rad beyond one of them."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.1, "q_offset": 0.0})
+    low, high = expected_angles(model, BENCH, 0.4)
+    around = [point(angle=low + 0.03, fell=low - 0.05), point(angle=high - 0.03, fell=high + 0.05, side="backdrive")]
+    assert placement_residuals(model, around) == pytest.approx([0.0, 0.0])
+    beside = [point(angle=low + 0.04, fell=low + 0.01), point(angle=low - 0.01, fell=low - 0.04)]
+    expected = BENCH.gravity_torque * np.array([math.sin(low + d) - math.sin(low) for d in (0.01, -0.01)])
+    assert placement_residuals(model, beside) == pytest.approx(expected)
+
+
+def test_a_point_without_a_fall_is_judged_and_kept_as_before():
+    points = [point(angle=0.17), point(motor_torque=-0.3, angle=-0.6, side="backdrive")]
+    boundaries = [0.3, 0.4]
+    before = [abs(BENCH.external_torque(p.angle + 0.02)) - b for p, b in zip(points, boundaries, strict=True)]
+    assert nearest_torques(points, np.array(boundaries), 0.02) - np.array(boundaries) == pytest.approx(before, abs=0.0)
+    kept = points_to_json(points)
+    assert kept["version"] == 1
+    assert all("fell" not in entry for entry in kept["points"])
+    assert points_from_json(kept) == tuple(points)
+
+
+def test_a_bracket_is_kept_and_its_half_is_the_error():
+    one = point(angle=0.2, fell=0.16, spread=0.003)
+    kept = points_to_json([one])
+    assert kept["version"] == 2
+    assert points_from_json(kept) == (one,)
+    assert one.error == pytest.approx(0.02)
+    assert point(spread=0.003).error == 0.003
+
+
+def test_a_point_that_disagrees_is_counted_in_standard_deviations():
+    """0.3 rad off with a model good to 0.02 rad; a wide bracket says less."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.1, "q_offset": 0.0})
+    low, _ = expected_angles(model, BENCH, 0.4)
+    assert disagreement(model, point(angle=low + 0.01)) < 1.0
+    off = disagreement(model, point(angle=low + 0.3))
+    assert off > DISAGREEMENT
+    assert disagreement(model, point(angle=low + 0.4, fell=low + 0.3)) < off
 
 
 def test_the_models_own_angle_offset_counts():

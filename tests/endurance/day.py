@@ -268,7 +268,7 @@ class Day:
 
         servo = self.controller.servo
         self.until(lambda: not servo.busy)
-        self.controller.queue.clear()
+        self.controller.queue.keep(())
         if servo.recorder is None:
             self.connect()
         elif servo.view.state is ServoState.FAULT:

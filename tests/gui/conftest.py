@@ -80,7 +80,7 @@ class Person:
     @property
     def queue_reason(self):
         """Why the queue holds."""
-        return self.window.record.queue.reason.text()
+        return self.window.record.start.reason.text()
 
 
 @pytest.fixture(scope="session")

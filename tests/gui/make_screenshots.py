@@ -92,16 +92,16 @@ class Tour:
 
     def record(self) -> None:
         """Four runs beside their twin; the plan."""
-        from bench_gui.record.view import LIVE, PLAN
+        from bench_gui.record.view import LIST, LIVE
         from bench_gui.shell.tasks import RECORD
 
         controller, window = self.controller, self.window
         window.show_task(RECORD)
-        controller.queue.record_paper_set()
+        controller.recording.record_paper_set()
         self.until(lambda: controller.servo.view.done > 900, "run")
         self.save("record")
         self.until(lambda: not controller.queue.active and len(controller.library.runs) == 4, "four runs")
-        window.record.tabs.setCurrentIndex(PLAN)
+        window.record.tabs.setCurrentIndex(LIST)
         self.run_for(0.2)
         self.save("plan")
         window.record.tabs.setCurrentIndex(LIVE)
@@ -255,7 +255,7 @@ class Tour:
 
         controller, window = self.controller, self.window
         window.show_task(RECORD)
-        controller.queue.record_paper_set()
+        controller.recording.record_paper_set()
         self.until(lambda: controller.queue.place[0] == 1 and 400 < controller.servo.view.done < 900, "run")
         controller.recording.emergency_stop()
         self.until(lambda: controller.servo.view.state is ServoState.FAULT and not controller.servo.busy, "fault")
@@ -285,7 +285,7 @@ class Tour:
         self.click(view.connect_button)
         self.until(lambda: controller.servo.view.state is ServoState.READY, "connect")
         self.save("emulated")
-        controller.queue.record_paper_set()
+        controller.recording.record_paper_set()
         self.until(lambda: controller.servo.view.phase is Phase.RUN, "run")
         for line in ("drop 3", "fault overheating", "state", "bus"):
             dialog.line.setText(line)

@@ -16,7 +16,6 @@ from bench_gui.identify.coverage import panel as coverage_panel
 from bench_gui.identify.crossvalidation import tables as crossvalidation_tables
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import FOREST_COLUMN, CostHistory, ParameterTable, ResultTable
-from bench_gui.record.plan_table import PlanTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable
 from bench_gui.widgets.text_table import VALUE_ROLE
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
@@ -26,7 +25,6 @@ from core.identification.choice.transfer import TransferTable
 from core.identification.evidence.certainty import ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.runs.folds import Fold
-from core.plan import GridPlan, status
 from core.shipped import load_model
 from sessions import Annotation
 from sessions.results.crossvalidating import CrossValidated
@@ -324,7 +322,14 @@ def test_a_run_s_facts_stand_below_their_headings(qapp):
     table = RunTable(noted, noted, lambda *_: None)
     table.set_runs([RUN])
     assert row_of(table, 0) == {
-        **{"Run": "0001", "Motion": "", "Trajectory": "sin_sin", "Servo": "mx106", "kp": "16", "Load [kg]": "0.5"},
+        **{
+            "Run": "0001",
+            "Motion": "",
+            "Trajectory": "Slow with sub-oscillations",
+            "Servo": "mx106",
+            "kp": "16",
+            "Load [kg]": "0.5",
+        },
         **{"Length [m]": "0.15", "Duration [s]": "6.00", "Samples": "1 201", "Status": "complete, 1.50–4.50 s"},
         **{"Tags": "odd, late", "Note": "loose horn"},
     }
@@ -333,23 +338,3 @@ def test_a_run_s_facts_stand_below_their_headings(qapp):
     keys = dict(zip(titles, (table.sort_keys(place)[0] for place in range(len(titles))), strict=True))
     numbers = ("Run", "kp", "Load [kg]", "Length [m]", "Duration [s]", "Samples")
     assert [keys[name] for name in numbers] == [1.0, 16.0, 0.5, 0.15, 6.0, 1201.0]
-
-
-def test_the_plan_counts_runs_in_the_field_of_their_load_and_gain(qapp):
-    plan = GridPlan(masses=(0.5, 0.9), lengths=(0.15,), kps=(8.0, 16.0), trajectories=("sin_sin",), repetitions=2)
-    table = PlanTable()
-    table.show_status(status(plan, [replace(RUN, duration=plan.duration)], "mx106", frozenset()), None)
-    rows = {row["Load"]: row for row in (row_of(table, place) for place in range(table.rowCount()))}
-    assert rows["0.5 kg at 0.15 m"] == {"Load": "0.5 kg at 0.15 m", "kp 8": "0/2", "kp 16": "1/2"}
-    assert rows["0.9 kg at 0.15 m"] == {"Load": "0.9 kg at 0.15 m", "kp 8": "0/2", "kp 16": "0/2"}
-
-
-@pytest.mark.parametrize("column", range(1, 3))
-def test_the_runs_of_a_field_are_those_of_its_gain(qapp, column):
-    plan = GridPlan(masses=(0.5, 0.9), lengths=(0.15, 0.2), kps=(8.0, 16.0), trajectories=("sin_sin",))
-    table = PlanTable()
-    table.show_status(status(plan, (), "mx106", frozenset()), None)
-    for row in range(table.rowCount()):
-        (cell,) = table.cells(table.index(row, column))
-        assert row_of(table, row)["Load"] == f"{cell.mass:g} kg at {cell.length:g} m"
-        assert table.headerData(column, Qt.Orientation.Horizontal) == f"kp {cell.kp:g}"

@@ -15,7 +15,7 @@ from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.record.plan_page import PlanPage
+from bench_gui.record.plan_form import PlanForm
 from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
@@ -356,7 +356,7 @@ def controller(qapp, monkeypatch, tmp_path):
 
 
 def test_every_field_of_the_plan_is_the_one_that_was_entered(controller, qtbot):
-    page = PlanPage(controller)
+    page = PlanForm(controller)
     qtbot.addWidget(page)
     page.show()
     entered = {

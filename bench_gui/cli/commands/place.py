@@ -11,7 +11,7 @@ from bench_gui.cli.arguments import bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from bench_gui.headless.place.rests import Rest, Target
+    from bench_gui.headless.place.rests import Falls, Rest, Target
 
 LINE_PERIOD = 0.2
 """The line with the angle changes this often [s]; faster ones cannot be read."""
@@ -105,6 +105,7 @@ class PromptedHand:
         """position_step: the encoder's [rad]; time: how long a rest lasts [s]; answers: where Enter is read."""
         from bench_gui.headless.place.rests import RestFinder
 
+        self._falls: Falls | None = None
         self._finder = RestFinder(position_step, time)
         self._answers = answers
         self._shown_at = -math.inf
@@ -116,19 +117,29 @@ class PromptedHand:
         """Warn that the pendulum is about to be driven."""
         self._say(f"\nSteady the pendulum with your hand while the servo takes up {torque:g} N·m, then let it rest.\n")
 
+    @property
+    def fell(self) -> float | None:
+        """Nearest angle beyond the best rest from which the pendulum fell [rad]; None when it was not seen to."""
+        return None if self.best is None or self._falls is None else self._falls.beyond(self.best.angle)
+
     def seek(self, target: Target) -> None:
         """Ask for an extreme."""
+        from bench_gui.headless.place.rests import Falls
+
         self._target, self.best, self.done = target, None, False
+        self._falls = Falls(target)
         self._finder.restart()
         way = "down" if target.place == "lowest" else "up"
         self._say(
             f"\nThe servo holds {target.torque:g} N·m. Move the pendulum {way} a little at a time and let go, "
-            f"until it no longer stays.\nEnter captures a rest, n and Enter goes on, q and Enter ends.\n"
+            f"until it falls.\nEnter captures a rest, n and Enter goes on, q and Enter ends.\n"
         )
 
     def look(self, time: float, position: float) -> None:
         """Show the angle, heed the answers."""
-        self._finder.feed(time, position, True)
+        rest = self._finder.feed(time, position, True)
+        if rest is not None and self._falls is not None and self._falls.note(rest, self._finder.steadiness.band):
+            self._say("\nIt fell.\n")
         if time - self._shown_at >= LINE_PERIOD:
             self._shown_at = time
             best = "none" if self.best is None else f"{math.degrees(self.best.angle):.2f}°"
@@ -157,9 +168,7 @@ class PromptedHand:
     def _farther(self, rest: Rest) -> bool:
         if self.best is None or self._target is None:
             return True
-        lifting = math.copysign(1.0, self._target.torque)
-        outwards = -lifting if self._target.place == "lowest" else lifting
-        return outwards * (rest.angle - self.best.angle) > 0.0
+        return self._target.outwards * (rest.angle - self.best.angle) > 0.0
 
     def _answer(self) -> str | None:
         """A line a person has finished, None while there is none."""

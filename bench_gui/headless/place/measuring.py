@@ -93,6 +93,11 @@ class Seeker(Protocol):
     best: Rest | None
     """The outermost rest found."""
 
+    @property
+    def fell(self) -> float | None:
+        """Nearest angle beyond it at which the pendulum did not stay [rad]; None when none was found."""
+        ...
+
     def steady(self, torque: float) -> None:
         """Keep the pendulum from swinging while the servo takes up a torque [N·m]."""
         ...
@@ -198,7 +203,7 @@ def _find(
     if seeker.best is None or sample is None:
         return "skipped"
     refusal = seeker.best.refusal(target.torque, plan.bench)
-    return refusal or placed_point(target, seeker.best, plan.bench, identity.model, sample.readings)
+    return refusal or placed_point(target, seeker.best, plan.bench, identity.model, sample.readings, seeker.fell)
 
 
 def _settle(held: Held, torque: float, finder: RestFinder) -> None:

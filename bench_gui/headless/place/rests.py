@@ -38,6 +38,12 @@ class Target:
         """Which extreme, as a person calls it."""
         return "lowest" if self.side == DRIVE else "highest"
 
+    @property
+    def outwards(self) -> float:
+        """Sign of the servo's angle in the direction in which this extreme lies."""
+        lifting = math.copysign(1.0, self.torque)
+        return -lifting if self.side == DRIVE else lifting
+
     def matches(self, point: PlacedPoint) -> bool:
         """Whether a point is this extreme."""
         return (round(point.motor_torque, 9), point.repeat, point.side) == (
@@ -48,8 +54,7 @@ class Target:
 
     def outermost(self, one: PlacedPoint, other: PlacedPoint) -> PlacedPoint:
         """Return the lower or the higher of two points, by this target's side; the first if they are equal."""
-        wins = other.elevation < one.elevation if self.side == DRIVE else other.elevation > one.elevation
-        return other if wins else one
+        return other if self.outwards * (other.angle - one.angle) > 0.0 else one
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,10 @@ class Rest:
     """[rad]"""
     spread: float
     """[rad]"""
+    span: tuple[float, float] = (math.nan, math.nan)
+    """Lowest and highest position since the rest before, or since a hand that is known of let go [rad]."""
+    before: float = math.nan
+    """Where it rested before [rad]."""
 
     def refusal(self, torque: float, bench: Bench) -> str:
         """Why this is no point of the diagram, for a person; empty when it is one."""
@@ -71,8 +80,34 @@ class Rest:
         return ""
 
 
-def placed_point(target: Target, rest: Rest, bench: Bench, servo: str, readings: dict[str, float]) -> PlacedPoint:
-    """A rest as a point of the session; readings: of the servo now, NaN where it gives none."""
+class Falls:
+    """From where the pendulum fell while one extreme was sought: let go there, it came to rest further in."""
+
+    def __init__(self, target: Target) -> None:
+        self._outwards = target.outwards
+        self._angles: list[float] = []
+
+    def note(self, rest: Rest, band: float) -> bool:
+        """Return whether the pendulum fell to this rest, by more than a band [rad], and remember from where."""
+        outermost = rest.span[0] if self._outwards < 0.0 else rest.span[1]
+        fell = all(self._outwards * (outermost - angle) > band for angle in (rest.angle, rest.before))
+        if fell:
+            self._angles.append(outermost)
+        return fell
+
+    def beyond(self, angle: float) -> float | None:
+        """Return the nearest fall beyond an angle [rad]; None where there was none."""
+        beyond = [fall for fall in self._angles if self._outwards * (fall - angle) > 0.0]
+        return min(beyond, key=lambda fall: abs(fall - angle), default=None)
+
+
+def placed_point(
+    target: Target, rest: Rest, bench: Bench, servo: str, readings: dict[str, float], fell: float | None = None
+) -> PlacedPoint:
+    """A rest as a point of the session.
+
+    readings: of the servo now, NaN where it gives none; fell: nearest angle beyond from which it fell [rad].
+    """
     known: dict[str, Any] = {name: value for name, value in readings.items() if math.isfinite(value)}
     return PlacedPoint(
         motor_torque=target.torque,
@@ -82,6 +117,7 @@ def placed_point(target: Target, rest: Rest, bench: Bench, servo: str, readings:
         servo=servo,
         repeat=target.repeat,
         spread=rest.spread,
+        fell=fell,
         when=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
         **known,
     )
@@ -96,6 +132,7 @@ class RestFinder:
         self._free = True
         self._moved = False
         self._last = math.nan
+        self._span = (math.nan, math.nan)
 
     @property
     def settled(self) -> bool:
@@ -122,8 +159,11 @@ class RestFinder:
         if free and not self._free:
             # What stood still in the hand still has to prove that it stays without it.
             steadiness.clear()
+            self._span = (position, position)
         self._free = free
         steadiness.feed(time, position)
+        if free and math.isfinite(position):
+            self._span = min(position, self._span[0]), max(position, self._span[1])
         if abs(position - self._last) > steadiness.band:
             self._moved = True
         if not (free and steadiness.steady):
@@ -131,11 +171,18 @@ class RestFinder:
         if not self.settled:
             self._last = steadiness.angle
         if not self._moved:
+            self._span = (position, position)
             return None
+        rest = self.now()
         self._moved, self._last = False, steadiness.angle
-        return self.now()
+        self._span = (position, position)
+        return rest
 
     def now(self) -> Rest | None:
         """Where the pendulum rests at this moment; None while it moves."""
         steadiness = self.steadiness
-        return Rest(steadiness.angle, steadiness.spread) if steadiness.steady and self._free else None
+        return (
+            Rest(steadiness.angle, steadiness.spread, self._span, self._last)
+            if steadiness.steady and self._free
+            else None
+        )

@@ -14,7 +14,6 @@ from typing import Protocol
 from bench_gui.headless.place.rests import Rest, RestFinder, Target
 from core.bench import Bench
 from core.errors import ServoBenchError
-from core.placement import DRIVE
 
 STRIDE = math.radians(4.0)
 LONGEST_STRIDE = math.radians(10.0)
@@ -79,8 +78,7 @@ class VirtualHand:
 
     def seek(self, target: Target) -> None:
         """Begin with another extreme, from wherever the pendulum is."""
-        lifting = math.copysign(1.0, target.torque)
-        self._outwards = -lifting if target.side == DRIVE else lifting
+        self._outwards = target.outwards
         self._inside = self._outside = math.nan
         self._stride = STRIDE
         self._trials = self._vain = 0
@@ -99,9 +97,9 @@ class VirtualHand:
         return self._doing is _Doing.DONE
 
     @property
-    def edge(self) -> tuple[float, float]:
-        """Where it still stays and where it does not any more [rad]."""
-        return self._inside, self._outside
+    def fell(self) -> float | None:
+        """Nearest angle to `best` at which it did not stay [rad]; None when it stayed everywhere."""
+        return self._outside if math.isfinite(self._outside) else None
 
     def look(self, time: float, position: float) -> None:
         """Take a sample [s, rad] and do the next thing. Raises ServoBenchError when it gets nowhere."""

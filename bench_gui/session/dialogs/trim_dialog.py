@@ -16,6 +16,7 @@ from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of, used_part
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, number
+from core.trajectories import title_of
 from core.units import RADIANS, AngleUnit
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class TrimDialog(RunDialog):
 
     def ask(self, run: RunSummary, annotation: Annotation, unit: AngleUnit, trimmed: Trimmed) -> None:
         """Show the dialog for a run; trimmed: called with begin and end. `show_recording` draws the run."""
-        self.title.setText(f"Trim run {number_of(run)}, {run.trajectory}")
+        self.title.setText(f"Trim run {number_of(run)}, {title_of(run.trajectory)}")
         self._trimmed, self._length, self._unit = trimmed, run.duration, unit
         self.chart.set_left("Position", unit.symbol)
         for curve in (self._goal, self._measured):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.session.runs.wording import number_of, status_word
 from core.recording import STATUS_WORDS
+from core.trajectories import title_of
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
@@ -68,7 +69,7 @@ _NUMBERS["load"] = _NUMBERS["mass"]
 
 _TEXTS: dict[str, Callable[[RunSummary, Annotation], str]] = {
     "id": lambda run, _: run.id,
-    "trajectory": lambda run, _: run.trajectory,
+    "trajectory": lambda run, _: f"{run.trajectory}\n{title_of(run.trajectory)}",
     "servo": lambda run, _: run.servo,
     "source": lambda run, _: run.source,
     "note": lambda _, annotation: annotation.note,
@@ -158,7 +159,8 @@ def _word(value: str, quoted: bool) -> Test:
 
 
 def _shown(run: RunSummary, annotation: Annotation) -> tuple[str, ...]:
-    return (number_of(run), run.trajectory, run.servo, status_word(run), annotation.note, *annotation.tags)
+    shown = (number_of(run), run.trajectory, title_of(run.trajectory), run.servo, status_word(run), annotation.note)
+    return (*shown, *annotation.tags)
 
 
 def _comparison(name: str, sign: str, value: str) -> Test:

@@ -12,6 +12,7 @@ from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
 from bench_gui.state.library import Library
 from bench_gui.widgets.text_table import ROOT, Column, Index, TextTable
+from core.trajectories import title_of
 from core.units import grouped
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _text(run: RunSummary, annotation: Annotation, column: int) -> str:
     if column == MOTION:
         return ""
     if column == TRAJECTORY:
-        return run.trajectory
+        return title_of(run.trajectory)
     if column == SERVO:
         return run.servo
     if column in (KP, LOAD, LENGTH):

@@ -21,7 +21,7 @@ ROW = 24
 """Height of a row, enough for a stamp [px]."""
 LOOK_AFTER = 30
 """Stamps are asked for once the table has kept still for this long [ms]."""
-_WIDTHS = (58, WIDTH + 12, 122, 76, 46, 78, 88, 94, 72, 166, 108)
+_WIDTHS = (58, WIDTH + 12, 184, 76, 46, 78, 88, 94, 72, 166, 108)
 
 
 class RunView(QTableView):

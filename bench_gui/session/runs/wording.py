@@ -39,7 +39,7 @@ def judgement(run: RunSummary, annotation: Annotation) -> str:
 
 def story(run: RunSummary, annotation: Annotation) -> str:
     """All there is to say about a run, for its tool tip: one line each."""
-    lines = [f"{run.id}, imported from {run.source}" if run.source else run.id]
+    lines = [f"{run.id}, imported from {run.source}" if run.source else run.id, f"trajectory: {run.trajectory}"]
     if run.reason:
         lines.append(f"{status_word(run)}: {run.reason}")
     if annotation.excluded:

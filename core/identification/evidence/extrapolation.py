@@ -11,6 +11,7 @@ import numpy as np
 
 from core.arrays import Array
 from core.bench import Bench
+from core.finite import is_array
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
 from core.identification.search.objective import Batch
@@ -18,6 +19,7 @@ from core.model import ServoModel
 from core.plan import suggested_plan
 from core.recording import Recording
 from core.shipped import load_model, shipped_models
+from core.words import counted
 
 AS_GOOD = 1.05
 """Training error over the best one's, up to which another fit may be the true one just as well."""
@@ -111,26 +113,31 @@ def peak_speed(time: Array, position: Array) -> float:
 
 
 def beyond_reach(model: ServoModel, bench: Bench, kp: float, speed: float, released: bool) -> str:
-    """Return why a model knows little of a motion, empty where it was fitted to motions of that kind.
+    """Return why a model cannot predict a motion, empty where it was fitted to motions of that kind.
 
     speed: `peak_speed` of the motion [rad/s]; released: whether the torque is off in a part of it. A shipped model
     reaches as far as its servo's suggested plan.
     """
+    title = model.friction.upper()
     reach: Any = model.provenance.get(REACH) or _shipped_reach(model)
     try:
         load, (lightest, heaviest), (softest, stiffest) = bench.gravity_torque, reach["load"], reach["kp"]
         fastest, known_released = float(reach["speed"]), bool(reach["released"])
     except (TypeError, KeyError, ValueError):
-        return "the model does not say which motions it was fitted to"
+        return f"{title} does not say which motions it was fitted to"
     if not lightest / WITHIN <= load <= heaviest * WITHIN:
-        return f"the model was fitted to loads of {lightest:.2g} to {heaviest:.2g} N·m, set are {load:.2g} N·m"
-    if not softest / WITHIN <= kp <= stiffest * WITHIN:
-        return f"the model was fitted to gains of kp {softest:g} to {stiffest:g}, set is kp {kp:g}"
-    if speed > fastest * WITHIN:
-        return f"the model was fitted to speeds of up to {fastest:.2g} rad/s, this motion has {speed:.2g} rad/s"
-    if released and not known_released:
-        return "the model was fitted to motion with torque on, and here it is off for a time"
-    return ""
+        lacks = f"at {lightest:.2g} to {heaviest:.2g} N·m, and the load here is {load:.2g} N·m"
+    elif not softest / WITHIN <= kp <= stiffest * WITHIN:
+        lacks = f"at kp {softest:g} to {stiffest:g}, and here it is kp {kp:g}"
+    elif speed > fastest * WITHIN:
+        lacks = f"at up to {fastest:.2g} rad/s, and this motion reaches {speed:.2g} rad/s"
+    elif released and not known_released:
+        lacks = "without a release"
+    else:
+        return ""
+    train = model.provenance.get("train")
+    runs = counted(len(train), "run") if is_array(train) else "runs"
+    return f"{title} was fitted to {runs} {lacks}; it cannot predict this motion"
 
 
 def _shipped_reach(model: ServoModel) -> dict[str, Any] | None:

@@ -2,7 +2,8 @@
 
 A point says how much external torque the friction of a standing servo withstood at a motor torque, which no trajectory
 shows as directly. Its error is the angle by which a model misplaces the pendulum, to first order: the difference of
-external torques over the bench's gravity torque. The motor torque is the model's own, k_t times the current that was
+external torques over the bench's gravity torque. A point that is a bracket, from the last rest to the first fall, has
+no error while the model's boundary lies inside. The motor torque is the model's own, k_t times the current that was
 measured, where the servo reports one; otherwise the torque it was told to hold.
 """
 
@@ -16,7 +17,7 @@ from core.arrays import Array
 from core.diagram import backdrive_torque, drive_torque
 from core.errors import IdentificationError
 from core.model import ServoModel
-from core.placement import DRIVE, PlacedPoint
+from core.placement import DRIVE, PlacedPoint, nearest_torques
 
 LARGEST_ERROR = 1.0
 """[rad]; what a model that locks itself is wrong by, so that a search can still leave it."""
@@ -38,11 +39,11 @@ class PlacedResiduals:
     def of(self, model: ServoModel) -> Array:
         """Errors of a model, (n_points,) rad; positive where it holds less than the servo did."""
         offset = model.values.get("q_offset", 0.0)
-        measured = np.array([abs(point.bench.external_torque(point.angle + offset)) for point in self._points])
         motor = np.where(np.isnan(self._current), self._stated, model.values["kt"] * self._current)
         # A model whose friction holds the unloaded shaft drives nothing: its boundary is at 0.
         drive = np.nan_to_num(np.abs(drive_torque(model, motor)), nan=0.0)
         expected = np.where(self._drive, drive, np.abs(backdrive_torque(model, motor)))
+        measured = nearest_torques(self._points, expected, offset)
         return np.clip((measured - expected) / self._gravity, -LARGEST_ERROR, LARGEST_ERROR)
 
     def errors(self, template: ServoModel, candidates: Array) -> Array:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 
 from bench_gui.record.estimate import file_size
 from bench_gui.record.plots import PINNED, STRIPS
-from bench_gui.record.view import LIVE, PLAN
+from bench_gui.record.view import LIST, LIVE
 from core.plan import GridPlan
 from drivers.servo import ServoState
 from sessions import Session
@@ -56,7 +56,7 @@ def at_rest(person):
 
 
 def test_trajectory_preview(person):
-    """Curve, limits, duration and size before Run; beyond the limits Run is off and says why."""
+    """Curve, limits, duration and size before Record; beyond the limits the reason stands below the numbers."""
     record = person.window.record
     person.connect()
     choose(person, "up_and_down", 6.0)
@@ -69,18 +69,22 @@ def test_trajectory_preview(person):
     assert "0.00 … 1.57 rad" in facts
     assert "Limits −3.14 … 3.14 rad" in facts
     assert "6.0 s, about 152 kB, ends " in facts
-    assert record.run_button.isEnabled()
+    assert record.form.problem.text() == ""
     recorder = person.controller.servo.recorder
     recorder.limits = replace(limits, highest_position=0.5)
     record.form.field("top").setValue(1.2)
-    assert not record.run_button.isEnabled()
-    assert not record.add_button.isEnabled()
-    why = record.run_button.toolTip()
+    why = record.form.problem.text()
     assert "1.26 rad, above the servo's angle limits, 0.50 rad" in why
     assert "reduce it or widen the limits" in why
+    person.click(record.run_button)
+    assert record.start.reason.text() == why
+    person.click(record.start.add_button)
+    assert not person.controller.queue.waiting
+    assert person.state is ServoState.READY, "a refused number is no fault"
     for name in ("top", "end"):
         record.form.field(name).setValue(0.4)
-    assert record.run_button.isEnabled()
+    assert not record.form.problem.isVisible()
+    assert record.start.reason.text() == ""
 
 
 @pytest.mark.parametrize(("duration", "rate"), [(1.0, 200.0), (6.0, 200.0), (4.0, 1000.0), (20.0, 1000.0)])
@@ -117,7 +121,7 @@ def test_run(person):
     assert "left" in line.text.text()
     view = person.controller.servo.view
     assert line.bar.value() / line.bar.maximum() == pytest.approx(view.done / view.length, abs=0.01)
-    person.click(record.abort_button)
+    person.click(record.start.abort_button)
     person.until(lambda: statuses(person) == ["abort"])
     run = person.controller.library.runs[0]
     assert 180 <= run.samples < 12_000
@@ -131,21 +135,21 @@ def test_queue(person):
     record, queue = person.window.record, person.controller.queue
     for name, duration in (("half_sine", 2.0), ("steps", 2.0), ("sin_sin", 300.0)):
         choose(person, name, duration)
-        person.click(record.add_button)
-    panel = record.queue
-    panel.list.setCurrentRow(2)
-    person.qtbot.keyClick(panel.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
-    person.click(panel.go_button)
+        person.click(record.start.add_button)
+    record.tabs.setCurrentIndex(LIST)
+    choose_row(record, "Slow with sub-oscillations")
+    person.qtbot.keyClick(record.runs.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    person.click(record.run_button)
     person.until(lambda: queue.running is not None and queue.running.trajectory.name == "sin_sin")
     person.until(lambda: record.live.count > 50)
     assert queue.place == (2, 3)
-    person.click(record.abort_button)
+    person.click(record.start.abort_button)
     at_rest(person)
     person.until(lambda: statuses(person) == ["success", "abort"])
     assert queue.paused
-    assert "aborted" in panel.reason.text()
+    assert record.start.reason.text() == "Aborted: Slow with sub-oscillations."
     assert [run.trajectory.name for run in queue.waiting] == ["steps"]
-    person.click(panel.go_button)
+    person.click(record.run_button)
     person.until(lambda: statuses(person) == ["success", "abort", "success"])
     assert [run.trajectory for run in person.controller.library.runs] == ["half_sine", "sin_sin", "steps"]
 
@@ -173,12 +177,12 @@ def test_live_plots(person):
     person.click(record.run_button)
     drawn = plots.curves["position"]
     person.until(lambda: len(drawn.getData()[0]) > 40)
-    person.click(record.freeze)
+    person.click(record.page.freeze)
     frozen = drawn.getData()[0][-1]
     before = live.count
     person.until(lambda: live.count > before + 100)
     assert drawn.getData()[0][-1] == frozen
-    person.click(record.freeze)
+    person.click(record.page.freeze)
     # On a busy machine more samples may come between the drawing and this look at it.
     person.until(lambda: drawn.getData()[0][-1] == pytest.approx(live.column("time")[-1], abs=0.1))
     # Another task in sight: nothing of the plots is painted or handed over.
@@ -228,9 +232,9 @@ def test_the_twin_follows_the_motion_it_is_the_model_of(person):
     person.until(lambda: twin.watch is not None and twin.watch.count >= 1190)
     assert twin.watch.share_inside > 0.97
     assert not twin.alarm
-    assert "Twin M6 catalogue" in record.twin_text.text()
-    assert "(assumed)" in record.twin_text.text()
-    assert not record.twin_words.isVisible()
+    assert "Twin M6 catalogue" in record.page.twin_text.text()
+    assert "(assumed)" in record.page.twin_text.text()
+    assert not record.page.twin_words.isVisible()
     curves = record.plots.curves
     person.until(lambda: max(curves["twin"].getData()[0], default=0.0) > 5.98)
     assert curves["upper"].getData()[1][-1] > curves["lower"].getData()[1][-1] + 0.1
@@ -254,78 +258,97 @@ def test_a_load_that_was_set_wrong_is_seen_at_once(person, monkeypatch):
     person.until(lambda: person.controller.twin.alarm)
     person.until(lambda: statuses(person) == ["success"])
     fitting = re.compile(r"the motion fits ([\d.]+) kg")
-    person.until(lambda: bool(fitting.search(record.twin_words.text())))
-    person.until(lambda: float(fitting.search(record.twin_words.text())[1]) == pytest.approx(2.5, rel=0.02))
-    assert record.twin_words.isVisible()
-    assert "heavier" in record.twin_words.text()
-    assert "check mass and length" in record.twin_words.text()
+    person.until(lambda: bool(fitting.search(record.page.twin_words.text())))
+    person.until(lambda: float(fitting.search(record.page.twin_words.text())[1]) == pytest.approx(2.5, rel=0.02))
+    assert record.page.twin_words.isVisible()
+    assert "heavier" in record.page.twin_words.text()
+    assert "check mass and length" in record.page.twin_words.text()
     assert any("heavier" in entry.text for entry in person.controller.journal.entries)
 
 
 # The recording plan.
 
 
+def choose_row(record, title):
+    """Choose the row of the list that holds this text."""
+    rows = record.runs.list
+    (item,) = [rows.item(place) for place in range(rows.count()) if title in rows.item(place).text()]
+    rows.setCurrentItem(item)
+
+
+def shown(record):
+    """What the list says, from above."""
+    return [record.runs.list.item(place).text() for place in range(record.runs.list.count())]
+
+
 def planned(person, **changed):
     """A small plan, typed into the page."""
-    page = person.window.record.plan
-    person.window.record.tabs.setCurrentIndex(PLAN)
+    form = person.window.record.plan
+    person.window.record.tabs.setCurrentIndex(LIST)
     for name, text in {"masses": "0.5, 1", "lengths": "0.1", "kps": "8, 16", **changed}.items():
-        field = page.fields[name]
+        field = form.fields[name]
         field.setText(text)
         person.qtbot.keyClick(field, Qt.Key.Key_Return)
-    for name, action in page.chosen.items():
+    for name, action in form.chosen.items():
         if action.isChecked() != (name == "half_sine"):
             action.trigger()
-    page.length.setValue(0.5)
-    return page
+    form.length.setValue(0.5)
+    return form
 
 
 def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
     connect(person)
-    page = planned(person)
+    form, record, queue = planned(person), person.window.record, person.controller.queue
     plan = person.controller.plan.plan
     assert (plan.masses, plan.kps, plan.trajectories) == ((0.5, 1.0), (8.0, 16.0), ("half_sine",))
-    person.until(lambda: page.progress.text().startswith("0 of 4 runs, "))
-    paused = []
-
-    def pause():
-        paused.append(page.start_button.text())
-        person.click(page.start_button)
-
-    person.controller.queue.started.connect(pause, Qt.ConnectionType.SingleShotConnection)
-    person.click(page.start_button)
-    person.until(lambda: bool(paused))
-    assert paused == ["Pause plan"]
+    person.until(lambda: form.progress.text().startswith("0 of 4 runs recorded, "))
+    assert form.add_button.text() == "Add 4 runs"
+    person.click(form.add_button)
+    assert shown(record) == [
+        "0.5 kg at 0.1 m",
+        "○  Half sines, kp 8  ·  waits",
+        "○  Half sines, kp 16  ·  waits",
+        "1 kg at 0.1 m",
+        "○  Half sines, kp 8  ·  waits",
+        "○  Half sines, kp 16  ·  waits",
+    ]
+    queue.started.connect(lambda _: queue.pause(), Qt.ConnectionType.SingleShotConnection)
+    person.click(record.run_button)
+    person.until(lambda: len(person.controller.library.runs) == 1)
     at_rest(person)
     path = person.controller.library.path
-    done = len(Session.open(path).runs())
-    assert done == 1
     person.until(lambda: Session.open(path).document("plan") is not None)
     assert GridPlan.from_json(Session.open(path).document("plan")) == plan
     # After lunch: another plan was looked at, the session is opened again.
-    person.controller.queue.clear()
+    queue.keep(())
     person.controller.plan.edit(replace(plan, kps=(99.0,)), "plan")
     person.controller.plan.edit(plan, "plan")
     person.open(path)
-    person.until(lambda: page.progress.text().startswith(f"{done} of 4"))
-    person.click(page.start_button)
+    person.until(lambda: form.progress.text().startswith("1 of 4"))
+    assert shown(record) == ["0.5 kg at 0.1 m", "✓  Half sines, kp 8  ·  0001"]
+    person.click(form.add_button)
+    person.click(record.run_button)
     person.until(lambda: person.controller.plan.status.complete)
     found = [(run.mass, run.kp) for run in person.controller.library.runs]
     assert sorted(found) == [(0.5, 8.0), (0.5, 16.0), (1.0, 8.0), (1.0, 16.0)]
-    person.until(lambda: page.progress.text() == "4 of 4 runs")
+    person.until(lambda: form.progress.text() == "4 of 4 runs recorded")
+    assert not form.add_button.isEnabled()
     at_rest(person)
-    assert page.table.data(page.table.index(0, 1)) == "1/1 ✓"
+    assert [text[0] for text in shown(record) if "kg at" not in text] == ["✓"] * 4
 
 
 def test_a_cell_recorded_again_takes_the_place_of_the_old_run(person):
     connect(person)
-    page = planned(person, masses="0.5", kps="8, 16")
-    person.click(page.start_button)
+    form, record = planned(person, masses="0.5", kps="8, 16"), person.window.record
+    person.click(form.add_button)
+    person.click(record.run_button)
     person.until(lambda: person.controller.plan.status.complete)
     at_rest(person)
     old = person.controller.library.runs[1].id
-    page.grid.setCurrentIndex(page.table.index(0, 2))
-    person.click(page.redo_button)
+    choose_row(record, "kp 16")
+    person.click(record.runs.again_button)
+    assert any(text.endswith(f"waits, replaces {old[:4]}") for text in shown(record))
+    person.click(record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 3)
     session = Session.open(person.controller.library.path)
     person.until(lambda: old in session.annotations())
@@ -343,17 +366,19 @@ def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
     queue, record = person.controller.queue, person.window.record
     monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
     queue.countdown.seconds = 0.0
-    page = planned(person, kps="8")
-    person.click(page.start_button)
+    form = planned(person, kps="8")
+    person.click(form.add_button)
+    person.click(record.run_button)
     assert record.prompt.isVisible()
     assert record.prompt.text.text() == "Hang 0.5 kg at 0.1 m, then press Continue"
     assert not queue.active
-    person.click(record.prompt.continue_button)
+    assert record.run_button.text() == "Continue"
+    person.click(record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 1)
     person.until(lambda: record.prompt.isVisible())
     assert record.prompt.text.text() == "Hang 1 kg instead of 0.5 kg, still at 0.1 m, then press Continue"
     person.until(lambda: person.state is ServoState.READY)
-    person.qtbot.keyClick(record.prompt.continue_button, Qt.Key.Key_Return)
+    person.qtbot.keyClick(record.prompt, Qt.Key.Key_Return)
     assert not record.prompt.isVisible()
     person.until(lambda: person.controller.plan.status.complete)
     assert person.controller.setup.bench.mass == 1.0
@@ -361,28 +386,29 @@ def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
 
 def test_a_simulated_servo_is_never_prompted_for(person):
     connect(person)
-    page = planned(person, kps="8")
+    form = planned(person, kps="8")
     asked = []
     person.controller.queue.changed.connect(lambda: asked.append(person.controller.queue.by_hand))
-    person.click(page.start_button)
+    person.click(form.add_button)
+    person.click(person.window.record.run_button)
     person.until(lambda: person.controller.plan.status.complete)
     assert set(asked) == {""}
 
 
 def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
     connect(person)
-    page = planned(person)
+    form = planned(person)
     plan = person.controller.plan.plan
     for text, said in (("0.5, heavy", "list of numbers"), ("0", "positive"), ("1, 1", "twice"), ("", "at least one")):
-        page.fields["masses"].setText(text)
-        person.qtbot.keyClick(page.fields["masses"], Qt.Key.Key_Return)
-        assert said in page.problem.text()
+        form.fields["masses"].setText(text)
+        person.qtbot.keyClick(form.fields["masses"], Qt.Key.Key_Return)
+        assert said in form.problem.text()
         assert person.controller.plan.plan == plan
-        assert not page.start_button.isEnabled()
-    page.fields["masses"].setText("20")
-    person.qtbot.keyClick(page.fields["masses"], Qt.Key.Key_Return)
-    assert "cannot lift" in page.problem.text()
+        assert not form.add_button.isEnabled()
+    form.fields["masses"].setText("20")
+    person.qtbot.keyClick(form.fields["masses"], Qt.Key.Key_Return)
+    assert "cannot lift" in form.problem.text()
     person.controller.undo.undo()
-    person.until(lambda: page.fields["masses"].text() == "0.5, 1")
+    person.until(lambda: form.fields["masses"].text() == "0.5, 1")
     person.window.record.tabs.setCurrentIndex(LIVE)
     assert person.window.record.plots.isVisible()

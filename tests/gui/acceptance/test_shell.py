@@ -63,7 +63,7 @@ def test_e_stop(person):
     def stop():
         person.until(lambda: window.status_bar.state.text() == "STOPPED")
         window.record.form.field("duration").setValue(0.5)
-        person.controller.queue.record_paper_set()
+        person.controller.recording.record_paper_set()
         assert person.state is ServoState.FAULT
         assert not person.controller.servo.busy
 
@@ -105,7 +105,7 @@ def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
     person.click(person.window.status_bar.acknowledge_button)
     person.until(lambda: person.state is ServoState.READY)
     assert servo.locked_for > 0.0
-    person.controller.queue.record_paper_set()
+    person.controller.recording.record_paper_set()
     person.until(lambda: "emergency stop" in person.message.lower())
     assert person.state is ServoState.READY
     assert not servo.busy

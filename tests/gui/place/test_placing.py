@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -10,10 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui import theme as themes
 from bench_gui.controller import Controller
-from bench_gui.headless.place.rests import RestFinder, Target
+from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
-from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
+from core.placement import PlacedPoint, boundary_torque, expected_angles, points_from_json, points_to_json
 from core.shipped import load_model
 from core.units import DEGREES
 from drivers.servo import ServoState
@@ -113,9 +114,13 @@ def test_both_extremes_with_the_mouse(hands):
     hands.connect()
     hands.hold()
     torque = hands.placing.target.torque
+    assert not hands.page.go_button.isEnabled(), "there is nothing to go on with yet, but to skip"
+    assert hands.page.skip_button.text() == "Skip the lowest"
     hands.find(outwards=-1.0)
     lowest = hands.placing.best
+    assert hands.page.go_button.property("kind") == "primary"
     hands.click(hands.page.go_button)
+    assert hands.page.go_button.property("kind") != "primary"
     assert hands.placing.target == Target(torque, 1, "backdrive")
     hands.find(outwards=1.0)
     highest = hands.placing.best
@@ -123,6 +128,14 @@ def test_both_extremes_with_the_mouse(hands):
     assert lowest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "drive"), abs=tolerance)
     assert highest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "backdrive"), abs=tolerance)
     assert {point.side for point in hands.placing.points} == {"drive", "backdrive"}
+    # Each is a bracket around the truth, as fine as the encoder allows.
+    expected = expected_angles(TRUTH, hands.placing.bench, torque)
+    for point, truth in zip((lowest, highest), expected, strict=True):
+        assert point.fell is not None
+        inner, outer = sorted((point.angle, point.fell))
+        assert inner - 0.5 * MOUSE <= truth <= outer + 0.5 * MOUSE
+        assert outer - inner < 4.0 * MOUSE
+    assert hands.page.warning.text() == ""
     assert lowest.supply_voltage == pytest.approx(15.0, abs=1.0)
     # Both are drawn, and kept in the session.
     for side, point in (("drive", lowest), ("backdrive", highest)):
@@ -131,6 +144,46 @@ def test_both_extremes_with_the_mouse(hands):
     session = Session.open(hands.controller.library.path)
     hands.until(lambda: points_from_json(session.document("placed_points")) == hands.placing.points)
     assert not hands.problems
+
+
+def test_a_hold_at_a_high_torque_ends_gently_and_ready(hands):
+    """Placed at 0.88 rad with 0.9 N·m, the pendulum is lowered: no limit trips, no fault."""
+    faults = []
+    hands.controller.servo.faulted.connect(faults.append)
+    hands.connect()
+    hands.page.torque_form.torques.setText("0.9")
+    hands.page.torque_form.torques.editingFinished.emit()
+    hands.hold()
+    hands.drag_to(0.88)
+    hands.rest()
+    hands.placing.seek(Target(0.9, 1, "backdrive"))
+    hands.drag_to(hands.angle + 0.05)
+    hands.until(lambda: hands.placing.best is not None)
+    hands.click(hands.page.release_button)
+    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
+    assert not faults
+    assert abs(hands.angle) < 0.3
+
+
+def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp_path):
+    """0.3 rad off, as of a person who stopped too early."""
+    bench, torque = hands.controller.setup.bench, hands.placing.plan.torques[0]
+    low, high = expected_angles(TRUTH, bench, torque)
+    points = (
+        PlacedPoint(motor_torque=torque, angle=low + 0.3, side="drive", bench=bench, servo="mx106"),
+        PlacedPoint(motor_torque=torque, angle=high, side="backdrive", bench=bench, servo="mx106", fell=high + 0.02),
+    )
+    session = Session.create(tmp_path / "placed", "placed")
+    session.set_document("placed_points", points_to_json(points))
+    hands.controller.library.open(session.path)
+    hands.until(lambda: hands.placing.points == points)
+    table = hands.page.table
+    assert "σ from" in table.data(table.index(0, 1), Qt.ItemDataRole.ToolTipRole)
+    assert "mrad further out" in table.data(table.index(0, 2), Qt.ItemDataRole.ToolTipRole)
+    assert hands.page.warning.text().startswith("1 point disagrees with ")
+    assert len(hands.page.diagram.doubtful.getData()[0]) == 1
+    assert len(hands.page.diagram.brackets.getData()[0]) == 2
 
 
 def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
@@ -305,7 +358,7 @@ def test_angles_change_their_unit_on_the_screen_only(hands, tmp_path):
     hands.until(lambda: hands.placing.points == (point,))
     hands.controller.set_angle_unit(DEGREES)
     table = hands.page.table
-    assert table.data(table.index(0, 1)) == f"{math.degrees(0.5):.2f}"
+    assert table.data(table.index(0, 1)) == f"{math.degrees(0.5):.2f} !"
     assert table.headerData(1, Qt.Orientation.Horizontal) == "Lowest\n[°]"
     assert hands.placing.points == (point,)
 
@@ -337,6 +390,22 @@ def test_the_first_rest_is_where_the_hand_begins():
     assert finder.settled
     found = fed(finder, [*(0.2 + 0.001 * k for k in range(100)), *[0.3] * 150], 10.0)
     assert [rest.angle for rest in found] == pytest.approx([0.3])
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a hand that is known of", "a hand at a real bench"])
+def test_a_fall_is_seen_from_where_the_pendulum_was_let_go(known):
+    """Rested at 0.20, taken down to 0.10, it came back to 0.16: the lowest lies between 0.10 and 0.16."""
+    finder, falls = RestFinder(0.0015, 0.5), Falls(Target(0.4, 1, "drive"))
+    fed(finder, [0.2] * 150)
+    fed(finder, np.linspace(0.2, 0.1, 60), 0.75, free=not known)
+    (rest,) = fed(finder, [*np.linspace(0.1, 0.16, 40), *[0.16] * 150], 1.05)
+    assert falls.note(rest, finder.steadiness.band)
+    assert falls.beyond(rest.angle) == pytest.approx(0.1)
+    # Carried inwards by the hand and let go, it fell from nowhere.
+    fed(finder, np.linspace(0.16, 0.3, 60), 2.0, free=not known)
+    (rest,) = fed(finder, [0.3] * 150, 2.3)
+    assert not falls.note(rest, finder.steadiness.band)
+    assert falls.beyond(0.05) is None
 
 
 def test_a_rest_in_the_hand_counts_only_once_it_was_let_go():

@@ -1,6 +1,8 @@
 """Connecting and recording at the simulated servo: two clicks to data, and nothing but a stop away from rest."""
 
 import math
+import os
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,6 +11,7 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from bench_gui.record.plots import STRIPS
+from bench_gui.record.view import LIST
 from bench_gui.session.runs.table import TRAJECTORY
 from core.trajectories import make_trajectory
 from core.units import DEGREES
@@ -42,7 +45,8 @@ def test_a_run_appears_in_the_list(person):
     assert 2 <= run.samples <= 120, "a recorder that is held up skips cycles"
     table = person.window.session.model
     assert table.rowCount() == 1
-    assert table.data(table.index(0, TRAJECTORY)) == "sin_time_square"
+    assert table.data(table.index(0, TRAJECTORY)) == "Accelerated oscillations"
+    assert "trajectory: sin_time_square" in table.data(table.index(0, TRAJECTORY), Qt.ItemDataRole.ToolTipRole)
     person.until(lambda: person.state is ServoState.READY)
 
 
@@ -64,19 +68,19 @@ def test_abort_keeps_the_samples(person):
     person.connect()
     person.record(5.0)
     person.until(lambda: person.window.record.live.count >= 40)
-    person.click(person.window.record.abort_button)
+    person.click(person.window.record.start.abort_button)
     person.until(lambda: len(person.controller.library.runs) == 1)
     run = person.controller.library.runs[0]
     assert run.exit_status == "abort"
     assert run.samples >= 40
-    assert "ended early" in person.message
+    assert "Aborted: Accelerated oscillations. Its" in person.message
 
 
 def test_the_next_run_waits_until_this_one_is_over(person):
     person.connect()
     person.record(1.0)
     assert not person.window.record.run_button.isEnabled()
-    person.controller.queue.record_paper_set()
+    person.controller.recording.record_paper_set()
     assert "a run is on" in person.message.lower()
 
 
@@ -129,7 +133,9 @@ def test_escape_releases_the_servo_whatever_has_the_focus(person):
         person.until(lambda: person.state is ServoState.FAULT and not person.controller.servo.busy)
         person.until(lambda: person.controller.servo.stop_latency is not None)
         assert window.status_bar.state.text() == "STOPPED"
-        assert not window.record.run_button.isEnabled()
+        person.click(window.record.run_button)
+        assert "Ready again" in window.record.start.reason.text()
+        assert not person.controller.queue.active
         person.click(window.status_bar.acknowledge_button)
         person.until(lambda: person.state is ServoState.READY)
         assert not window.status_bar.acknowledge_button.isVisible()
@@ -156,7 +162,7 @@ def test_an_emergency_stop_holds_the_runs_that_wait_until_a_person_starts_them(p
     person.until(lambda: person.state is ServoState.READY)
     assert queue.paused
     assert not queue.active
-    person.click(person.window.record.queue.go_button)
+    person.click(person.window.record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 2)
     assert person.controller.library.runs[1].exit_status == "success"
 
@@ -182,11 +188,14 @@ def test_a_trajectory_beyond_the_limits_cannot_be_run(person):
     person.connect()
     recorder = person.controller.servo.recorder
     recorder.limits = replace(recorder.limits, highest_position=0.5)
-    person.window.record.form.field("amplitude").setValue(0.9)
-    assert not person.window.record.run_button.isEnabled()
-    assert "limits" in person.window.record.run_button.toolTip()
-    person.window.record.form.field("amplitude").setValue(0.4)
-    assert person.window.record.run_button.isEnabled()
+    record = person.window.record
+    record.form.field("amplitude").setValue(0.9)
+    person.click(record.run_button)
+    assert "above the servo's angle limits" in record.start.reason.text()
+    assert not person.controller.queue.active
+    record.form.field("amplitude").setValue(0.4)
+    person.click(record.run_button)
+    person.until(lambda: person.controller.queue.running is not None)
 
 
 def test_disconnecting_gives_the_servo_up(person):
@@ -202,64 +211,158 @@ def add(person, name, duration=0.3):
     form = person.window.record.form
     form.choice.setCurrentIndex(form.choice.findData(name))
     form.field("duration").setValue(duration)
-    person.click(person.window.record.add_button)
+    person.click(person.window.record.start.add_button)
 
 
 def waiting(person):
     return [run.trajectory.name for run in person.controller.queue.waiting]
 
 
-def test_what_is_added_waits_for_start(person):
+def choose_row(record, title):
+    """Choose the row of the list that holds this text."""
+    rows = record.runs.list
+    (item,) = [rows.item(place) for place in range(rows.count()) if title in rows.item(place).text()]
+    rows.setCurrentItem(item)
+
+
+def shown(record):
+    """What the list says, from above."""
+    return [record.runs.list.item(place).text() for place in range(record.runs.list.count())]
+
+
+def test_what_is_added_waits_for_record(person):
     person.connect()
+    queue, record = person.controller.queue, person.window.record
+    assert record.run_button.text().startswith("Record 1 run, ")
     add(person, "half_sine")
     add(person, "sin_sin")
-    queue, panel = person.controller.queue, person.window.record.queue
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert not queue.active
-    assert "2 runs waiting" in panel.reason.text()
-    assert panel.go_button.text() == "Start"
-    person.click(panel.go_button)
+    assert record.run_button.text().startswith("Record 2 runs, ")
+    assert record.tabs.tabText(LIST) == "List (2 waiting)"
+    person.click(record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 2)
     person.until(lambda: not queue.active)
     assert not queue.waiting
     assert not queue.paused
 
 
-def test_the_queue_is_reordered_by_keys_buttons_and_dragging(person):
+def test_the_list_is_reordered_by_keys_buttons_and_dragging(person):
     person.connect()
+    record, queue = person.window.record, person.controller.queue
+    record.tabs.setCurrentIndex(LIST)
     for name in ("half_sine", "sin_sin", "steps"):
         add(person, name)
-    panel = person.window.record.queue
-    panel.list.setCurrentRow(2)
-    person.qtbot.keyClick(panel.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    runs = record.runs
+    choose_row(record, "Steps")
+    person.qtbot.keyClick(runs.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     assert waiting(person) == ["half_sine", "steps", "sin_sin"]
-    assert panel.list.currentRow() == 1
-    panel.up_button.click()
+    assert "Steps" in runs.list.currentItem().text()
+    person.click(runs.up_button)
     assert waiting(person) == ["steps", "half_sine", "sin_sin"]
-    panel.down_button.click()
+    person.click(runs.down_button)
     assert waiting(person) == ["half_sine", "steps", "sin_sin"]
-    # What dropping a row does to the list.
-    assert panel.list.model().moveRow(QModelIndex(), 2, QModelIndex(), 0)
+    # What dropping a row does to the list; the first row is the heading of the load.
+    assert runs.list.model().moveRow(QModelIndex(), 3, QModelIndex(), 1)
     assert waiting(person) == ["sin_sin", "half_sine", "steps"]
-    panel.list.setCurrentRow(0)
-    person.qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
-    assert waiting(person) == ["half_sine", "steps"]
-    panel.clear_button.click()
+    choose_row(record, "Half sines")
+    person.click(runs.here_button)
+    assert waiting(person) == ["half_sine", "steps", "sin_sin"]
+    choose_row(record, "Half sines")
+    person.qtbot.keyClick(runs.list, Qt.Key.Key_Delete)
+    assert waiting(person) == ["steps", "sin_sin"]
+    person.click(runs.clear_button)
     assert waiting(person) == []
+    assert queue.reason == ""
 
 
-def test_a_paused_queue_lets_the_run_that_is_on_end(person):
+def test_the_list_has_a_heading_for_each_change_of_the_load(person):
+    person.connect()
+    record, setup = person.window.record, person.controller.setup
+    record.tabs.setCurrentIndex(LIST)
+    for mass in (0.5, 0.5, 0.7, 0.5):
+        setup.set_bench(mass=mass, length=0.1)
+        add(person, "half_sine")
+    headings = [text for text in shown(record) if "kg at" in text]
+    assert headings == ["0.5 kg at 0.1 m", "0.7 kg at 0.1 m", "0.5 kg at 0.1 m"]
+
+
+def test_a_paused_list_lets_the_run_that_is_on_end(person):
     person.connect()
     add(person, "half_sine", 0.6)
     add(person, "sin_sin")
-    queue, panel = person.controller.queue, person.window.record.queue
-    person.click(panel.go_button)
-    person.until(lambda: person.window.record.live.count > 10)
-    person.click(panel.go_button)
+    queue, record = person.controller.queue, person.window.record
+    person.click(record.run_button)
+    person.until(lambda: record.live.count > 10)
+    assert record.run_button.text() == "Recording 1 of 2"
+    person.click(record.start.pause_button)
+    assert record.start.pause_button.text() == "Go on"
     person.until(lambda: not queue.active)
     person.until(lambda: [run.exit_status for run in person.controller.library.runs] == ["success"])
     assert waiting(person) == ["sin_sin"]
-    assert "Paused" in panel.reason.text()
+    assert "Paused" in record.start.reason.text()
+
+
+def test_the_finished_run_stays_with_its_verdict_until_the_form_is_edited(person):
+    person.connect()
+    record, queue = person.window.record, person.controller.queue
+    add(person, "half_sine", 0.5)
+    form = record.form
+    form.choice.setCurrentIndex(form.choice.findData("steps"))
+    person.click(record.run_button)
+    person.until(lambda: len(person.controller.library.runs) == 1 and not queue.active)
+    person.until(lambda: record.page.verdict.isVisible())
+    assert record.page.verdict.text().startswith("Half sines: complete · 0 cycles skipped")
+    curve = record.plots.curves["position"]
+    person.until(lambda: len(curve.getData()[0]) > 20)
+    person.click(record.page.again_button)
+    person.until(lambda: len(person.controller.library.runs) == 2 and not queue.active)
+    assert [run.trajectory for run in person.controller.library.runs] == ["half_sine"] * 2
+    form.field("duration").setValue(3.0)
+    assert not record.page.verdict.isVisible()
+    assert curve.getData()[0] is None or not len(curve.getData()[0])
+    assert record.plots.curves["goal"].getData()[0][-1] == pytest.approx(3.0)
+
+
+def test_a_run_that_did_not_end_well_is_listed_and_recorded_again(person):
+    person.connect()
+    record, queue = person.window.record, person.controller.queue
+    record.tabs.setCurrentIndex(LIST)
+    add(person, "sin_sin", 60.0)
+    person.click(record.run_button)
+    person.until(lambda: record.live.count > 10)
+    assert any("▸" in text and "recording" in text for text in shown(record))
+    person.click(record.start.abort_button)
+    person.until(lambda: not queue.active and person.state is ServoState.READY)
+    choose_row(record, "aborted")
+    person.click(record.runs.again_button)
+    assert waiting(person) == ["sin_sin"]
+    assert not any("aborted" in text for text in shown(record))
+    assert not queue.active, "nothing begins by itself"
+
+
+def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
+    person.connect()
+    person.record(60.0)
+    person.until(lambda: person.window.record.live.count > 300)
+    os.kill(person.controller.servo.recorder._child.pid, signal.SIGKILL)
+    library, queue = person.controller.library, person.controller.queue
+    person.until(lambda: len(library.runs) == 1)
+    assert library.runs[0].samples > 100
+    assert library.runs[0].exit_status != "success"
+    assert not queue.active
+    assert [ended.trajectory.name for ended, _ in queue.past] == ["sin_time_square"], "it can be recorded again"
+
+
+def test_the_button_counts_the_lock_after_a_stop(person):
+    person.connect()
+    person.controller.recording.emergency_stop()
+    person.until(lambda: person.state is ServoState.FAULT)
+    person.click(person.window.status_bar.acknowledge_button)
+    person.until(lambda: person.state is ServoState.READY)
+    button = person.window.record.run_button
+    person.until(lambda: button.text().startswith("Locked for ") or person.controller.servo.locked_for == 0.0)
+    person.until(lambda: button.text().startswith("Record 1 run, "))
 
 
 def test_run_goes_before_what_waits_and_leaves_it_waiting(person):
@@ -267,7 +370,8 @@ def test_run_goes_before_what_waits_and_leaves_it_waiting(person):
     add(person, "sin_sin")
     form = person.window.record.form
     form.choice.setCurrentIndex(form.choice.findData("half_sine"))
-    person.record(0.3)
+    form.field("duration").setValue(0.3)
+    person.window.record.start.record_chosen()
     person.until(lambda: [run.trajectory for run in person.controller.library.runs] == ["half_sine"])
     person.until(lambda: not person.controller.queue.active)
     assert waiting(person) == ["sin_sin"]
@@ -300,7 +404,7 @@ def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert queue.place == (1, 2)
     person.until(
-        lambda: "computer was busy: the program gave no sign of life" in person.window.record.queue.reason.text()
+        lambda: "computer was busy: the program gave no sign of life" in person.window.record.start.reason.text()
     )
 
 
@@ -311,18 +415,20 @@ def test_a_countdown_can_be_called_off(person, monkeypatch):
     record, queue = person.window.record, person.controller.queue
     assert record.countdown.value() == 0.0
     record.countdown.setValue(10.0)
+    add(person, "half_sine")
     add(person, "sin_sin")
     person.click(record.run_button)
-    person.until(lambda: record.count.isVisible())
+    person.until(lambda: record.page.count.isVisible())
     assert person.state is ServoState.READY
-    assert "10" in record.count.text()
-    person.click(record.abort_button)
-    assert not record.count.isVisible()
+    assert "10" in record.page.count.text()
+    assert record.run_button.text() == "Starts in 10 s"
+    person.click(record.start.abort_button)
+    assert not record.page.count.isVisible()
     assert not queue.active
     # The other one waits, as after any abort.
     assert waiting(person) == ["sin_sin"]
-    person.click(record.queue.go_button)
-    person.until(lambda: record.count.isVisible())
+    person.click(record.run_button)
+    person.until(lambda: record.page.count.isVisible())
     press(person, person.window)
     assert not queue.active
     assert waiting(person) == ["sin_sin"]

@@ -30,10 +30,12 @@ from bench_gui.place.form import TorqueForm
 from bench_gui.place.placing import Placing
 from bench_gui.place.view import PlaceView
 from bench_gui.plots.export import PlotExport
+from bench_gui.record.live_page import LivePage
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.recording import Recording
-from bench_gui.record.view import LIVE, PLAN, RecordView
+from bench_gui.record.start_bar import StartBar
+from bench_gui.record.view import LIST, LIVE
 from bench_gui.session.dialogs.opening import Opening
 from bench_gui.session.dialogs.questions import Questions
 from bench_gui.session.panel import SessionPanel
@@ -110,16 +112,17 @@ DONE = {
         "Measure the zero…": (BenchView, "measure_zero"),
     },
     "Tasks › Record": {
-        "Run the trajectory": (RecordView, "_run"),
-        "Add the trajectory to the queue": (RecordView, "_add"),
-        "Start the queue": (RecordQueue, "resume"),
-        "Pause the queue": (RecordQueue, "pause"),
-        "Clear the queue": (RecordQueue, "clear"),
+        "Record what waits, or the trajectory": (StartBar, "go"),
+        "Record the trajectory now": (StartBar, "record_chosen"),
+        "Add the trajectory to the list": (StartBar, "add"),
+        "Add what the plan is missing": (Planning, "add_missing"),
+        "Pause after this run": (RecordQueue, "pause"),
+        "Clear the list": (RecordQueue, "keep", ()),
         "Abort the run": (RecordQueue, "abort"),
-        "Freeze the live plots": lambda w: w.record.freeze.isChecked(),
+        "Record the last run again": (LivePage, "again"),
+        "Freeze the live plots": lambda w: w.record.page.freeze.isChecked(),
         "Show live plots": lambda w: w.record.tabs.currentIndex() == LIVE,
-        "Show the recording plan": lambda w: w.record.tabs.currentIndex() == PLAN,
-        "Record what the plan is missing": (Planning, "start"),
+        "Show the list of runs": lambda w: w.record.tabs.currentIndex() == LIST,
     },
     "Tasks › Place": {
         "Hold the next torque": (Placing, "hold"),
@@ -350,16 +353,16 @@ def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_
     done, controller = [], window.controller
     monkeypatch.setattr(controller.servo, "emergency_stop", lambda: done.append("off"))
     monkeypatch.setattr(controller.queue, "stop", lambda reason: done.append(reason))
-    monkeypatch.setattr(controller.queue, "record_paper_set", lambda: done.append("recorded"))
+    monkeypatch.setattr(controller.queue, "record", lambda runs: done.append(f"{len(runs)} recorded"))
     monkeypatch.setattr(controller.servo, "connect_servo", lambda: done.append("connecting"))
     controller.recording.record_paper_set()
     controller.recording.emergency_stop()
     assert done == ["connecting", "off", "Emergency stop"]
     controller.servo.changed.emit(ServoView(state=ServoState.READY))
-    assert "recorded" not in done
+    assert "4 recorded" not in done
     controller.recording.record_paper_set()
     controller.servo.changed.emit(ServoView(state=ServoState.READY))
-    assert done[3:] == ["connecting", "recorded"]
+    assert done[3:] == ["connecting", "4 recorded"]
 
 
 def test_colours_and_angles_are_those_that_were_chosen(window):

@@ -1,4 +1,4 @@
-"""The recording plan: its axes above, the grid with what is done in the middle, what to do next below."""
+"""The axes of the recording plan, and the way of its runs into the list."""
 
 from __future__ import annotations
 
@@ -17,21 +17,17 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QSpinBox,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from bench_gui.controller import Controller
-from bench_gui.record.plan_table import PlanTable
 from bench_gui.record.trajectory_form import LONGEST
-from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
-from bench_gui.widgets.tables import plain_table
 from core.errors import InputError, ServoBenchError
-from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
+from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
 from core.units import duration
 from core.words import capitalised, counted
@@ -44,13 +40,14 @@ AXES = (
 STEPS = 1000
 
 
-class PlanPage(QWidget):
+class PlanForm(QWidget):
     """Shows and edits the plan of the open session."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
         self._planning = controller.plan
+        self._wrong = False
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -59,24 +56,10 @@ class PlanPage(QWidget):
         self.problem.setWordWrap(True)
         self.problem.hide()
         column.addWidget(self.problem)
-        self.table = PlanTable()
-        self.grid: QTableView = plain_table("Recording plan", "Recorded and planned runs of each load, length and gain")
-        self.grid.setSelectionBehavior(QTableView.SelectionBehavior.SelectItems)
-        self.grid.setModel(self.table)
-        self.grid.setShowGrid(True)
-        self.grid.horizontalHeader().setSectionResizeMode(self.grid.horizontalHeader().ResizeMode.Stretch)
-        self.grid.selectionModel().currentChanged.connect(lambda *_: self._enable())
-        self.table.modelReset.connect(self._enable)
-        column.addWidget(self.grid, 1)
         column.addLayout(self._make_foot())
         self._planning.changed.connect(self.refresh)
-        controller.servo.changed.connect(lambda _: self._enable())
         self._fill()
         self.refresh()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self.table.set_theme(theme)
 
     def refresh(self) -> None:
         """Show the plan and its state, if anybody looks."""
@@ -85,14 +68,15 @@ class PlanPage(QWidget):
         planning = self._planning
         if planning.plan != self._shown:
             self._fill()
-        state = planning.status
-        self.table.show_status(state, planning.running)
+        state, missing = planning.status, len(planning.missing)
         done, total = len(state.done), len(planning.plan)
         left = "" if state.complete else f", {duration(planning.remaining)} left"
-        self.progress.setText(f"{done} of {counted(total, 'run')}{left}")
+        self.progress.setText(f"{done} of {counted(total, 'run')} recorded{left}")
         self.bar.setValue(round(STEPS * done / total))
-        self._warn()
-        self._enable()
+        self.add_button.setText(f"Add {counted(missing, 'run')}" if missing else "Add runs")
+        self.add_button.setEnabled(bool(missing) and not self._wrong)
+        if not self._wrong:
+            self._say(self._too_heavy())
 
     def showEvent(self, event) -> None:
         """Catch up with what happened out of sight."""
@@ -142,10 +126,12 @@ class PlanPage(QWidget):
         made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(made)
+        menu.setToolTipsVisible(True)
         self.chosen: dict[str, QAction] = {}
         for name in trajectory_names():
             trajectory = make_trajectory(name)
-            action = QAction(trajectory.short_title or trajectory.title, menu)
+            action = QAction(trajectory.title, menu)
+            action.setToolTip(name)
             action.setCheckable(True)
             action.triggered.connect(lambda _: self._edit())
             menu.addAction(action)
@@ -162,19 +148,13 @@ class PlanPage(QWidget):
         self.bar.setFixedWidth(120)
         self.progress: QLabel = label("")
         self.progress.setAccessibleName("State of the plan")
-        self.redo_button: QPushButton = button(
-            "Record again", "Record the chosen cell once more; the new runs take the place of the old ones", self._redo
-        )
-        self.here_button: QPushButton = button(
-            "Start here", "Record what is missing, beginning with the chosen cell", self._start_here
-        )
-        self.start_button: QPushButton = button(
-            "Start plan", "Record what is missing, in order", self._start, "primary"
-        )
+        self.add_button: QPushButton = button(
+            "Add runs", "Put what the plan is missing into the list, in the order with the fewest changes by hand",
+            self._planning.add_missing,
+        )  # fmt: skip
         row.addWidget(self.bar)
         row.addWidget(self.progress, 1)
-        for part in (self.redo_button, self.here_button, self.start_button):
-            row.addWidget(part)
+        row.addWidget(self.add_button)
         return row
 
     # A person's edits.
@@ -192,11 +172,11 @@ class PlanPage(QWidget):
         try:
             plan = self._entered()
         except ServoBenchError as error:
-            self.problem.setText(capitalised(str(error)))
-            self.problem.show()
-            self._enable()
+            self._wrong = True
+            self._say(capitalised(str(error)))
+            self.add_button.setEnabled(False)
             return
-        self.problem.hide()
+        self._wrong = False
         if plan != self._planning.plan:
             self._planning.edit(plan, "recording plan")
         self.refresh()
@@ -222,74 +202,22 @@ class PlanPage(QWidget):
             action.setChecked(name in plan.trajectories)
         self.trajectories.setText(f"{len(plan.trajectories)} chosen")
         self._binding.show(plan)
-        self.problem.hide()
-
-    # What a person asks for.
-
-    def _start(self) -> None:
-        planning = self._planning
-        if planning.active and not self._controller.queue.paused:
-            planning.pause()
-        else:
-            planning.start()
-
-    def _start_here(self) -> None:
-        cells = self._chosen_cells()
-        pending = [cell for cell in cells if cell in self._planning.status.pending]
-        if pending:
-            self._planning.forget_queued()
-            self._planning.start(pending[0])
-
-    def _redo(self) -> None:
-        self._planning.redo(self._chosen_cells())
-
-    def _chosen_cells(self) -> list[Cell]:
-        return self.table.cells(self.grid.currentIndex())
+        self._wrong = False
 
     # What happens.
 
-    def _warn(self) -> None:
+    def _too_heavy(self) -> str:
         spec, torque = self._controller.setup.spec, self._planning.plan.heaviest_torque
-        if torque > spec.stall_torque:
-            self.problem.setText(
-                f"The largest load at the largest length needs {torque:.2g} N·m, {spec.title} stalls at "
-                f"{spec.stall_torque:.2g} N·m: it cannot lift it"
-            )
-            self.problem.show()
-        elif "cannot lift" in self.problem.text():
-            self.problem.setText("")
-            self.problem.hide()
+        if torque <= spec.stall_torque:
+            return ""
+        return (
+            f"The largest load at the largest length needs {torque:.2g} N·m, {spec.title} stalls at "
+            f"{spec.stall_torque:.2g} N·m: it cannot lift it"
+        )
 
-    def _enable(self) -> None:
-        planning, queue = self._planning, self._controller.queue
-        state, chosen = planning.status, self._chosen_cells()
-        wrong = self.problem.isVisible() and "cannot lift" not in self.problem.text()
-        connected = self._controller.servo.identity is not None
-        pausing = planning.active and not queue.paused
-        begun = bool(state.done)
-        self.start_button.setText("Pause plan" if pausing else "Continue plan" if begun else "Start plan")
-        self.start_button.setAccessibleName(self.start_button.text())
-        missing = any(cell in state.pending for cell in chosen)
-        recorded = any(cell in state.done for cell in chosen)
-        for part, possible, why in (
-            (self.start_button, pausing or not state.complete, "every run of the plan is recorded"),
-            (
-                self.here_button,
-                missing and not queue.active,
-                "choose a cell with missing runs, while nothing is recorded",
-            ),
-            (self.redo_button, recorded, "choose a cell with recorded runs"),
-        ):
-            reason = "mend the plan first" if wrong else "connect a servo first" if not connected else why
-            part.setEnabled(connected and possible and not wrong)
-            part.setToolTip(_TIPS[part is self.start_button, part is self.here_button] if part.isEnabled() else reason)
-
-
-_TIPS = {
-    (True, False): "Record what is missing, in order; Pause lets the run that is on come to its end",
-    (False, True): "Record what is missing, beginning with the chosen cell",
-    (False, False): "Record the chosen cell once more; the new runs take the place of the old ones",
-}
+    def _say(self, problem: str) -> None:
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:

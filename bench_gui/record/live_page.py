@@ -1,0 +1,183 @@
+"""The run in sight: live plots, the twin beside it, and how it ended."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.controller import TICK, Controller
+from bench_gui.record.live import LiveRun
+from bench_gui.record.plots import LivePlots
+from bench_gui.record.prompt import CountdownLabel
+from bench_gui.record.queue import ending
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, label, tool
+from core.trajectories import Trajectory
+from core.words import counted
+from drivers.recorder import RunResult
+
+TWIN_PERIOD = 6
+"""The twin's numbers change every so many frames; faster ones cannot be read."""
+
+
+class LivePage(QWidget):
+    """Follows every run; the last one stays until a person prepares another."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.run = LiveRun()
+        self._stale = self._ticks = 0
+        self._ended: RunResult | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.plots = LivePlots()
+        self.plots.set_unit(self._controller.angle_unit)
+        self.freeze = tool("Freeze the plots", "Hold the picture while recording goes on; nothing is lost", "flat")
+        self.freeze.setText("Freeze")
+        self.freeze.setCheckable(True)
+        self.freeze.toggled.connect(self._freeze)
+        self.plots.bar.addWidget(self.freeze)
+        self.verdict: QLabel = label()
+        self.verdict.setAccessibleName("How the run ended")
+        self.again_button = button("Again", "Record this run once more, at the same load and gain", self.again, "small")
+        ended = QHBoxLayout()
+        ended.addWidget(self.verdict)
+        ended.addWidget(self.again_button)
+        ended.addStretch(1)
+        self.again_button.hide()
+        self.verdict.hide()
+        self.twin_text: QLabel = label("", "muted")
+        self.twin_text.setAccessibleName("Twin")
+        self.twin_words: QLabel = label("", "fault")
+        self.twin_words.setWordWrap(True)
+        self.twin_words.setAccessibleName("What to check at the bench")
+        self.twin_words.hide()
+        column.addWidget(self.plots, 1)
+        column.addLayout(ended)
+        column.addWidget(self.twin_words)
+        column.addWidget(self.twin_text)
+        self.count = CountdownLabel(self._controller.queue, self.plots)
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK)
+        self._timer.timeout.connect(self._frame)
+        controller.servo.rows.connect(self._take)
+        controller.queue.started.connect(self._begin)
+        controller.queue.ended.connect(self._conclude)
+        controller.twin.appeared.connect(self._show_twin)
+        controller.twin.changed.connect(self._note_twin)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.plots.set_theme(theme)
+        self.count.set_theme(theme)
+
+    def refresh(self) -> None:
+        """Draw everything that came."""
+        self._stale = self.plots.shown_charts
+        self._draw()
+        self.show_words()
+
+    def change_unit(self) -> None:
+        """Show angles in the unit a person chose."""
+        self.plots.set_unit(self._controller.angle_unit)
+        self.refresh()
+
+    def prepare(self, trajectory: Trajectory) -> None:
+        """Show what comes next in the place of the run before."""
+        self.clear()
+        self.plots.show_preview(trajectory.preview())
+
+    def again(self) -> None:
+        """Record the run that is shown once more; it takes the place of the one in its cell."""
+        last = self._controller.queue.last
+        if last is not None:
+            self._controller.plan.again([(last, last.cell)], now=True)
+
+    def _freeze(self, frozen: bool) -> None:
+        self.freeze.setText("Frozen" if frozen else "Freeze")
+        self._stale = self.plots.shown_charts
+        self._draw()
+
+    def clear(self) -> None:
+        """Take the curves of the run before away."""
+        self.run.clear()
+        self.plots.begin_run(self.run)
+        self.plots.show_twin(None, None)
+        for part in (self.twin_words, self.verdict, self.again_button):
+            part.hide()
+        self.twin_text.setText("")
+
+    def _begin(self, trajectory: Trajectory) -> None:
+        self.prepare(trajectory)
+        self._timer.start()
+
+    def _take(self, rows: np.ndarray) -> None:
+        if self.run.take(rows):
+            self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        """At the next ticks; what comes after the run has ended is drawn as well."""
+        self._stale = self.plots.shown_charts
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _draw(self) -> None:
+        """Draw everything that came."""
+        if self._stale and self._drawing:
+            self._stale = 0
+            self.plots.show_run(self.run)
+        if not self._controller.queue.active:
+            self._timer.stop()
+
+    def _frame(self) -> None:
+        """One chart at each tick, and between two rounds of them the twin's numbers."""
+        self._ticks += 1
+        self._timer.setInterval(TICK // self.plots.shown_charts)
+        if self._stale and self._drawing:
+            if self._ticks % (TWIN_PERIOD * self.plots.shown_charts) == 0:
+                self.show_words()
+            else:
+                self._stale -= 1
+                self.plots.show_next(self.run)
+        if not self._controller.queue.active:
+            self._draw()
+
+    @property
+    def _drawing(self) -> bool:
+        return self.plots.isVisible() and not self.freeze.isChecked()
+
+    def _show_twin(self) -> None:
+        twin = self._controller.twin
+        self.plots.show_twin(twin.motion, twin.entry)
+        self._draw_soon()
+        self.show_words()
+
+    def _note_twin(self) -> None:
+        # While a run is on the words follow the frames; what the compute process finds afterwards has none.
+        if self._controller.queue.running is None:
+            self.show_words()
+
+    def _conclude(self, result: RunResult) -> None:
+        """The run stays in sight, with how it went."""
+        self._ended = result
+        self.show_words()
+
+    def show_words(self) -> None:
+        """Say how far the run is from its twin, and how it ended."""
+        if not self.plots.isVisible():
+            return
+        twin, unit, queue = self._controller.twin, self._controller.angle_unit, self._controller.queue
+        ended = queue.running is None and self._ended is not None and self.run.count > 0
+        if ended and self._ended is not None:
+            skipped = f"{counted(self._ended.skipped_cycles, 'cycle')} skipped"
+            self.verdict.setText(" · ".join(filter(None, (ending(queue.last, self._ended), skipped, twin.verdict))))
+        for part in (self.verdict, self.again_button):
+            part.setVisible(ended)
+        there = queue.running is not None or self.run.count > 0
+        self.twin_text.setText(twin.numbers(unit) if there else "")
+        words = twin.words(unit) if there else ""
+        self.twin_words.setText(words)
+        self.twin_words.setVisible(bool(words))

@@ -1,0 +1,145 @@
+"""The one button that records, with what is missing before it can, and the quiet actions beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.record.recording import paper_set
+from bench_gui.widgets.fields import button, label, restyle, tool
+from core.trajectories import Trajectory
+from core.units import duration
+from core.words import capitalised, counted
+
+
+class StartBar(QWidget):
+    """Records what waits in the list, or the chosen trajectory when nothing does."""
+
+    def __init__(self, controller: Controller, chosen: Callable[[], Trajectory | str]) -> None:
+        """chosen: returns the trajectory of the form, or why it cannot be recorded."""
+        super().__init__()
+        self._controller, self._chosen = controller, chosen
+        self._asked = False
+        queue = controller.queue
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        self.reason: QLabel = label("", "muted")
+        self.reason.setWordWrap(True)
+        self.reason.setAccessibleName("State of the list, or what is missing before a run")
+        self.run_button: QPushButton = button("Record", "", self.go, "primary")
+        self.run_button.setMinimumHeight(26)
+        self.add_button = self._make_add()
+        self.pause_button: QPushButton = button("Pause", "", self._pause)
+        self.abort_button: QPushButton = button(
+            "Abort", "End the run, keep its samples, bring the pendulum back slowly", queue.abort
+        )
+        row = QHBoxLayout()
+        for part in (self.add_button, self.pause_button, self.abort_button):
+            row.addWidget(part, 1)
+        column.addWidget(self.reason)
+        column.addWidget(self.run_button)
+        column.addLayout(row)
+        queue.changed.connect(self.refresh)
+        queue.countdown.counted.connect(lambda _: self.refresh())
+        controller.servo.changed.connect(lambda _: self.refresh())
+
+    def _make_add(self) -> QToolButton:
+        made = tool("Add", "Put the chosen trajectory into the list, with the bench as it is set up now", "")
+        made.setText("Add")
+        made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        made.clicked.connect(self.add)
+        menu = QMenu(made)
+        time = duration(sum(trajectory.duration for trajectory in paper_set()))
+        for text, act in (
+            ("The chosen trajectory", self.add),
+            (f"The paper’s four ({time})", lambda: self._controller.queue.add(paper_set())),
+            ("What the plan is missing", self._controller.plan.add_missing),
+        ):
+            menu.addAction(text).triggered.connect(lambda _, act=act: act())
+        made.setMenu(menu)
+        return made
+
+    # What a person does.
+
+    def go(self) -> None:
+        """Record what waits, or the chosen trajectory; say what is missing where that is not possible."""
+        queue = self._controller.queue
+        if queue.active:
+            return
+        if not queue.waiting:
+            self.record_chosen()
+        elif queue.obstacle:
+            self._ask()
+        else:
+            queue.resume()
+
+    def record_chosen(self) -> None:
+        """Record the chosen trajectory now, before what waits."""
+        queue, chosen = self._controller.queue, self._chosen()
+        if isinstance(chosen, str) or queue.obstacle:
+            self._ask()
+        else:
+            queue.record([chosen])
+
+    def add(self) -> None:
+        """Put the chosen trajectory into the list."""
+        chosen = self._chosen()
+        if isinstance(chosen, str):
+            self._ask()
+        else:
+            self._controller.queue.add([chosen])
+
+    def _pause(self) -> None:
+        queue = self._controller.queue
+        if queue.paused:
+            queue.resume()
+        else:
+            queue.pause()
+
+    def _ask(self) -> None:
+        """Say what is missing, until it no longer is."""
+        self._asked = True
+        self.refresh()
+
+    # What is shown.
+
+    def refresh(self) -> None:
+        """Show what the button would do now, and why it cannot."""
+        queue = self._controller.queue
+        chosen = self._chosen()
+        missing = chosen if isinstance(chosen, str) else "" if queue.active else queue.obstacle
+        self._asked = self._asked and bool(missing)
+        self.run_button.setText(self._text())
+        self.run_button.setAccessibleName(self.run_button.text())
+        self.run_button.setEnabled(not queue.active)
+        tip = "Record what waits in the list, from the top" if queue.waiting else "Record the chosen trajectory"
+        self.run_button.setToolTip(capitalised(missing) or tip)
+        reason = capitalised(missing) if self._asked else queue.reason
+        self.reason.setText(reason)
+        self.reason.setVisible(bool(reason))
+        restyle(self.reason, "role", "fault" if self._asked else "muted")
+        self.pause_button.setText("Go on" if queue.active and queue.paused else "Pause")
+        self.pause_button.setToolTip("Let the run that is on come to its end and begin no other; Go on takes it back")
+        self.pause_button.setEnabled(queue.active)
+        self.abort_button.setEnabled(queue.active)
+
+    def _text(self) -> str:
+        controller, queue = self._controller, self._controller.queue
+        place, total = queue.place
+        of = f" {place} of {total}" if total > 1 else ""
+        if queue.countdown.left > 0.0:
+            return f"Starts in {math.ceil(queue.countdown.left)} s"
+        if queue.active:
+            return f"Recording{of}"
+        if controller.servo.locked_for > 0.0:
+            return f"Locked for {math.ceil(controller.servo.locked_for)} s"
+        if queue.by_hand:
+            return "Continue"
+        if queue.waiting:
+            return f"Record {counted(len(queue.waiting), 'run')}, {duration(queue.time(queue.waiting))}"
+        chosen = self._chosen()
+        return "Record" if isinstance(chosen, str) else f"Record 1 run, {duration(chosen.duration)}"
