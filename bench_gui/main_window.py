@@ -190,8 +190,12 @@ class MainWindow(QMainWindow):
 
     @property
     def pages(self) -> list[TaskPage]:
-        """All of them, in the order of the rail."""
-        return [self.page(number) for number in range(len(TASKS))]
+        """All of them, in the order of the rail, with all their parts."""
+        pages = [self.page(number) for number in range(len(TASKS))]
+        for page in pages:
+            while page.make_more():
+                pass
+        return pages
 
     def page(self, number: int) -> TaskPage:
         """The page of a task."""
@@ -209,7 +213,11 @@ class MainWindow(QMainWindow):
 
     def _page_made(self, number: int, page: TaskPage) -> None:
         page.set_theme(self.appearance.theme)
-        for spec in page.actions_offered():
+        self._offer(number, page.actions_offered())
+        page.offered.connect(partial(self._offer, number))
+
+    def _offer(self, number: int, specs: list[ActionSpec]) -> None:
+        for spec in specs:
             self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
 
     # Building.

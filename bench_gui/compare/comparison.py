@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ MOST_DRAWN = 24
 """Overlays show so many runs at once; errors are of all of them."""
 MOST_NAMED = 8
 """A title names so many runs; of more it says how many."""
+POSITION = "position"
 PORTION = 12
 """Runs judged in one go: between two portions others get their turn, and a new choice ends it."""
 
@@ -40,6 +41,8 @@ class Picture:
     """Place of the first of them among the chosen runs."""
     total: int = 0
     """How many runs are chosen."""
+    channel: str = POSITION
+    """Name of the channel that is shown."""
 
 
 class ErrorBook:
@@ -105,6 +108,8 @@ class Comparison(QObject):
         self._first = 0
         self.chosen: tuple[str, ...] = ()
         """Keys of the models to compare."""
+        self.channel = POSITION
+        """What the overlay shows: name of a recorded channel."""
         self.picture = Picture()
         self.waiting = False
         self.book = ErrorBook()
@@ -180,17 +185,18 @@ class Comparison(QObject):
             self.changed.emit()
             return
         self.waiting = bool(entries)
+        channel = self.channel
 
         def loaded(recordings: list[Recording]) -> None:
             if asked == self._asked:
                 overlays = self.picture.overlays if self._same(recordings, entries) else None
-                self.picture = Picture(recordings, entries, overlays, first, len(chosen))
+                self.picture = Picture(recordings, entries, overlays, first, len(chosen), channel)
                 self.changed.emit()
 
         def simulated(overlays: tasks.Overlays) -> None:
             if asked == self._asked:
                 self.waiting = False
-                self.picture = Picture(self.picture.recordings, entries, overlays, first, len(chosen))
+                self.picture = Picture(self.picture.recordings, entries, overlays, first, len(chosen), channel)
                 self._note(entries, overlays)
                 self.changed.emit()
                 for problem in overlays.problems[:1]:
@@ -206,8 +212,28 @@ class Comparison(QObject):
         if entries:
             models = {e.key: e.model for e in entries}
             self._background.submit(
-                "compute", self._compute.call, tasks.overlays, path, runs, models, done=simulated, failed=failed
+                "compute",
+                self._compute.call,
+                tasks.overlays,
+                path,
+                runs,
+                models,
+                channel,
+                done=simulated,
+                failed=failed,
             )
+
+    def show_channel(self, name: str) -> None:
+        """Draw another channel of the same runs."""
+        self.channel = name
+        self.draw()
+
+    def respond(self, run: str, done: Callable[[tasks.Responses], None], failed: Callable[[str], None]) -> None:
+        """Ask for a run's response over frequency, and what the chosen models make of it."""
+        path, models = self._library.path, {entry.key: entry.model for entry in self.entries}
+        self._background.submit(
+            "compute", self._compute.call, tasks.responses, path, run, models, done=done, failed=failed
+        )
 
     def turn(self, pages: int) -> None:
         """Draw later or, for negative pages, earlier runs, MOST_DRAWN a page."""
@@ -290,4 +316,6 @@ class Comparison(QObject):
 
     def _same(self, recordings: list[Recording], entries: list[ModelEntry]) -> bool:
         now, before = [r.id for r in recordings], [r.id for r in self.picture.recordings]
+        if self.picture.channel != self.channel:
+            return False
         return now == before and [e.key for e in entries] == [e.key for e in self.picture.models]

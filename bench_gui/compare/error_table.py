@@ -51,7 +51,7 @@ class ErrorTable(TextTable):
             *map(Column, ("Condition", "Runs") if by else ("Run", "Trajectory")),
             *(
                 Column(
-                    f"{entry.title} [mrad]",
+                    entry.title,
                     f"Mean absolute error of {entry.title}; the lowest of a row is green",
                     number=True,
                     friction=entry.model.friction,

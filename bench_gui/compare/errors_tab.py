@@ -32,6 +32,8 @@ GRIDS: list[tuple[str, tuple[str, str]]] = [
     ("length × gain", ("length", "kp")),
     ("mass × length", ("mass", "length")),
 ]
+ROOM = 24
+"""For a scroll bar and the frame [px]."""
 
 
 class ErrorsTab(QWidget):
@@ -52,12 +54,12 @@ class ErrorsTab(QWidget):
         self.table_view.activated.connect(self._open)
         self.heat = HeatMap()
         self.heat_title: QLabel = label("", "heading")
-        splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter = splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(10)
-        splitter.addWidget(_titled(label("MEAN ABSOLUTE ERRORS", "heading"), self.table_view))
+        splitter.addWidget(_titled(label("MEAN ABSOLUTE ERRORS [mrad]", "heading"), self.table_view))
         splitter.addWidget(_titled(self.heat_title, self.heat))
-        splitter.setSizes([470, 390])
+        splitter.setStretchFactor(1, 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(splitter)
@@ -90,6 +92,9 @@ class ErrorsTab(QWidget):
         header = view.horizontalHeader()
         for column in range(2, self.table.columnCount()):
             view.setColumnWidth(column, max(84, header.sectionSizeHint(column) + 8))
+        # The table gets what it needs, the heat map the rest.
+        needed = min(header.length() + ROOM, self.width() * 6 // 10)
+        self._splitter.setSizes([needed, self.width() - needed])
         self._offer()
 
     def show_errors(self) -> None:

@@ -1,21 +1,28 @@
-"""Measured and simulated motion over each other, runs end to end, and what is left between them."""
+"""A channel, measured and simulated, runs end to end; below it the error, its spectrum, or two models' difference."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from bench_gui.compare.comparison import Picture
+from bench_gui.compare.channels import Shown, shown
+from bench_gui.compare.comparison import POSITION, Picture
 from bench_gui.headless.comparison_tables import GAP
-from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.chart import TICK_SIZE, Chart, pen, sized
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
-from core.units import AngleUnit, milliradians
+from bench_gui.work.tasks import SimulatedRun
+from core.bench import Bench
+from core.units import RADIANS, AngleUnit, milliradians
 
 Array = NDArray[np.float64]
 MOST_TITLES = 12
@@ -25,25 +32,33 @@ MOST_WITH_ERRORS = 4
 MEASURED_WIDTH, SIMULATED_WIDTH = 2.0, 1.5
 MOST_WIDE = 32
 """More pieces of curves than this are drawn 1 px wide, which is ten times as fast and tells more."""
+TIME = "Time, runs end to end [s]"
+ERROR, SPECTRUM, DIFFERENCE = range(3)
+"""What the lower chart shows."""
 
 
 class ComparePlots(QWidget):
-    """An overlay and its residual below, with one time axis."""
+    """An overlay and what is left of it below, with one time axis."""
+
+    drawn = Signal()
+    """Other curves are in sight."""
 
     def __init__(self) -> None:
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        self.legend = Legend(self._toggle)
+        self.legend = Legend(lambda key, on: self._curves.toggle(key, on))
         column.addWidget(self.legend)
         self.overlay = Chart("Measured and simulated position", "Position", "rad")
-        self.residual = Chart("Simulated minus measured", "Error", "mrad", bottom="Time, runs end to end [s]")
+        self.residual = Chart("Simulated minus measured", "Error", "mrad", bottom=TIME)
         self.overlay.headroom = 0.24
         charts = QVBoxLayout()
         charts.setSpacing(4)
         charts.addWidget(self.overlay, 7)
-        charts.addWidget(self.residual, 6)
+        self._lower = QStackedWidget()
+        self._lower.addWidget(self.residual)
+        charts.addWidget(self._lower, 6)
         self.body = QHBoxLayout()
         """The charts, with room for more beside them."""
         self.body.setSpacing(8)
@@ -56,30 +71,52 @@ class ComparePlots(QWidget):
         self._zero = pg.InfiniteLine(0.0, angle=0)
         self.residual.axes.addItem(self._zero, ignoreBounds=True)
         self._theme: Theme | None = None
-        self._unit: AngleUnit | None = None
+        self._unit = RADIANS
         self._picture = Picture()
-        self._curves: dict[str, list[Any]] = {}
+        self._zoomed = False
+        """Whether a person has chosen what is seen of these runs."""
+        self.overlay.view.sigRangeChangedManually.connect(self._zoom)
+        self.residual.view.sigRangeChangedManually.connect(self._zoom)
+        self._below = ERROR
+        self._pair = ("", "")
+        self.difference: float | None = None
+        """Mean absolute difference of the two models, in the channel's unit of errors; None without one."""
+        self._curves = Curves()
         self._marks: list[Any] = []
         self.offsets: dict[str, tuple[float, float]] = {}
         """Run id to where it begins and ends on the time axis [s]."""
 
     def curve(self, key: str) -> Any:
         """The curve of "goal", "measured" or a model's key in the overlay."""
-        return self._curves[key][0]
+        return self._curves.of(key)[0]
 
     def error_curve(self, key: str) -> Any:
         """The curve of a model's key in the residual."""
-        return self._curves[key][1]
+        return self._curves.of(key)[1]
 
     @property
     def keys(self) -> list[str]:
         """What is drawn."""
-        return list(self._curves)
+        return self._curves.keys
+
+    @cached_property
+    def spectrum(self) -> Chart:
+        """The chart of the error over frequency, made when it is first shown."""
+        chart = Chart("Spectrum of the error", "Error", "mrad/√Hz", bottom="Frequency [Hz]", log=True)
+        self._lower.addWidget(chart)
+        if self._theme is not None:
+            chart.set_theme(self._theme)
+        return chart
+
+    @property
+    def lower(self) -> Chart:
+        """The chart below."""
+        return self.spectrum if self._below == SPECTRUM else self.residual
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
-        for chart in (self.overlay, self.residual):
+        for chart in (self.overlay, self.residual, *self._lower.findChildren(Chart)):
             chart.set_theme(theme)
         self._zero.setPen(pg.mkPen(theme.muted, width=1))
         self.show_picture(self._picture)
@@ -87,49 +124,57 @@ class ComparePlots(QWidget):
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
         self._unit = unit
-        self.overlay.set_left("Position", unit.symbol)
         self.show_picture(self._picture)
         self.overlay.fit()
+
+    def show_below(self, what: int, pair: tuple[str, str]) -> None:
+        """Show ERROR, SPECTRUM or DIFFERENCE in the lower chart; pair: keys of the models for the last of them."""
+        self._below, self._pair = what, pair
+        self._lower.setCurrentWidget(self.lower)
+        self.overlay.set_bottom(TIME if what == SPECTRUM else "")
+        self.show_picture(self._picture)
+        self.lower.fit()
 
     def show_picture(self, picture: Picture) -> None:
         """Draw recordings, and simulations as far as they are there."""
         theme = self._theme
-        another = [r.id for r in picture.recordings] != [r.id for r in self._picture.recordings]
+        another = [picture.channel, *(r.id for r in picture.recordings)] != [
+            self._picture.channel, *(r.id for r in self._picture.recordings)
+        ]  # fmt: skip
         self._picture = picture
         if theme is None:
             return
-        factor = self._unit.per_radian if self._unit else 1.0
         self._clear()
         self._lay_out(picture, theme)
-        goal = _joined(
-            (r.time - r.time[0] + self.offsets[r.id][0], r.goal_position * factor) for r in picture.recordings
-        )
-        measured = _joined(
-            (r.time - r.time[0] + self.offsets[r.id][0], r.position * factor) for r in picture.recordings
-        )
+        channel = shown(picture.channel, self._unit)
+        self._name_axes(channel)
         pieces = len(picture.recordings) * (1 + len(picture.models))
         wide, thin = (MEASURED_WIDTH, SIMULATED_WIDTH) if pieces <= MOST_WIDE else (1.0, 1.0)
-        entries = [
-            LegendEntry("measured", "measured", theme.measured, width=MEASURED_WIDTH),
-            LegendEntry("goal", "goal", theme.goal, width=1.0),
-        ]
-        self._draw("goal", "goal", self.overlay, goal, pen(theme.goal), 1)
+        measured = self._measured(picture.channel, channel.factor)
+        entries = []
+        if len(measured[0]):
+            entries.append(LegendEntry("measured", "measured", theme.measured, width=MEASURED_WIDTH))
+        if picture.channel == POSITION:
+            entries.append(LegendEntry("goal", "goal", theme.goal, width=1.0))
+            self._draw(
+                "goal", "goal", self.overlay, self._measured("goal_position", channel.factor), pen(theme.goal), 1
+            )
         self._draw("measured", "measured", self.overlay, measured, pen(theme.measured, wide), 2)
-        runs = picture.overlays.runs if picture.overlays is not None else ()
         for z, entry in enumerate(picture.models, start=3):
             colour = theme.model(entry.model.friction)
             entries.append(LegendEntry(entry.key, self._named(entry), colour, entry.dash, SIMULATED_WIDTH))
-            there = [run for run in runs if entry.key in run.position and run.id in self.offsets]
-            position = _joined((run.time + self.offsets[run.id][0], run.position[entry.key] * factor) for run in there)
-            error = _joined((run.time + self.offsets[run.id][0], run.error[entry.key] * 1e3) for run in there)
             drawn = pen(colour, thin, entry.dash)
-            self._draw(entry.key, entry.title, self.overlay, position, drawn, z)
-            self._draw(entry.key, entry.title, self.residual, error, pen(colour), z)
+            self._draw(entry.key, entry.title, self.overlay, self._simulated(entry.key, channel.factor), drawn, z)
+            self._draw_below(entry, channel, pen(colour), z)
+        if self._below == DIFFERENCE:
+            self._draw_difference(channel, pen(theme.accent))
         self.legend.set_entries(entries)
-        for key in self._curves:
-            self._toggle(key, self.legend.shown(key))
+        self._curves.follow(self.legend)
         if another:
+            self._zoomed = False
+        if not self._zoomed:
             self.fit()
+        self.drawn.emit()
 
     @property
     def runs_in_sight(self) -> list[str]:
@@ -139,16 +184,42 @@ class ComparePlots(QWidget):
 
     def fit(self) -> None:
         """Show everything."""
+        self._zoomed = False
         self.overlay.fit()
-        self.residual.fit()
+        self.lower.fit()
+
+    def at(self, time: float) -> tuple[Bench | None, dict[str, float]]:
+        """Bench of the run at a time on the axis, and positions [rad], "measured" and by model; none between runs."""
+        run = next((run for run, (begin, end) in self.offsets.items() if begin <= time <= end), "")
+        recording = next((r for r in self._picture.recordings if r.id == run), None)
+        if recording is None:
+            return None, {}
+        moment = time - self.offsets[run][0]
+        found = {"measured": float(np.interp(moment, recording.time - recording.time[0], recording.position))}
+        for simulated in self._simulated_runs():
+            if simulated.id == run:
+                for key, position in simulated.position.items():
+                    found[key] = float(np.interp(moment, simulated.time, position))
+        return recording.bench, found
+
+    def colour(self, key: str) -> str:
+        """Colour of what `at` returns."""
+        theme = self._theme
+        assert theme is not None
+        entry = next((entry for entry in self._picture.models if entry.key == key), None)
+        return theme.measured if entry is None else theme.model(entry.model.friction)
 
     def show_run(self, run: str) -> None:
         """Zoom to one run; all of them for an id that is not there."""
+        self._zoomed = run in self.offsets
         if run in self.offsets:
             begin, end = self.offsets[run]
             self.overlay.axes.setXRange(begin, end, padding=0.02)
         else:
             self.overlay.fit()
+
+    def _zoom(self, *_: Any) -> None:
+        self._zoomed = True
 
     def _lay_out(self, picture: Picture, theme: Theme) -> None:
         self.offsets = {}
@@ -160,19 +231,12 @@ class ComparePlots(QWidget):
                     self._marks.append((chart, chart.vertical_line(begin - GAP / 2)))
             if len(picture.recordings) <= MOST_TITLES:
                 number = recording.id.split("_")[0]
-                self._mark_run(f"{number}  {recording.trajectory}", begin, theme, len(picture.recordings))
+                title = _TopLabel(
+                    self.overlay.view, f"{number}  {recording.trajectory}", number, theme.muted, self.font()
+                )
+                title.place(begin, begin + recording.duration)
+                self._marks.append((self.overlay, title))
             begin += recording.duration + GAP
-
-    def _mark_run(self, title: str, at: float, theme: Theme, count: int) -> None:
-        text = title if count <= 6 else title.split()[0]
-        label = pg.TextItem(text, color=theme.muted, anchor=(0, 0))
-        font = self.font()
-        font.setPixelSize(11)
-        label.setFont(font)
-        view = self.overlay.view
-        label.setParentItem(view)
-        place = _TopLabel(view, label, at)
-        self._marks.append((self.overlay, place))
 
     def _named(self, entry: ModelEntry) -> str:
         """A model with its mean error over the runs that are drawn."""
@@ -182,18 +246,66 @@ class ComparePlots(QWidget):
             return entry.title
         return f"{entry.title}  {milliradians(mean)} mrad"
 
+    def _name_axes(self, channel: Shown) -> None:
+        self.overlay.set_left(channel.title, channel.unit)
+        self.overlay.empty_text = f"No run here has recorded {channel.title.lower()}, and no model simulates it"
+        waiting = "Nothing to show yet: choose models at the right"
+        none = f"Models do not simulate {channel.title.lower()}, or these runs have not recorded it"
+        runs = self._simulated_runs()
+        self.lower.empty_text = none if any(run.position for run in runs) else waiting
+        if self._below == DIFFERENCE:
+            self.residual.set_left("Difference", channel.error_unit)
+            self.residual.empty_text = "Choose two of the compared models at the right" if "" in self._pair else none
+        else:
+            self.residual.set_left("Error", channel.error_unit)
+        if self._below == SPECTRUM:
+            self.spectrum.set_left("Error", f"{channel.error_unit or 1}/√Hz")
+
+    def _simulated_runs(self) -> list[SimulatedRun]:
+        overlays = self._picture.overlays
+        return [run for run in overlays.runs if run.id in self.offsets] if overlays is not None else []
+
+    def _measured(self, name: str, factor: float) -> tuple[Array, Array]:
+        return _joined(
+            (r.time - r.time[0] + self.offsets[r.id][0], r.channels[name] * factor)
+            for r in self._picture.recordings
+            if name in r.channels
+        )
+
+    def _simulated(self, key: str, factor: float) -> tuple[Array, Array]:
+        runs = [run for run in self._simulated_runs() if key in run.shown]
+        return _joined((run.time + self.offsets[run.id][0], run.shown[key] * factor) for run in runs)
+
+    def _draw_below(self, entry: ModelEntry, channel: Shown, drawn: Any, z: float) -> None:
+        overlays = self._picture.overlays
+        if self._below == ERROR:
+            runs = [run for run in self._simulated_runs() if entry.key in run.error]
+            error = _joined(
+                (run.time + self.offsets[run.id][0], run.error[entry.key] * channel.error_factor) for run in runs
+            )
+            self._draw(entry.key, entry.title, self.residual, error, drawn, z)
+        elif self._below == SPECTRUM and overlays is not None and entry.key in overlays.spectrum:
+            frequency, density = overlays.spectrum[entry.key]
+            level = np.log10(np.maximum(density * channel.error_factor, 1e-12))
+            self._draw(entry.key, entry.title, self.spectrum, (frequency, level), drawn, z)
+
+    def _draw_difference(self, channel: Shown, drawn: Any) -> None:
+        one, other = self._pair
+        titles = {entry.key: entry.title for entry in self._picture.models}
+        runs = [run for run in self._simulated_runs() if one in run.shown and other in run.shown]
+        if not runs or one not in titles or other not in titles:
+            self.difference = None
+            return
+        gaps = [(run.shown[one] - run.shown[other]) * channel.error_factor for run in runs]
+        self.difference = float(np.mean(np.abs(np.concatenate(gaps))))
+        joined = _joined((r.time + self.offsets[r.id][0], gap) for r, gap in zip(runs, gaps, strict=True))
+        self._draw("difference", f"{titles[one]} − {titles[other]}", self.residual, joined, drawn, 3)
+
     def _draw(self, key: str, title: str, chart: Chart, data: tuple[Array, Array], drawn: Any, z: float) -> None:
-        curve = chart.add_curve(z, title)
-        curve.setPen(drawn)
-        curve.setData(*data)
-        self._curves.setdefault(key, []).append(curve)
+        self._curves.add(chart, key, title, *data, drawn, z)
 
     def _clear(self) -> None:
-        for curves, chart in ((c, ch) for c in self._curves.values() for ch in (self.overlay, self.residual)):
-            for curve in curves:
-                if curve in chart.axes.items:
-                    chart.removeItem(curve)
-        self._curves = {}
+        self._curves.clear()
         for chart, mark in self._marks:
             if isinstance(mark, _TopLabel):
                 mark.remove()
@@ -201,18 +313,21 @@ class ComparePlots(QWidget):
                 chart.removeItem(mark)
         self._marks = []
 
-    def _toggle(self, key: str, on: bool) -> None:
-        for curve in self._curves.get(key, ()):
-            curve.setVisible(on)
-
 
 class _TopLabel:
-    """A text that stays at the top of the plot above its place on the time axis."""
+    """A text that stays at the top of the plot above a stretch of the time axis; a shorter one where that is short."""
 
-    def __init__(self, view: Any, label: Any, at: float) -> None:
-        self._view, self._label, self._at = view, label, at
+    def __init__(self, view: Any, text: str, short: str, colour: str, font: QFont) -> None:
+        self._view, self._texts, self._span = view, (text, short), (0.0, 0.0)
+        self._label: Any = pg.TextItem(text, color=colour, anchor=(0, 0))
+        self._label.setFont(sized(font, TICK_SIZE))
+        self._label.setParentItem(view)
         view.sigRangeChanged.connect(self._move)
         view.sigResized.connect(self._move)
+
+    def place(self, begin: float, end: float) -> None:
+        """Put it above this stretch [s]."""
+        self._span = begin, end
         self._move()
 
     def remove(self) -> None:
@@ -226,7 +341,14 @@ class _TopLabel:
 
     def _move(self, *_: Any) -> None:
         (low, high), _y = self._view.viewRange()
-        x = (self._at - low) / (high - low) * self._view.width() if high > low else 0.0
+        scale = self._view.width() / (high - low) if high > low else 0.0
+        x = (self._span[0] - low) * scale
+        text, short = self._texts
+        fits = (
+            QFontMetrics(self._label.textItem.font()).horizontalAdvance(text) + 8
+            < (self._span[1] - self._span[0]) * scale
+        )
+        self._label.setText(text if fits else short)
         self._label.setPos(x, 2)
         self._label.setVisible(-20 <= x < self._view.width() - 20)
 

@@ -1,76 +1,78 @@
-"""Comparing: any runs against any models, as motion, as errors and as drive/backdrive diagrams."""
+"""Comparing: any runs against any models, as motion, over frequency, as errors and as drive/backdrive diagrams."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QHBoxLayout,
-    QProgressBar,
-    QPushButton,
-    QStackedWidget,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from bench_gui.actions import ActionSpec
-from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.compare.diagram_tab import DiagramTab
 from bench_gui.compare.errors_tab import ErrorsTab
+from bench_gui.compare.head import Head
 from bench_gui.compare.model_choice import ModelChoice
 from bench_gui.compare.models_tab import ModelsTab
-from bench_gui.compare.plots import ComparePlots
+from bench_gui.compare.overlay_tab import OverlayTab
+from bench_gui.compare.response_tab import ResponseTab
 from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, describe, tool
-from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.fields import EmptyState, button
+from bench_gui.widgets.page import LazyPage, TaskPage
 from bench_gui.widgets.tabs import Segments
-from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.studies.arm.tab import ArmTab
 
-OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
+OVERLAY, RESPONSE, ERRORS, MODELS, DIAGRAM, ARM = range(6)
 _TABS = (
     ("Overlay", "Measured and simulated motion, and what is left between them"),
+    ("Response", "Measured and simulated response from goal to position, over frequency (Bode)"),
     ("Errors", "Errors run by run and by condition, and a heat map"),
     ("Models", "Mean errors of the models as bars"),
     ("Diagram", "Drive and backdrive torques at several speeds"),
     ("Arm", "Friction models on an arm of two servos, simulated or measured"),
 )
+JUDGING = (ERRORS, MODELS)
 
 
 class CompareView(TaskPage):
-    """Four views of the same runs and models, of which only the one in sight asks for anything, and an arm."""
+    """Views of the same runs and models, of which only the one in sight asks for anything, and an arm."""
 
     help_page = "compare"
 
-    def __init__(self, controller: Controller, arm: ArmTab, record_four: QPushButton, example: QPushButton) -> None:
-        """arm: its last tab; record_four, example: what the empty state offers."""
+    def __init__(
+        self,
+        controller: Controller,
+        make_arm: Callable[[Controller], ArmTab],
+        record_four: QPushButton,
+        example: QPushButton,
+    ) -> None:
+        """make_arm: makes its last tab; record_four, example: what the empty state offers."""
         super().__init__()
-        self._controller = controller
+        self._controller, self._make_arm = controller, make_arm
         self._unasked = set(range(len(_TABS)))
         self._undrawn = set(range(len(_TABS)))
         self._wanted_run = ""
+        self._theme: Theme | None = None
+        self._parts: list[Any] = []
+        """Everything that takes a theme's colours."""
+        self._settings_of: dict[int, QWidget] = {}
+        self._tools: dict[int, PlotTools] = {}
+        self._exports: dict[int, PlotExport] = {}
         comparison = controller.comparison
-        self.plots = ComparePlots()
-        self.plots.set_unit(controller.angle_unit)
-        self.errors_tab = ErrorsTab(comparison)
-        self.errors = self.errors_tab.table
-        self.models_tab = ModelsTab(comparison, controller.model_list)
-        self._diagram = DiagramTab(controller)
-        self.diagram, self.diagram_tools = self._diagram.plot, self._diagram.tools
-        self._models = ModelChoice(controller.model_list, comparison)
-        self.boxes = self._models.boxes
-        self.arm = arm
-        self._build_tools()
-        self._build_picture()
-        self._build_settings()
+        self.overlay = OverlayTab(controller)
+        self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
+        self._choice = ModelChoice(controller.model_list, comparison)
+        self.boxes = self._choice.boxes
+        self._build()
+        self._place(OVERLAY, self.plots, self.overlay.settings, self.overlay_tools, self.overlay)
         self.arm_button: QPushButton = button(
             "Compare on an arm", f"{_TABS[ARM][1]}; needs no recordings", lambda: self.tabs.choose(ARM)
         )
@@ -84,8 +86,6 @@ class CompareView(TaskPage):
                 self.arm_button,
             )
         )
-        self.errors_tab.run_wanted.connect(self.show_run)
-        self.arm.started.connect(lambda: self.tabs.choose(ARM))
         controller.model_list.changed.connect(self._invalidate)
         controller.model_list.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._invalidate)
@@ -94,104 +94,104 @@ class CompareView(TaskPage):
         controller.placing.points_changed.connect(lambda *_: self._arrived(DIAGRAM))
         controller.library.runs_changed.connect(self._runs_changed)
         controller.library.selection_changed.connect(self._runs_changed)
-        self._diagram.changed.connect(lambda: self._arrived(DIAGRAM))
-        controller.angle_unit_changed.connect(lambda: self.plots.set_unit(controller.angle_unit))
         self._runs_changed()
 
     # Building.
 
-    def _build_tools(self) -> None:
-        controller = self._controller
-        comparison, save = controller.comparison, controller.save_plot
-        plots = self.plots
-        self.overlay_tools = PlotTools(
-            (plots.overlay, plots.residual),
-            plots,
-            lambda: comparison.title(plots.runs_in_sight),
-            save,
-            fit=plots.fit,
-        )
-        self.plots.body.addWidget(self.overlay_tools.readout)
-        self.heat_export = PlotExport(self.errors_tab, self.errors_tab.heat_contents, save)
-        self.heat_export.export_action.setText("Export heat map…")
-        self.table_action = self.heat_export.menu.addAction("Export table…", self._export_table)
-        self.bars_export = PlotExport(self.models_tab, self.models_tab.contents, save)
-        self.earlier: QToolButton = tool("Earlier runs", f"Show the {MOST_DRAWN} runs before these")
-        self.later: QToolButton = tool("Later runs", f"Show the {MOST_DRAWN} runs after these")
-        for turn, text, pages in ((self.earlier, "‹", -1), (self.later, "›", 1)):
-            turn.setText(text)
-            turn.clicked.connect(lambda _=False, pages=pages: self._controller.comparison.turn(pages))
-
-    def _build_picture(self) -> None:
+    def _build(self) -> None:
         self.tabs = Segments(_TABS, self._show_tab)
-        self.note = ElidedLabel()
-        self.note.setProperty("role", "muted")
-        self.progress = describe(QProgressBar(), "Errors found", "How many errors of the chosen runs are known")
-        self.progress.setTextVisible(False)
-        self.progress.setFixedWidth(90)
-        self._bars = QStackedWidget()
-        bars = (
-            self.overlay_tools.bar,
-            self.heat_export.button,
-            self.bars_export.button,
-            self.diagram_tools.bar,
-            self.arm.tools.bar,
-        )
+        self.head = Head(self._controller)
+        self._pages, self._bars = QStackedWidget(), QStackedWidget()
+        for stack in (self._pages, self._bars):
+            for _ in _TABS:
+                stack.addWidget(LazyPage())
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.tabs)
-        row.addWidget(self.note, 1)
-        for part in (self.progress, self.earlier, self.later):
-            row.addWidget(part)
-            part.hide()
-        for bar in bars:
-            self._bars.addWidget(_to_the_right(bar))
+        row.addWidget(self.head, 1)
         row.addWidget(self._bars)
         self.centre.addLayout(row)
-        self._pages = QStackedWidget()
-        for page in (
-            self.plots,
-            self.errors_tab,
-            self.models_tab,
-            self.diagram,
-            self.arm,
-        ):
-            self._pages.addWidget(page)
         self.centre.addWidget(self._pages, 1)
-
-    def _build_settings(self) -> None:
-        self._tab_settings = {
-            ERRORS: self.errors_tab.settings,
-            MODELS: self.models_tab.settings,
-            DIAGRAM: self._diagram.settings,
-            ARM: self.arm.settings,
-        }
-        for tab, section in self._tab_settings.items():
-            section.setVisible(tab == OVERLAY)
-            self.settings.addWidget(section)
-        self.settings.addWidget(self._models)
+        self.settings.addWidget(self._choice)
         self.settings.addStretch(1)
-        self.actions_column.addWidget(self.arm.buttons)
-        self.arm.buttons.hide()
         self.file_button: QPushButton = button("Open model file…", "Compare a model from a file too", self.ask_model)
         self.actions_column.addWidget(self.file_button)
+        self._parts += [self._choice, self.tabs]
+
+    @cached_property
+    def errors(self) -> ErrorsTab:
+        """Errors as numbers."""
+        errors = ErrorsTab(self._controller.comparison)
+        errors.run_wanted.connect(self.show_run)
+        export = PlotExport(errors, errors.heat_contents, self._controller.save_plot)
+        export.export_action.setText("Export heat map…")
+        export.menu.addAction("Export table…", self._export_table)
+        self._place(ERRORS, errors, errors.settings, export, errors)
+        return errors
+
+    @cached_property
+    def models(self) -> ModelsTab:
+        """Errors as bars."""
+        models = ModelsTab(self._controller.comparison, self._controller.model_list)
+        export = PlotExport(models, models.contents, self._controller.save_plot)
+        self._place(MODELS, models, models.settings, export, models)
+        return models
+
+    @cached_property
+    def response(self) -> ResponseTab:
+        """Motion over frequency."""
+        response = ResponseTab(self._controller)
+        self._place(RESPONSE, response, response.settings, response.tools, response)
+        return response
+
+    @cached_property
+    def diagram(self) -> DiagramTab:
+        """The drive/backdrive diagram."""
+        diagram = DiagramTab(self._controller)
+        diagram.changed.connect(lambda: self._arrived(DIAGRAM))
+        self._place(DIAGRAM, diagram.plot, diagram.settings, diagram.tools, diagram)
+        return diagram
+
+    @cached_property
+    def arm(self) -> ArmTab:
+        """An arm of two servos."""
+        arm = self._make_arm(self._controller)
+        arm.started.connect(lambda: self.tabs.choose(ARM))
+        self.actions_column.insertWidget(0, arm.buttons)
+        arm.buttons.setVisible(self.tabs.current == ARM)
+        self._place(ARM, arm, arm.settings, arm.tools, arm)
+        self.offered.emit(arm.actions_offered())
+        return arm
+
+    def _place(self, tab: int, page: QWidget, settings: QWidget, tools: PlotTools | PlotExport, part: Any) -> None:
+        """Put a tab's page, settings and tools in their places; part: what takes the theme for all of them."""
+        cast(LazyPage, self._pages.widget(tab)).put(page)
+        bar = tools.bar if isinstance(tools, PlotTools) else tools.button
+        self._exports[tab] = tools.export if isinstance(tools, PlotTools) else tools
+        if isinstance(tools, PlotTools):
+            self._tools[tab] = tools
+        cast(LazyPage, self._bars.widget(tab)).put(bar, Qt.AlignmentFlag.AlignRight)
+        self._settings_of[tab] = settings
+        settings.setVisible(tab == self.tabs.current)
+        self.settings.insertWidget(0, settings)
+        fresh = [part] if isinstance(tools, PlotTools) else [part, tools]
+        self._parts += fresh
+        for each in fresh if self._theme is not None else ():
+            each.set_theme(self._theme)
+
+    def make_more(self) -> bool:
+        """Make the next tab; return whether one was left."""
+        missing = [name for name in map(_attribute, range(1, len(_TABS))) if name not in self.__dict__]
+        if missing:
+            getattr(self, missing[0])
+        return bool(missing)
 
     # What a person asks for.
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
-        for part in (
-            self.plots,
-            self.errors_tab,
-            self.models_tab,
-            self._diagram,
-            self._models,
-            self.arm,
-            self.tabs,
-            self.overlay_tools,
-            self.heat_export,
-            self.bars_export,
-        ):
+        self._theme = theme
+        for part in self._parts:
             part.set_theme(theme)
         self._arrived(*range(len(_TABS)))
 
@@ -212,19 +212,29 @@ class CompareView(TaskPage):
         self._stop_judging()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page."""
+        """What a person can ask of this page; the arm's actions are `offered` with it."""
         shown = [
             ActionSpec(f"Show the {text.lower()}", lambda place=place: self.tabs.choose(place), tip=tip)
             for place, (text, tip) in enumerate(_TABS)
         ]
+
+        def toggle_cursors() -> None:
+            if self.tabs.current in self._tools:
+                self._tools[self.tabs.current].cursor_button.toggle()
+
+        def fit() -> None:
+            self._tools.get(self.tabs.current, self.overlay_tools).fit()
+
         return [
             *shown,
-            ActionSpec("Δ &cursors", self._toggle_cursors, "Ctrl+D", "Read values and differences off the curves"),
-            ActionSpec("&Fit the plots", self._fit, "Ctrl+0", "Show everything"),
-            ActionSpec("E&xport plot…", lambda: self._export.ask(), "Ctrl+E", "Write what is visible to a file"),
-            ActionSpec("Copy plot as &image", lambda: self._export.copy_image(), "Ctrl+Shift+C"),
+            ActionSpec("Δ &cursors", toggle_cursors, "Ctrl+D", "Read values and differences off the curves"),
+            ActionSpec("&Fit the plots", fit, "Ctrl+0", "Show everything"),
+            ActionSpec("Play the &pendulum", self.overlay.play, tip="Play the motion, measured and simulated"),
+            ActionSpec(
+                "E&xport plot…", lambda: self._exports[self.tabs.current].ask(), "Ctrl+E", "Write what is visible"
+            ),
+            ActionSpec("Copy plot as &image", lambda: self._exports[self.tabs.current].copy_image(), "Ctrl+Shift+C"),
             ActionSpec("Export the &error table…", self._export_table),
-            *self.arm.actions_offered(),
         ]
 
     def ask_model(self) -> None:
@@ -242,23 +252,8 @@ class CompareView(TaskPage):
         self._undrawn.add(OVERLAY)
         self.tabs.choose(OVERLAY)
 
-    @property
-    def _export(self) -> PlotExport:
-        exports = (self.overlay_tools.export, self.heat_export, self.bars_export, self.diagram_tools.export)
-        return (*exports, self.arm.tools.export)[self.tabs.current]
-
-    def _toggle_cursors(self) -> None:
-        with_cursors = {OVERLAY: self.overlay_tools, DIAGRAM: self.diagram_tools, ARM: self.arm.tools}
-        tools = with_cursors.get(self.tabs.current)
-        if tools is not None:
-            tools.cursor_button.toggle()
-
-    def _fit(self) -> None:
-        shown = {DIAGRAM: self.diagram.chart, ARM: self.arm.plots}
-        shown.get(self.tabs.current, self.plots).fit()
-
     def _export_table(self) -> None:
-        contents = self.errors_tab.table_contents()
+        contents = self.errors.table_contents()
         path = ask_plot_file(self.window(), f"{file_name(contents.title)}_errors.csv", TABLE_FILTERS)
         if path is not None:
             self._controller.save_plot(contents, path)
@@ -266,30 +261,27 @@ class CompareView(TaskPage):
     # Asking and drawing, both only for the tab in sight.
 
     def _show_tab(self, tab: int) -> None:
+        getattr(self, _attribute(tab))
         self._pages.setCurrentIndex(tab)
         self._bars.setCurrentIndex(tab)
-        for other, section in self._tab_settings.items():
+        for other, section in self._settings_of.items():
             section.setVisible(other == tab)
-        self.arm.buttons.setVisible(tab == ARM)
+        if "arm" in self.__dict__:
+            self.arm.buttons.setVisible(tab == ARM)
         self.help_page = "arm" if tab == ARM else "compare"
-        self._models.setVisible(tab != ARM)
-        self._show_what_there_is()
-        if tab not in (ERRORS, MODELS):
+        self._choice.setVisible(tab != ARM)
+        if tab not in JUDGING:
             self._stop_judging()
         self._look()
 
     def _stop_judging(self) -> None:
         self._controller.comparison.stop_judging()
-        self._unasked |= {ERRORS, MODELS}
+        self._unasked |= set(JUDGING)
 
     def _runs_changed(self) -> None:
-        self._show_what_there_is()
         self._invalidate()
         if self.isVisible():
             self.entered()
-
-    def _show_what_there_is(self) -> None:
-        self.show_empty(not self._controller.library.runs and self.tabs.current != ARM)
 
     def _invalidate(self) -> None:
         """Other runs or models: everything there is to see is old."""
@@ -302,77 +294,43 @@ class CompareView(TaskPage):
 
     def _errors_arrived(self) -> None:
         if self.isVisible() and self.tabs.current == ERRORS and ERRORS not in self._undrawn:
-            self.errors_tab.show_errors()
+            self.errors.show_errors()
             self._say()
         else:
-            self._arrived(ERRORS, MODELS)
+            self._arrived(*JUDGING)
 
     def _look(self) -> None:
-        tab = self.tabs.current
+        tab, comparison = self.tabs.current, self._controller.comparison
+        self.show_empty(not self._controller.library.runs and tab != ARM)
         if not self.isVisible() or self.is_empty:
             return
         if tab in self._unasked:
             self._unasked.discard(tab)
             self._undrawn.add(tab)
-            comparison = self._controller.comparison
-            (comparison.draw, comparison.judge, comparison.judge, _nothing, _nothing)[tab]()
+            if tab == OVERLAY:
+                comparison.draw()
+            elif tab in JUDGING:
+                comparison.judge()
         if tab in self._undrawn:
             self._undrawn.discard(tab)
             (
-                self._draw_overlay,
-                self.errors_tab.show_runs,
-                self.models_tab.show_errors,
-                self._diagram.draw,
-                self.arm.refresh,
+                self.overlay.draw,
+                lambda: self.response.draw(),
+                lambda: self.errors.show_runs(),
+                lambda: self.models.show_errors(),
+                lambda: self.diagram.draw(),
+                lambda: self.arm.refresh(),
             )[tab]()
+            if tab == OVERLAY and self._wanted_run in self.plots.offsets:
+                self.plots.show_run(self._wanted_run)
+                self._wanted_run = ""
         self._say()
 
-    def _draw_overlay(self) -> None:
-        self.plots.show_picture(self._controller.comparison.picture)
-        if self._wanted_run in self.plots.offsets:
-            self.plots.show_run(self._wanted_run)
-            self._wanted_run = ""
-
     def _say(self) -> None:
-        """What is not to be seen in the picture itself."""
-        comparison, tab = self._controller.comparison, self.tabs.current
-        picture = comparison.picture
-        cut = tab == OVERLAY and picture.total > len(picture.recordings) > 0
-        self.earlier.setVisible(cut)
-        self.later.setVisible(cut)
-        self.earlier.setEnabled(picture.first > 0)
-        self.later.setEnabled(picture.first + len(picture.recordings) < picture.total)
-        known, all_of_them = comparison.judged
-        judging = tab in (ERRORS, MODELS) and known < all_of_them
-        self.progress.setVisible(judging)
-        self.progress.setRange(0, max(1, all_of_them))
-        self.progress.setValue(known)
-        text = ""
-        if tab == ARM:
-            text = ""
-        elif not comparison.chosen:
-            text = "Choose models at the right"
-        elif cut:
-            last = picture.first + len(picture.recordings)
-            text = f"Runs {picture.first + 1} to {last} of {picture.total}; errors are of all"
-        elif tab == OVERLAY and comparison.waiting:
-            text = "Simulating…"
-        elif judging:
-            text = f"{known} of {counted(all_of_them, 'error')} known"
-        left_out = "" if tab == ARM else self._controller.library.left_out(comparison.runs)
-        used = self._controller.library.selection(comparison.runs).brief if left_out else ""
-        self.note.setText(" · ".join(filter(None, (text, used))))
-        self.note.setToolTip(left_out)
+        tab = self.tabs.current
+        self.head.say(drawing=tab == OVERLAY, judging=tab in JUDGING, recordings=tab != ARM)
 
 
-def _nothing() -> None:
-    """These ask for nothing."""
-
-
-def _to_the_right(part: QWidget) -> QWidget:
-    holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(part)
-    return holder
+def _attribute(tab: int) -> str:
+    """Name of the attribute that makes a tab when it is first asked for."""
+    return _TABS[tab][0].lower()

@@ -1,4 +1,4 @@
-"""An axis for values on a logarithmic scale that stays readable when they span less than a decade."""
+"""Axes with true minus signs; one for values on a logarithmic scale that stays readable within a decade."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ _STEPS = ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
 ENOUGH = 4
 
 
-class LogAxis(pg.AxisItem):
+class Axis(pg.AxisItem):
+    """Shows numbers as the rest of the window does, in the unit it is given: without prefixes."""
+
+    def updateAutoSIPrefix(self) -> None:
+        """Choose no prefix: at every change of the range this would lay out the axis's name again."""
+
+    def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
+        """Name the values."""
+        return [text.replace("-", "−") for text in super().tickStrings(values, scale, spacing)]
+
+
+class LogAxis(Axis):
     """Shows positions that are decimal logarithms as the values they stand for."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:

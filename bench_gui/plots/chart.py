@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QMouseEvent, QPen, QResizeEvent
+from PySide6.QtCore import QObject, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsItem
 
-from bench_gui.plots.axes import LogAxis
-from bench_gui.plots.contents import PlotArea, PlotCurve, parted
+from bench_gui.plots.axes import Axis, LogAxis
+from bench_gui.plots.contents import PlotArea, PlotCurve, labelled, parted
 from bench_gui.theme import Theme
 
 pg.setConfigOptions(antialias=True, useOpenGL=False)
@@ -29,6 +30,8 @@ PADDING, STEADY = 0.025, 0.005
 """Shares of a range that are kept free at both ends, and that an automatic one may be off by."""
 AXIS_WIDTH = 62
 """Left axes have one width, so that plots above each other share their columns."""
+SETTLED = 200
+"""Time without a movement after which curves are drawn in full again [ms]."""
 
 
 def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
@@ -39,7 +42,8 @@ def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | N
     return made
 
 
-def _sized(font: QFont, size: int) -> QFont:
+def sized(font: QFont, size: int) -> QFont:
+    """A font in a size [px]."""
     sized = QFont(font)
     sized.setPixelSize(size)
     return sized
@@ -50,11 +54,60 @@ def show_live(curve: Any, x: Array, y: Array) -> None:
     curve.setData(x, y, connect="finite")
 
 
+class _Hand(QObject):
+    """Knows while a plot is dragged or zoomed, any plot: linked ones move along."""
+
+    moved = Signal()
+    changed = Signal()
+    """A person has begun, or is done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moving = False
+        self._settled = QTimer(self)
+        self._settled.setSingleShot(True)
+        self._settled.setInterval(SETTLED)
+        self._settled.timeout.connect(self._look)
+
+    def move(self) -> None:
+        """Note a movement."""
+        self._settled.start()
+        self._set(True)
+        self.moved.emit()
+
+    def _look(self) -> None:
+        if QGuiApplication.mouseButtons() == Qt.MouseButton.NoButton:
+            self._set(False)
+        else:
+            self._settled.start()
+
+    def _set(self, moving: bool) -> None:
+        if moving != self.moving:
+            self.moving = moving
+            self.changed.emit()
+
+
+@cache
+def _hand() -> _Hand:
+    return _Hand()
+
+
 class _Curve(pg.PlotDataItem):
-    """A curve that knows what it is called and keeps its points as they were given."""
+    """A curve that knows what it is called and keeps its points as they were given.
+
+    Wide lines with smooth edges take ten times as long as plain ones, so they are plain while a plot is moved.
+    """
 
     title = ""
     legend: str | None = None
+
+    def updateItems(self, styleUpdate: bool = True) -> None:
+        """Hand points and style on to what is drawn."""
+        super().updateItems(styleUpdate)
+        if _hand().moving and self.opts["pen"] is not None:
+            plain = pg.mkPen(self.opts["pen"])
+            plain.setWidth(1)
+            self.curve.opts.update(pen=plain, antialias=False)
 
     def points(self) -> tuple[Array, Array]:
         x, y = self.getOriginalDataset()
@@ -97,19 +150,31 @@ class _SteadyView(pg.ViewBox):
 
 
 class Chart(pg.PlotWidget):
-    """One pair of axes."""
+    """One pair of axes; a sentence in their place while there is nothing to show."""
 
-    def __init__(self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False) -> None:
-        """name: for screen readers; left, bottom: what the axes show, bottom empty hides its numbers."""
-        axes = {"left": LogAxis("left")} if log else None
+    empty_text = "Nothing to show yet"
+
+    def __init__(
+        self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False, log_bottom: bool = False
+    ) -> None:
+        """Make an empty plot.
+
+        name: for screen readers. left, bottom: what the axes show, bottom empty hides its numbers. log, log_bottom:
+        the left or the lower axis shows values of which curves hold decimal logarithms.
+        """
+        axes = {
+            side: LogAxis(side) if logarithmic else Axis(side)
+            for side, logarithmic in (("left", log), ("bottom", log_bottom), ("right", False), ("top", False))
+        }
         # Made without its menu, which nobody sees and which takes half of the time.
         super().__init__(axisItems=axes, enableMenu=False, viewBox=_SteadyView(enableMenu=False))
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
-        self._left, self._left_unit, self._bottom = left, left_unit, bottom
-        self._log = log
+        self._left, self._left_unit = left, left_unit
+        self._log, self.log_bottom = log, log_bottom
         self._areas: list[tuple[PlotArea, list[Any]]] = []
         self._theme: Theme | None = None
+        self._painted_empty = False
         self.headroom = 0.0
         """Share of the height kept free for titles when everything is shown."""
         item = self.axes
@@ -119,17 +184,15 @@ class Chart(pg.PlotWidget):
         item.layout.setContentsMargins(0, 4, 10, 4)
         for side in ("left", "bottom"):
             axis = item.getAxis(side)
-            axis.enableAutoSIPrefix(False)
-            axis.setTickFont(_sized(self.font(), TICK_SIZE))
+            axis.setTickFont(sized(self.font(), TICK_SIZE))
             # An axis with its grid covers the plot; drawn anew for every frame of a curve it costs more than the curve.
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
-        if bottom:
-            item.getAxis("bottom").setHeight(35)
-        else:
-            item.getAxis("bottom").setStyle(showValues=False)
-            item.getAxis("bottom").setHeight(6)
+        self.set_bottom(bottom)
         item.vb.setDefaultPadding(PADDING)
+        item.vb.sigRangeChangedManually.connect(lambda _: _hand().move())
+        _hand().changed.connect(self._hurry)
+        _hand().moved.connect(self._follow)
 
     @property
     def axes(self) -> Any:
@@ -202,6 +265,10 @@ class Chart(pg.PlotWidget):
         """Whether positions on the left axis are decimal logarithms."""
         return self._log
 
+    def value_at(self, place: float) -> float:
+        """Value that the lower axis shows at a place on it."""
+        return 10.0**place if self.log_bottom else place
+
     def _described(self, curve: Any) -> PlotCurve:
         x, y = curve.points()
         drawn = curve.opts["pen"]
@@ -211,7 +278,7 @@ class Chart(pg.PlotWidget):
         dashes = tuple(line.dashPattern()) if line is not None and line.style() is Qt.PenStyle.CustomDashLine else None
         return PlotCurve(
             name=curve.title,
-            x=np.asarray(x, dtype=np.float64),
+            x=10.0 ** np.asarray(x) if self.log_bottom else np.asarray(x, dtype=np.float64),
             y=10.0 ** np.asarray(y) if self._log else np.asarray(y, dtype=np.float64),
             colour=shown.name(),
             width=0.0 if line is None else line.widthF(),
@@ -226,6 +293,15 @@ class Chart(pg.PlotWidget):
         if (text, unit) != (self._left, self._left_unit):
             self._left, self._left_unit = text, unit
             self._label()
+
+    def set_bottom(self, text: str) -> None:
+        """Change what the lower axis shows; empty hides its numbers, where a chart below has them."""
+        self._bottom = text
+        axis = self.axes.getAxis("bottom")
+        axis.setStyle(showValues=bool(text))
+        axis.setHeight(35 if text else 6)
+        axis.showLabel(bool(text))
+        self._label()
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -255,6 +331,39 @@ class Chart(pg.PlotWidget):
         self.fit()
         event.accept()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no point to see."""
+        return not any(item.isVisible() and _has_points(item) for item in self.axes.items)
+
+    def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
+        """Cover the axes of an empty plot: their numbers would be invented."""
+        empty, theme = self.is_empty, self._theme
+        if empty != self._painted_empty:
+            # Only a part of the plot may be painted now.
+            self._painted_empty = empty
+            self.viewport().update()
+        if not empty or theme is None:
+            return
+        whole = self.viewport().rect()
+        painter.resetTransform()
+        painter.fillRect(whole, QColor(theme.plot))
+        painter.setPen(QColor(theme.muted))
+        painter.setFont(self.font())
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(whole.adjusted(12, 0, -12, 0), int(flags), self.empty_text)
+
+    def _follow(self) -> None:
+        if self.isVisible():
+            # Left to the next paint, this would change items during it, and everything would be painted twice.
+            self.axes.scene().prepareForPaint()
+
+    def _hurry(self) -> None:
+        if self.isVisible():
+            for curve in self.axes.items:
+                if isinstance(curve, _Curve):
+                    curve.updateItems()
+
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Say less beside a low plot: fewer ticks, and only the unit where the name does not fit."""
         super().resizeEvent(event)
@@ -274,11 +383,18 @@ class Chart(pg.PlotWidget):
         style = {"color": self._theme.muted, "font-size": f"{LABEL_SIZE}px"}
         height = self.height() - self.axes.getAxis("bottom").height()
         self.axes.getAxis("left").setTickDensity(0.7 if height > LOW else 0.45)
-        unit = f"[{self._left_unit}]" if self._left_unit else ""
-        text = f"{self._left} {unit}".rstrip()
-        fits = QFontMetrics(_sized(self.font(), LABEL_SIZE)).horizontalAdvance(text) < height - 6
-        self.axes.setLabel("left", text if fits or not unit else unit, **style)
+        text = labelled(self._left, self._left_unit)
+        fits = QFontMetrics(sized(self.font(), LABEL_SIZE)).horizontalAdvance(text) < height - 6
+        self.axes.setLabel("left", text if fits else text.replace(" [", "<br>["), **style)
         # A label that has changed is put in the middle only when its axis is resized.
         self.axes.getAxis("left").resizeEvent()
         if self._bottom:
             self.axes.setLabel("bottom", self._bottom, **style)
+
+
+def _has_points(item: Any) -> bool:
+    """Whether something in a plot is data; lines across and texts are not."""
+    if isinstance(item, (pg.PlotDataItem, pg.PlotCurveItem)):
+        y = item.getData()[1]
+        return y is not None and bool(np.isfinite(y).any())
+    return not isinstance(item, (pg.InfiniteLine, pg.TextItem))

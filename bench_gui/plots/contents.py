@@ -73,6 +73,7 @@ class CurvePanel:
     curves: tuple[PlotCurve, ...]
     areas: tuple[PlotArea, ...] = ()
     log: bool = False
+    log_bottom: bool = False
     height: float = 1.0
     """Share of the picture's height."""
 

@@ -121,13 +121,18 @@ class DeltaCursors(QObject):
 
     def readings(self) -> list[Reading]:
         """Every visible curve at both cursors, from the uppermost chart down."""
-        first, second = self.places
+        first, second = self.values
         return [
             Reading(curve.name, *chart.left, curve.colour, curve.at(first), curve.at(second))
             for chart in self._charts
             for curve in chart.seen()
             if curve.width
         ]
+
+    @property
+    def values(self) -> list[float]:
+        """Values of the lower axis at both cursors."""
+        return [self._charts[0].value_at(place) for place in self.places]
 
     def _seen(self) -> tuple[float, float]:
         low, high = self._charts[0].view.viewRange()[0]
@@ -271,7 +276,7 @@ class CursorReadout(QFrame):
         if not self.isVisible():
             return
         unit = self._unit()
-        for name, handle, place in zip(NAMES, self.handles, cursors.places, strict=True):
+        for name, handle, place in zip(NAMES, self.handles, cursors.values, strict=True):
             handle.setText(f"{name} {significant(place)} {unit}")
         self.difference.setText(self._difference(unit))
         self.table.show_readings(cursors.readings())
@@ -282,7 +287,8 @@ class CursorReadout(QFrame):
             self._view.setSpan(row, 0, 1, self.table.columnCount())
 
     def _difference(self, unit: str) -> str:
-        difference = self._cursors.places[1] - self._cursors.places[0]
+        first, second = self._cursors.values
+        difference = second - first
         text = f"Δ{self._symbol} = {significant(difference)} {unit}"
         if unit == SECONDS and not math.isclose(difference, 0.0):
             text += f"   1/Δ{self._symbol} = {significant(1.0 / abs(difference), 3)} Hz"

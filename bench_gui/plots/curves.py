@@ -24,6 +24,10 @@ class Curves:
         """In the order they were drawn first."""
         return list(self._drawn)
 
+    def of(self, key: str) -> list[Any]:
+        """The curves of a key, in the order they were added."""
+        return [curve for _, curve in self._drawn[key]]
+
     def add(self, chart: Chart, key: str, title: str, x: Array, y: Array, drawn: Any, z: float = 0.0) -> Any:
         """Draw a curve with a pen; title: what exported files call it. Returns the curve."""
         curve = chart.add_curve(z, title)

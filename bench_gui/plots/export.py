@@ -62,6 +62,7 @@ def gather(charts: Sequence[Chart], title: str) -> PlotContents:
     panels = []
     for chart, height in zip(charts, heights, strict=True):
         x_range, y_range = ((float(low), float(high)) for low, high in chart.view.viewRange())
+        x_range = chart.value_at(x_range[0]), chart.value_at(x_range[1])
         curves = tuple(_printed(curve.within(x_range)) for curve in chart.seen())
         if not any(len(curve.x) for curve in curves):
             continue
@@ -74,6 +75,7 @@ def gather(charts: Sequence[Chart], title: str) -> PlotContents:
                 curves=curves,
                 areas=tuple(_printed_area(area) for area in chart.seen_areas()),
                 log=chart.logarithmic,
+                log_bottom=chart.log_bottom,
                 height=height / mean,
             )
         )

@@ -33,30 +33,38 @@ class PlotTools:
         *,
         symbol: str = "t",
         fit: Callable[[], object] | None = None,
+        lower: Callable[[], Chart] | None = None,
     ) -> None:
         """Make the tools of some charts.
 
         shown: the widget around the charts and their legend, for "Copy image". title: of an exported plot, asked when
         needed. save: `Controller.save_plot`. symbol: of the lower axis. fit: shows everything; None fits each chart.
+        lower: the chart that takes the last one's place at the moment, for exports.
         """
         self._charts = tuple(charts)
-        self._fit = fit or self._fit_all
+        self.fit = fit or self._fit_all
         self.cursors = DeltaCursors(self._charts)
         self.readout = CursorReadout(self.cursors, symbol, lambda: self._charts[-1].bottom[1])
-        self.export = PlotExport(shown, lambda: gather(self._charts, title()), save)
+        self.export = PlotExport(
+            shown, lambda: gather((*self._charts[:-1], lower() if lower else self._charts[-1]), title()), save
+        )
         self.cursor_button: QToolButton = tool("Cursors", "Two cursors that read values and differences off the curves")
         self.cursor_button.setText("Δ")
         self.cursor_button.setCheckable(True)
         self.cursor_button.toggled.connect(self.cursors.show)
         self.cursor_button.toggled.connect(lambda on: restyle(self.cursor_button, "kind", "on" if on else "flat"))
         self.fit_button: QToolButton = tool("Fit", "Show everything; a double click into a plot does it too")
-        self.fit_button.clicked.connect(lambda: self._fit())
+        self.fit_button.clicked.connect(lambda: self.fit())
         self.bar = QWidget()
-        row = QHBoxLayout(self.bar)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2)
+        self._row = QHBoxLayout(self.bar)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(2)
         for part in (self.cursor_button, self.fit_button, self.export.button):
-            row.addWidget(part)
+            self._row.addWidget(part)
+
+    def add(self, button: QToolButton) -> None:
+        """Put a button of the page's own before the others."""
+        self._row.insertWidget(0, button)
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -68,7 +76,7 @@ class PlotTools:
         """What a person can ask of these charts."""
         return [
             ActionSpec("Δ &cursors", self.cursor_button.toggle, tip="Read values and differences off the curves"),
-            ActionSpec("&Fit the plots", self._fit, tip="Show everything"),
+            ActionSpec("&Fit the plots", self.fit, tip="Show everything"),
             ActionSpec("E&xport plot…", self.export.ask, tip="Write what is visible as PNG, SVG, PDF or CSV"),
             ActionSpec("Copy plot as &image", self.export.copy_image),
         ]

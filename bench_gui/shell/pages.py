@@ -1,15 +1,20 @@
-"""The pages of the tasks, each made when it is first needed; the others follow one by one once the window is seen."""
+"""The pages of the tasks, each made when it is first needed; the others follow in slices once the window is seen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from threading import Thread
+from time import perf_counter
 from typing import cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollArea, QStackedWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
-from bench_gui.shell.tasks import TASKS
+from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.widgets.page import LazyPage, TaskPage
+
+SLICE, PAUSE = 0.01, 10
+"""Pages are made for so long at a time [s], and what a person does comes first for so long [ms]."""
 
 
 class Pages(QObject):
@@ -25,6 +30,7 @@ class Pages(QObject):
         super().__init__()
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
+        self._making = self._steps()
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
         for _ in TASKS:
             self.stack.addWidget(_Holder())
@@ -61,15 +67,32 @@ class Pages(QObject):
         return page
 
     def make_next(self) -> None:
-        """Make one more page; a turn of the event loop between two keeps the window alive."""
-        missing = [number for number in range(len(TASKS)) if number not in self._pages]
-        if self._closing():
-            return
-        if missing:
-            self.page(missing[0])
-            QTimer.singleShot(0, self, self.make_next)
-        else:
-            self.completed.emit()
+        """Make the pages a bit further; turns of the event loop in between keep the window alive."""
+        end = perf_counter() + SLICE
+        while not self._closing():
+            if next(self._making, True):
+                self.completed.emit()
+                return
+            if perf_counter() > end:
+                QTimer.singleShot(PAUSE, self, self.make_next)
+                return
+
+    def _steps(self) -> Iterator[bool]:
+        """Make every page with all of its parts and give them their style, step by step; each yields False."""
+        imports = Thread(target=import_pages, name="imports", daemon=True)
+        imports.start()
+        while imports.is_alive():
+            imports.join(SLICE / 2)
+            yield False
+        for number in range(len(TASKS)):
+            page = self.page(number)
+            yield False
+            while page.make_more():
+                yield False
+            for part in (page, page.inspector):
+                for widget in part.findChildren(QWidget):
+                    widget.ensurePolished()
+                    yield False
 
 
 class _Holder(QScrollArea):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from PySide6.QtWidgets import QPushButton
 
@@ -22,8 +23,16 @@ TASKS = [
     ("Fleet", "fleet", "Identify many units of a servo and see what they have in common"),
 ]
 """Name, icon and purpose."""
+_MODULES = "connect.view place.view identify.view compare.view studies.arm.tab export.view studies.view fleet.view"
+"""Those of the pages that are not seen at once, in the order the pages are made."""
 Suppliers = Callable[[], tuple[QPushButton, QPushButton]]
 """Makes the buttons of an empty state: record, or look at the example."""
+
+
+def import_pages() -> None:
+    """Import what the pages need; in a thread, so that no page waits for it."""
+    for module in _MODULES.split():
+        import_module(f"bench_gui.{module}")
 
 
 def make_page(number: int, controller: Controller, suppliers: Suppliers) -> TaskPage:
@@ -46,7 +55,7 @@ def make_page(number: int, controller: Controller, suppliers: Suppliers) -> Task
         from bench_gui.compare.view import CompareView
         from bench_gui.studies.arm.tab import ArmTab
 
-        return CompareView(controller, ArmTab(controller), *suppliers())
+        return CompareView(controller, ArmTab, *suppliers())
     if number == EXPORT:
         from bench_gui.export.view import ExportView
 

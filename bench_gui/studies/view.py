@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
 
 from bench_gui.actions import ActionSpec
@@ -12,61 +14,98 @@ from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.studies.webots.tab import WebotsTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.page import LazyPage, TaskPage
 from bench_gui.widgets.tabs import Segments
+
+TABS = (StictionTab, ComplianceTab, LearningTab, WebotsTab)
 
 
 class ExploreView(TaskPage):
-    """One tab a system; only the one in sight computes anything."""
+    """One tab a system, made when it is first needed; only the one in sight computes anything."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
-        self.stiction = StictionTab(controller)
-        self.compliance = ComplianceTab(controller)
-        self.learning = LearningTab(controller)
-        self.webots = WebotsTab(controller)
-        self.tab_pages: tuple[ExploreTab, ...] = (self.stiction, self.compliance, self.learning, self.webots)
-        self._pictures, self._settings, self._buttons = (QStackedWidget() for _ in range(3))
-        for tab in self.tab_pages:
-            self._pictures.addWidget(tab)
-            self._settings.addWidget(tab.settings)
-            self._buttons.addWidget(tab.buttons)
-        self.tabs = Segments([(tab.title, tab.tip) for tab in self.tab_pages], self._show_tab)
+        self._controller = controller
+        self._theme: Theme | None = None
+        self._made: dict[int, ExploreTab] = {}
+        self._stacks = self._pictures, settings, buttons = QStackedWidget(), QStackedWidget(), QStackedWidget()
+        for stack in self._stacks:
+            for _ in TABS:
+                stack.addWidget(LazyPage())
+        self.tabs = Segments([(tab.title, tab.tip) for tab in TABS], self._show_tab)
         self._pictures.currentChanged.connect(self.tabs.choose)
         head = QHBoxLayout()
         head.addWidget(self.tabs)
         head.addStretch(1)
         self.centre.addLayout(head)
         self.centre.addWidget(self._pictures, 1)
-        self.settings.addWidget(self._settings)
-        self.actions_column.addWidget(self._buttons)
+        self.settings.addWidget(settings)
+        self.actions_column.addWidget(buttons)
         self.help_page = self.current.help_page
+
+    @property
+    def stiction(self) -> StictionTab:
+        """Static friction."""
+        return cast(StictionTab, self._tab(0))
+
+    @property
+    def compliance(self) -> ComplianceTab:
+        """Compliant actuators."""
+        return cast(ComplianceTab, self._tab(1))
+
+    @property
+    def learning(self) -> LearningTab:
+        """Iterative learning."""
+        return cast(LearningTab, self._tab(2))
+
+    @property
+    def webots(self) -> WebotsTab:
+        """The Webots servo."""
+        return cast(WebotsTab, self._tab(3))
 
     @property
     def current(self) -> ExploreTab:
         """The tab in sight."""
-        return self.tab_pages[self._pictures.currentIndex()]
+        return self._tab(self._pictures.currentIndex())
 
     def show_tab(self, tab: ExploreTab) -> None:
         """Bring a tab into sight as a person would."""
-        self.tabs.choose(self.tab_pages.index(tab))
+        self.tabs.choose(TABS.index(type(tab)))
+
+    def make_more(self) -> bool:
+        """Make the next tab; return whether one was left."""
+        missing = [place for place in range(len(TABS)) if place not in self._made]
+        if missing:
+            self._tab(missing[0])
+        return bool(missing)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Those of all tabs."""
-        return [spec for tab in self.tab_pages for spec in tab.actions_offered()]
+        """Those of the tabs that are there; the others' are `offered` with them."""
+        return [spec for tab in self._made.values() for spec in tab.actions_offered()]
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
+        self._theme = theme
         self.tabs.set_theme(theme)
-        for tab in self.tab_pages:
+        for tab in self._made.values():
             tab.set_theme(theme)
 
     def entered(self) -> None:
         """The page has come into sight."""
         self.current.entered()
 
+    def _tab(self, place: int) -> ExploreTab:
+        if place not in self._made:
+            tab = self._made[place] = TABS[place](self._controller)
+            for stack, part in zip(self._stacks, (tab, tab.settings, tab.buttons), strict=True):
+                cast(LazyPage, stack.widget(place)).put(part)
+            if self._theme is not None:
+                tab.set_theme(self._theme)
+            self.offered.emit(tab.actions_offered())
+        return self._made[place]
+
     def _show_tab(self, place: int) -> None:
-        for stack in (self._pictures, self._settings, self._buttons):
+        for stack in self._stacks:
             stack.setCurrentIndex(place)
         self.help_page = self.current.help_page
         self.current.entered()

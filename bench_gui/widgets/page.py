@@ -5,7 +5,7 @@ The window shows the inspector of the task in sight in a dock beside the picture
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
@@ -20,6 +20,8 @@ class TaskPage(QWidget):
 
     help_page = "index"
     """Page of the help that F1 opens while this task is in sight."""
+    offered = Signal(object)
+    """Actions of a part that was made later, list[ActionSpec]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,6 +85,10 @@ class TaskPage(QWidget):
         """What a person can ask of this page, for the menus and the command palette."""
         return []
 
+    def make_more(self) -> bool:
+        """Make one more of the parts that are not seen yet; return whether there was one left to make."""
+        return False
+
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours where the style sheet does not reach."""
 
@@ -100,6 +106,6 @@ class LazyPage(QWidget):
         if widget is not None:
             self.put(widget)
 
-    def put(self, widget: QWidget) -> None:
+    def put(self, widget: QWidget, alignment: Qt.AlignmentFlag | None = None) -> None:
         """Give it its widget."""
-        self._column.addWidget(widget)
+        self._column.addWidget(widget, 0, alignment or Qt.AlignmentFlag(0))

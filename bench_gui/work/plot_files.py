@@ -81,7 +81,8 @@ def plot_figure(contents: PlotContents) -> Figure:
         heights = [ALONE_HEIGHT]
     figure = Figure(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained", facecolor=PAPER)
     figure.suptitle(contents.title, fontsize=9.5, x=0.01, ha="left")
-    shared = len(panels) > 1 and all(isinstance(panel, CurvePanel) for panel in panels)
+    ranges = {panel.x_range if isinstance(panel, CurvePanel) else None for panel in panels}
+    shared = len(panels) > 1 and len(ranges) == 1 and None not in ranges
     places = figure.subplots(len(panels), 1, sharex=shared, squeeze=False, height_ratios=heights)[:, 0].tolist()
     for axes, panel in zip(places, panels, strict=True):
         if isinstance(panel, CurvePanel):
@@ -144,6 +145,8 @@ def _draw_curves(axes: Axes, panel: CurvePanel) -> None:
         )
     if panel.log:
         axes.set_yscale("log")
+    if panel.log_bottom:
+        axes.set_xscale("log")
     axes.set_xlim(*panel.x_range)
     axes.set_ylim(*panel.y_range)
     axes.set_ylabel(panel.left)

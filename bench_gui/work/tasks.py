@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from bench_gui.identify.fit.messages import CostCurve, FitOverlay
+    from core.frequency import FrequencyResponse
     from core.model import ServoModel
     from core.mounting import Cause, Start, TwinMotion
     from core.recording import Recording, RunHeader
@@ -32,12 +33,14 @@ class SimulatedRun:
     id: str
     time: Array
     """(n,) s from the first sample"""
-    position: Mapping[str, Array]
+    position: dict[str, Array]
     """Model key to (n,) rad."""
-    error: Mapping[str, Array]
-    """Model key to simulated − measured, (n,) rad."""
-    mae: Mapping[str, float]
-    """Model key to mean absolute error over the run [rad]."""
+    shown: dict[str, Array]
+    """Model key to the channel that was asked for, (n,); empty where simulations do not have it."""
+    error: dict[str, Array]
+    """Model key to simulated − measured of that channel, (n,)."""
+    mae: dict[str, float]
+    """Model key to mean absolute error of the position over the run [rad]."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,19 @@ class Overlays:
     mean_mae: Mapping[str, float]
     """Model key to the mean over the runs it could simulate [rad]."""
     problems: tuple[str, ...] = ()
+    spectrum: Mapping[str, tuple[Array, Array]] = field(default_factory=dict[str, tuple[Array, Array]])
+    """Model key to frequency [Hz] and the amplitude density of its error [unit of the channel/√Hz], both (m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """A run's response from goal to position, and what models make of it."""
+
+    measured: FrequencyResponse | None
+    """None for a run that has none, see `reason`."""
+    simulated: Mapping[str, FrequencyResponse]
+    """By model key."""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +80,9 @@ _LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
 MOST_LOADED = 64_000_000
 """Recordings are kept for the next question up to this size of their samples [bytes]."""
 
+FEWEST_DRIVEN = 64
+"""Samples with the motor on, below which no response is estimated."""
+
 
 def warm_up(servo: str) -> None:
     """Load the compiled kernels a servo needs, so that the first overlay does not wait for them."""
@@ -79,17 +98,19 @@ def warm_up(servo: str) -> None:
         simulate_trajectory(model, trajectory, Bench(mass=0.1, length=0.1), model.default_settings(), 0.005)
 
 
-def overlays(session: Path, runs: Sequence[str], models: Mapping[str, ServoModel]) -> Overlays:
-    """Simulate runs of a session by models, each by those of its own servo."""
+def overlays(
+    session: Path, runs: Sequence[str], models: Mapping[str, ServoModel], channel: str = "position"
+) -> Overlays:
+    """Simulate runs of a session by models, each by those of its own servo; channel: what is shown of them."""
     from core.errors import ServoBenchError
+    from core.frequency import amplitude_density
     from core.identification.evaluate import evaluate
     from core.simulation import on_grid, simulate_recording
 
     recordings = _load(session, runs)
-    positions: dict[str, dict[str, Array]] = {run: {} for run in runs}
-    errors: dict[str, dict[str, Array]] = {run: {} for run in runs}
-    maes: dict[str, dict[str, float]] = {run: {} for run in runs}
+    found = {r.id: SimulatedRun(r.id, on_grid(r)[0].time - r.time[0], {}, {}, {}, {}) for r in recordings}
     means: dict[str, float] = {}
+    spectrum: dict[str, tuple[Array, Array]] = {}
     problems: list[str] = []
     for key, model in models.items():
         fitting = [r for r in recordings if _is_of(r, model)]
@@ -99,19 +120,43 @@ def overlays(session: Path, runs: Sequence[str], models: Mapping[str, ServoModel
         try:
             verdict = evaluate(model, fitting)
             for recording, score in zip(fitting, verdict.runs, strict=True):
-                motion = simulate_recording(model, recording)
-                measured = on_grid(recording)[0].position
-                positions[recording.id][key] = motion.position
-                errors[recording.id][key] = motion.position - measured
-                maes[recording.id][key] = score.mae
+                motion, run = simulate_recording(model, recording), found[recording.id]
+                run.position[key], run.mae[key] = motion.position, score.mae
+                shown = getattr(motion, channel, None)
+                if shown is not None:
+                    run.shown[key] = shown
+                    measured = on_grid(recording)[0].channels.get(channel)
+                    if measured is not None:
+                        run.error[key] = shown - measured
             means[key] = verdict.mean_mae
+            known = [run for run in found.values() if np.isfinite(run.error.get(key, math.nan)).all()]
+            if known:
+                spectrum[key] = amplitude_density([r.error[key] for r in known], [r.time[1] for r in known])
         except ServoBenchError as error:
             problems.append(str(error))
-    found = tuple(
-        SimulatedRun(r.id, on_grid(r)[0].time - r.time[0], positions[r.id], errors[r.id], maes[r.id])
-        for r in recordings
-    )
-    return Overlays(found, means, tuple(problems))
+    return Overlays(tuple(found.values()), means, tuple(problems), spectrum)
+
+
+def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Responses:
+    """Compare a run with models over frequency."""
+    from core.frequency import NO_BAND, TOO_SHORT, driven_stretch, frequency_response
+    from core.simulation import on_grid, simulate_recording
+
+    recording = _load(session, [run])[0]
+    grid, step = on_grid(recording)
+    driven = driven_stretch(grid.torque_enable)
+    if driven.stop - driven.start < FEWEST_DRIVEN:
+        return Responses(None, {}, TOO_SHORT)
+    goal = grid.goal_position[driven]
+    measured = frequency_response(goal, grid.position[driven], step)
+    if measured is None:
+        return Responses(None, {}, NO_BAND)
+    simulated = {
+        key: frequency_response(goal, simulate_recording(model, recording).position[driven], step)
+        for key, model in models.items()
+        if _is_of(recording, model)
+    }
+    return Responses(measured, {key: response for key, response in simulated.items() if response is not None})
 
 
 def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str, ServoModel]) -> Errors:

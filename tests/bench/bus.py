@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.bench.printing import line
-from tests.bench.window import Bench
+from tests.bench.window import Bench, until
 
 CASES = (
     ("simulated", "simulated:mx106", (200.0, 500.0, 1000.0)),
@@ -39,21 +39,19 @@ def case(name: str, what: str, rates: tuple[float, ...]) -> None:
         controller = bench.controller
         if not what.startswith("simulated"):
             controller.connecting.emulation.start(what)
-            bench.until(
-                lambda: controller.connecting.emulation.addresses or not controller.connecting.emulation.running
-            )
+            until(lambda: controller.connecting.emulation.addresses or not controller.connecting.emulation.running)
             controller.connecting.choose_servo(controller.connecting.emulation.addresses[0] + FAST.get(name, ""))
         bench.connect()
         for rate in rates:
             controller.setup.rate = rate
             before = len(controller.library.runs)
             bench.record(SECONDS)
-            bench.until(lambda: controller.servo.view.phase.name == "RUN")
+            until(lambda: controller.servo.view.phase.name == "RUN")
             pid = controller.servo.recorder._child.pid
             used, since = processor_time(pid), time.monotonic()
-            bench.until(lambda: controller.servo.view.phase.name != "RUN")
+            until(lambda: controller.servo.view.phase.name != "RUN")
             share = (processor_time(pid) - used) / (time.monotonic() - since)
-            bench.until(lambda before=before: not controller.queue.active and len(controller.library.runs) > before)
+            until(lambda before=before: not controller.queue.active and len(controller.library.runs) > before)
             report(name, rate, controller, share)
         bench.window.leave()
 

@@ -91,12 +91,12 @@ def _bench(arguments: list[str]) -> float:
 
 def window(path: Path) -> None:
     """Open it in the window, filter, sort, select, fit."""
-    from tests.bench.window import Bench, Ticks
+    from tests.bench.window import Bench, Ticks, run_for, until
 
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
         library, panel = bench.controller.library, bench.window.session
-        bench.run_for(3.0)
+        run_for(3.0)
         empty = vitals().rss
 
         def timed(name: str, act: Callable[[], Any], ready: Callable[[], Any] = lambda: True, bar: str = "") -> None:
@@ -104,10 +104,10 @@ def window(path: Path) -> None:
             begin = time.perf_counter()
             ticks.start()
             act()
-            bench.until(ready)
+            until(ready)
             panel.view.viewport().repaint()
             took = time.perf_counter() - begin
-            bench.run_for(0.05)
+            run_for(0.05)
             away = ticks.stop().max()
             line(f"window: {name}", f"{took:.3f} s", f"{bar + '; ' if bar else ''}away for {away:.0f} ms at most")
 
@@ -120,7 +120,7 @@ def window(path: Path) -> None:
         timed("open, no index", lambda: library.open(path), there)
         timed("open another session", lambda: library.open_example(), lambda: not library.loading and there() is False)
         timed("open, with the index", lambda: library.open(path), there, "≤ 1 s")
-        bench.run_for(1.0)
+        run_for(1.0)
         for text in ("s", "sin_sin", "kp=16 mass>0.6", "-excluded", ""):
             timed(f"filter {text!r}", lambda text=text: panel.head.filter.setText(text), bar="≤ 0.2 s")
         for column in (4, 2, 0):
@@ -130,12 +130,12 @@ def window(path: Path) -> None:
         timed("note something about a run", lambda: panel.editing.set_note(library.runs[5].id, "seen"))
         timed("exclude 5,000 runs", lambda: panel.editing.exclude([run.id for run in library.runs[:5000]], "test"))
         timed("undo it", bench.controller.undo.undo)
-        bench.run_for(1.0)
+        run_for(1.0)
         line("window: stamps made", f"{len(panel.view.sketches._known)}", "those of the rows that were in sight")
         for number in range(7):
             timed(f"show page {number}", lambda number=number: bench.window.show_task(number))
         bench.window.show_task(1)
-        bench.run_for(2.0)
+        run_for(2.0)
         line("window: memory", f"{vitals().rss:.0f} MB", f"{empty:.0f} MB before the session was opened")
         _fit(bench)
         bench.window.leave()
@@ -150,6 +150,7 @@ def _ascending() -> Any:
 def _fit(bench: Any) -> None:
     """Identify from a sample in the window, watching the process that does it."""
     from bench_gui.identify.fit.settings import FitSettings
+    from tests.bench.window import until
     from tests.endurance.vitals import descendants
 
     controller = bench.controller
@@ -163,7 +164,7 @@ def _fit(bench: Any) -> None:
     settings = FitSettings(models=("m1", "m6"), command_path="off", trials=60, validation="none", sample=SAMPLE)
     begin = time.perf_counter()
     controller.identifying.identify(settings)
-    bench.until(look, 900.0)
+    until(look, 900.0)
     took = time.perf_counter() - begin
     line(f"window: fit to a sample of {SAMPLE}: most memory", f"{max(most.values()):.0f} MB", f"≤ 500 MB; {took:.1f} s")
     line("window: its own memory meanwhile", f"{vitals().rss:.0f} MB")

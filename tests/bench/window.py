@@ -21,6 +21,10 @@ from tests.bench.printing import line
 
 TICK = 16
 """Period of the tick that is watched [ms]."""
+RUNS, RUN_LENGTH = 25, 6.0
+"""Of the session that is opened under watch; lengths in s."""
+DRAGS = 60
+"""Frames of a plot that is panned."""
 RATE = 1000.0
 """Of the simulated stream [Hz]."""
 STARTS = 7
@@ -74,13 +78,15 @@ class Ticks:
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setInterval(TICK)
         self._timer.timeout.connect(self._tick)
-        self._last = 0.0
+        self._last = self._last_busy = 0.0
         self.intervals: list[float] = []
+        self.busy: list[float] = []
+        """Of each interval, what this thread itself computed [s]: on a shared machine the rest is the others'."""
 
     def start(self) -> None:
         """Begin anew."""
-        self.intervals = []
-        self._last = time.perf_counter()
+        self.intervals, self.busy = [], []
+        self._last, self._last_busy = time.perf_counter(), time.thread_time()
         self._timer.start()
 
     def stop(self) -> np.ndarray:
@@ -89,9 +95,44 @@ class Ticks:
         return 1e3 * np.array(self.intervals)
 
     def _tick(self) -> None:
-        now = time.perf_counter()
+        now, busy = time.perf_counter(), time.thread_time()
         self.intervals.append(now - self._last)
-        self._last = now
+        self.busy.append(busy - self._last_busy)
+        self._last, self._last_busy = now, busy
+
+    def say(self, what: str) -> None:
+        """Stop, and print the longest interval."""
+        longest = self.stop().max()
+        line(f"longest gap: {what}", f"{longest:.0f} ms", f"≤ 100 ms; {1e3 * max(self.busy):.0f} ms of its own")
+
+
+def until(condition: Callable[[], Any], limit: float = 180.0) -> None:
+    """Run the event loop until a condition holds."""
+    from PySide6.QtCore import QEventLoop, QTimer
+
+    loop, end = QEventLoop(), time.monotonic() + limit
+    timer = QTimer()
+    held = False
+
+    def look() -> None:
+        # What holds now may not any more once the loop has ended: others go on meanwhile.
+        nonlocal held
+        held = held or bool(condition())
+        if held or time.monotonic() > end:
+            loop.quit()
+
+    timer.timeout.connect(look)
+    timer.start(20)
+    loop.exec()
+    timer.stop()
+    if not held:
+        raise TimeoutError("the window did not get there")
+
+
+def run_for(seconds: float) -> None:
+    """Run the event loop for a while."""
+    end = time.monotonic() + seconds
+    until(lambda: time.monotonic() >= end, seconds + 60)
 
 
 class Bench:
@@ -112,46 +153,19 @@ class Bench:
         self.window.show_task(RECORD)
         self.controller.setup.rate = RATE
 
-    def until(self, condition: Callable[[], Any], limit: float = 180.0) -> None:
-        """Run the event loop until a condition holds."""
-        from PySide6.QtCore import QEventLoop, QTimer
-
-        loop, end = QEventLoop(), time.monotonic() + limit
-        timer = QTimer()
-        held = False
-
-        def look() -> None:
-            # What holds now may not any more once the loop has ended: others go on meanwhile.
-            nonlocal held
-            held = held or bool(condition())
-            if held or time.monotonic() > end:
-                loop.quit()
-
-        timer.timeout.connect(look)
-        timer.start(20)
-        loop.exec()
-        timer.stop()
-        if not held:
-            raise TimeoutError("the window did not get there")
-
-    def run_for(self, seconds: float) -> None:
-        """Run the event loop for a while."""
-        end = time.monotonic() + seconds
-        self.until(lambda: time.monotonic() >= end, seconds + 60)
-
     def connect(self) -> None:
         """Connect and wait for the answer."""
         from drivers.servo import ServoState
 
         self.controller.servo.connect_servo()
-        self.until(lambda: self.controller.servo.view.state is ServoState.READY)
+        until(lambda: self.controller.servo.view.state is ServoState.READY)
 
     def record(self, seconds: float) -> None:
         """Begin one long run."""
         from core.trajectories import make_trajectory
 
         self.controller.queue.record([make_trajectory("sin_sin", seconds)])
-        self.until(lambda: self.controller.servo.view.done > 10)
+        until(lambda: self.controller.servo.view.done > 10)
 
     def fit(self) -> None:
         """Identify on both cores until stopped."""
@@ -160,7 +174,7 @@ class Bench:
         self.controller.identifying.identify(
             FitSettings(models=("m6",), command_path="on", trials=50_000_000, validation="none")
         )
-        self.until(lambda: self.controller.fitting.latest is not None)
+        until(lambda: self.controller.fitting.latest is not None)
 
 
 def smoothness(seconds: float = 60.0) -> None:
@@ -170,16 +184,16 @@ def smoothness(seconds: float = 60.0) -> None:
         ticks = Ticks()
         bench.connect()
         bench.record(4.0)
-        bench.until(lambda: not bench.controller.queue.active and len(bench.controller.library.runs) == 1)
+        until(lambda: not bench.controller.queue.active and len(bench.controller.library.runs) == 1)
         for name, recording, fitting in (("idle", 0, 0), ("1 kHz stream", 1, 0), ("1 kHz stream and a fit", 1, 1)):
             length = seconds if fitting else 10.0
             if fitting:
                 bench.fit()
             if recording:
                 bench.record(length + 20.0)
-            bench.run_for(2.0)
+            run_for(2.0)
             ticks.start()
-            bench.run_for(length)
+            run_for(length)
             found = ticks.stop()
             skipped = bench.controller.servo.view.skipped
             line(
@@ -189,8 +203,121 @@ def smoothness(seconds: float = 60.0) -> None:
             )
             if recording:
                 bench.controller.queue.abort()
-                bench.until(lambda: not bench.controller.servo.busy)
+                until(lambda: not bench.controller.servo.busy)
         bench.window.leave()
+
+
+def gaps() -> None:
+    """The longest time the window's thread is away, phase by phase, in the program as a person starts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["SERVOBENCH_HOME"] = folder
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        session = _session_of(Path(folder), RUNS)
+        from PySide6.QtCore import QTimer
+
+        from bench_gui.app import make_application, run_window
+
+        make_application()
+        ticks = Ticks()
+
+        def begin() -> None:
+            ticks.start()
+            _use(session, ticks)
+
+        QTimer.singleShot(0, begin)
+        run_window(None)
+
+
+def _session_of(folder: Path, runs: int) -> Path:
+    """A session recorded at the simulated servo, without a window."""
+    from core.bench import Bench as Pendulum
+    from core.recording import RunHeader
+    from core.trajectories import make_trajectory
+    from drivers.recorder import record_inline
+    from drivers.registry import open_servo
+    from sessions import Session
+
+    session = Session.create(folder / "gaps", "gaps")
+    with open_servo("simulated:mx106?clock=virtual") as servo:
+        servo.connect()
+        settings = servo.model.default_settings()
+        for number in range(runs):
+            name = ("sin_time_square", "sin_sin", "up_and_down", "lift_and_drop", "chirp")[number % 5]
+            header = RunHeader(trajectory=name, bench=Pendulum(mass=1.0, length=0.1), settings=settings, rate=200.0)
+            record_inline(servo, make_trajectory(name, RUN_LENGTH), header, session.sink())
+    return session.path
+
+
+def _use(session: Path, ticks: Ticks) -> None:
+    """Go through the window and print the longest gap of each phase."""
+    from PySide6.QtWidgets import QApplication
+
+    from bench_gui.main_window import MainWindow
+    from bench_gui.shell.tasks import COMPARE, TASKS
+
+    app: Any = QApplication.instance()
+    window = next(widget for widget in app.topLevelWidgets() if isinstance(widget, MainWindow))
+    if window.tour is not None:
+        window.tour.end()
+
+    def phase(name: str, act: Callable[[], object], seconds: float, ready: Callable[[], object] = lambda: True) -> None:
+        ticks.start()
+        act()
+        run_for(seconds)
+        until(ready)
+        ticks.say(name)
+
+    def show(number: int) -> None:
+        phase(f"{TASKS[number][0]} shown", lambda: window.show_task(number), 1.0)
+
+    run_for(5.0)
+    ticks.say("first 5 s")
+    for number in range(len(TASKS)):
+        show(number)
+    window.show_task(COMPARE)
+    library, comparison = window.controller.library, window.controller.comparison
+
+    def drawn() -> bool:
+        return len(library.runs) == RUNS and not comparison.waiting and comparison.picture.overlays is not None
+
+    phase(f"{RUNS} runs opened on Compare", lambda: library.open(session), 1.0, drawn)
+    for theme in ("dark", "light"):
+        phase(f"{theme} theme", lambda theme=theme: window.appearance.choose(theme), 1.0)
+    for number in range(len(TASKS)):
+        show(number)
+    window.resize(1920, 1080)
+    window.show_task(COMPARE)
+    library.select([run.id for run in library.runs[:5]])
+    run_for(1.0)
+    until(lambda: len(comparison.picture.recordings) == 5 and not comparison.waiting)
+    run_for(1.0)
+    frames = _dragged(app, window.compare.plots.overlay)
+    line(f"frame while 5 runs are panned at {window.width()} × {window.height()}: p50 / p95",
+         f"{np.percentile(frames, 50):.0f} / {np.percentile(frames, 95):.0f} ms", "≤ 33 ms")  # fmt: skip
+    window.leave()
+
+
+def _dragged(app: Any, chart: Any) -> np.ndarray:
+    """Drag a chart to and fro; time of each frame, from the mouse's event to its picture [ms]."""
+    from PySide6.QtCore import QEvent, QPointF, Qt
+    from PySide6.QtGui import QMouseEvent
+
+    view, middle = chart.viewport(), QPointF(chart.width() / 2, chart.height() / 2)
+    none, left = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton
+
+    def send(kind: QEvent.Type, button: Qt.MouseButton, buttons: Qt.MouseButton, shift: float) -> float:
+        time.sleep(0.012)  # the plot ignores events that come faster
+        begin, place = time.perf_counter(), middle + QPointF(shift, 0.0)
+        where = view.mapToGlobal(place.toPoint()).toPointF()
+        app.sendEvent(view, QMouseEvent(kind, place, where, button, buttons, Qt.KeyboardModifier.NoModifier))
+        app.processEvents()
+        return 1e3 * (time.perf_counter() - begin)
+
+    send(QEvent.Type.MouseButtonPress, left, left, 0.0)
+    shifts = 120.0 * np.sin(np.linspace(0.0, 2.0 * np.pi, DRAGS))
+    frames = [send(QEvent.Type.MouseMove, none, left, float(shift)) for shift in shifts]
+    send(QEvent.Type.MouseButtonRelease, left, none, 0.0)
+    return np.array(frames[3:])
 
 
 def stops() -> None:
@@ -213,19 +340,19 @@ def stops() -> None:
         states = {"ready": None, "approach": Phase.APPROACH, "run": Phase.RUN, "return": Phase.RETURN, "hold": None}
         for name, phase in states.items():
             if name == "hold":
-                bench.run_for(3.0)  # until the pendulum hangs still
+                run_for(3.0)  # until the pendulum hangs still
                 controller.placing.hold()
-                bench.until(lambda: controller.placing.stage is Stage.MEASURING)
+                until(lambda: controller.placing.stage is Stage.MEASURING)
             elif phase is not None:
                 controller.queue.record([make_trajectory("sin_sin", 0.8 if name == "return" else 20.0)])
-                bench.until(lambda phase=phase: servo.view.phase is phase and servo.view.kind == "moving")
+                until(lambda phase=phase: servo.view.phase is phase and servo.view.kind == "moving")
             key = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
             bench.app.sendEvent(bench.window, key)
-            bench.until(lambda: servo.view.state is ServoState.FAULT and servo.stop_latency is not None)
+            until(lambda: servo.view.state is ServoState.FAULT and servo.stop_latency is not None)
             found[name] = 1e3 * float(servo.stop_latency)
-            bench.until(lambda: not servo.busy)
+            until(lambda: not servo.busy)
             servo.acknowledge()
-            bench.until(lambda: servo.view.state is ServoState.READY and servo.locked_for == 0)
+            until(lambda: servo.view.state is ServoState.READY and servo.locked_for == 0)
         bench.window.leave()
     each = ", ".join(f"{name} {value:.1f}" for name, value in found.items())
     line("Esc to confirmed release, slowest state", f"{max(found.values()):.1f} ms", f"≤ 50; {each}")
@@ -241,7 +368,7 @@ def soak(minutes: float = 30.0, speed: float = 20.0) -> None:
         begin = time.monotonic()
         while (time.monotonic() - begin) * speed < 60.0 * minutes:
             bench.controller.recording.record_paper_set()
-            bench.until(lambda: not bench.controller.queue.active)
+            until(lambda: not bench.controller.queue.active)
             sizes.append(_resident())
         bench.window.leave()
     half = sizes[len(sizes) // 2 :]
@@ -262,9 +389,11 @@ def _resident() -> float:
 
 def main() -> None:
     """Print the figures; arguments name those wanted."""
-    wanted = sys.argv[1:] or ["start", "smooth", "stops", "soak"]
+    wanted = sys.argv[1:] or ["start", "gaps", "smooth", "stops", "soak"]
     if "start" in wanted:
         cold_start()
+    if "gaps" in wanted:
+        gaps()
     if "smooth" in wanted:
         smoothness()
     if "quick" in wanted:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench.window import Bench
+from tests.bench.window import Bench, run_for, until
 from tests.endurance.evidence import AskedRun, Ledger
 
 TRAJECTORIES = ("sin_time_square", "sin_sin", "up_and_down", "lift_and_drop")
@@ -296,7 +296,7 @@ class Day:
 
     def wait(self, seconds: float) -> None:
         """Let the window work for a while of the machine's time [s]."""
-        self.bench.run_for(seconds)
+        run_for(seconds)
 
     def settle(self) -> None:
         """Wait until nothing is asked of the background any more."""
@@ -304,7 +304,7 @@ class Day:
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Run the window until something holds."""
-        self.bench.until(condition, PATIENCE)
+        until(condition, PATIENCE)
 
     # Behind the scenes.
 

@@ -153,12 +153,12 @@ def test_errors_by_run_and_by_condition_agree_with_the_evaluation(gridded):
     gridded.until(lambda: all_known(gridded))
     recordings = Session.open(gridded.controller.library.path).load_all()
     truth = {run.id: run.mae * 1e3 for run in evaluate(load_model("mx106", "m6"), recordings).runs}
-    table = view.errors
+    table = view.errors.table
     column = next(c for c in range(2, table.columnCount()) if "M6" in table.headerData(c, Qt.Orientation.Horizontal))
     shown = {table.run_id(row): float(table.data(table.index(row, column))) for row in range(1, table.rowCount())}
     assert shown == pytest.approx(truth, rel=0.01, abs=0.005)
     assert float(table.data(table.index(0, column))) == pytest.approx(np.mean(list(truth.values())), rel=0.01)
-    view.errors_tab.rows.setCurrentText("mass and gain")
+    view.errors.rows.setCurrentText("mass and gain")
     cells = [[table.data(table.index(row, c)) for c in (0, 1)] for row in range(table.rowCount())]
     assert cells == [
         ["Mean", "6 runs"],
@@ -174,7 +174,7 @@ def test_the_heat_map_marks_what_nobody_recorded(gridded):
     view = gridded.window.compare
     show(gridded, ERRORS)
     gridded.until(lambda: all_known(gridded))
-    heat = view.errors_tab.heat.table
+    heat = view.errors.heat.table
     assert (heat.panel.rows, heat.panel.columns) == (("0.5", "1"), ("8", "16"))
     assert heat.data(heat.index(0, 1)) == "–"
     assert heat.data(heat.index(0, 1), VALUE_ROLE) == ""
@@ -183,17 +183,17 @@ def test_the_heat_map_marks_what_nobody_recorded(gridded):
     assert all(np.isfinite(list(values.values())))
     assert heat.data(heat.index(*max(values, key=values.get)), VALUE_ROLE) == CIVIDIS[-1]
     assert "kp 16: no error known" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
-    before = view.errors_tab.model.currentText()
-    view.errors_tab.model.setCurrentIndex(0)
-    assert view.errors_tab.model.currentText() != before
-    assert view.errors_tab.model.currentText().upper() in view.errors_tab.heat_title.text()
+    before = view.errors.model.currentText()
+    view.errors.model.setCurrentIndex(0)
+    assert view.errors.model.currentText() != before
+    assert view.errors.model.currentText().upper() in view.errors.heat_title.text()
 
 
 def test_a_run_of_the_table_is_shown_over_the_models(gridded):
     view = gridded.window.compare
     gridded.until(lambda: len(view.plots.offsets) == 6)
     show(gridded, ERRORS)
-    view.errors_tab.table_view.activated.emit(view.errors.index(3, 0))
+    view.errors.table_view.activated.emit(view.errors.table.index(3, 0))
     assert view.tabs.current == OVERLAY
     begin, end = view.plots.offsets[gridded.controller.library.runs[2].id]
     low, high = view.plots.overlay.view.viewRange()[0]
@@ -205,7 +205,7 @@ def test_bars_show_the_same_means(gridded):
     view = gridded.window.compare
     show(gridded, MODELS)
     gridded.until(lambda: all_known(gridded))
-    tab = view.models_tab
+    tab = view.models
     tab.groups.setCurrentText("mass")
     assert tab.chart.panel.groups == ("0.5 kg\n2 runs", "1 kg\n4 runs")
     book, entries = gridded.controller.comparison.book, gridded.controller.comparison.entries
@@ -226,7 +226,7 @@ def test_bars_tell_training_from_validation(person, identified):
     person.window.show_task(COMPARE)
     show(person, MODELS)
     person.until(lambda: all_known(person))
-    tab = person.window.compare.models_tab
+    tab = person.window.compare.models
     tab.groups.setCurrentText("fit, held out")
     assert [name.split("\n")[0] for name in tab.chart.panel.groups] == ["training", "validation"]
     for series, entry in zip(tab.chart.panel.series, person.controller.comparison.entries, strict=True):
@@ -246,15 +246,15 @@ def test_the_diagram_is_the_one_of_core(gridded):
                 np.testing.assert_allclose(curve.at(torque), value)
     ends = drawn(view, "equilibrium τₑ = −τₘ")
     np.testing.assert_allclose(ends.y, -ends.x)
-    assert len(view.diagram.chart.seen_areas()) == 4
+    assert len(view.diagram.plot.chart.seen_areas()) == 4
     widths = [drawn(view, f"M6 catalogue drive, {i} rad/s") for i in range(3)]
     assert widths[0].width > widths[1].width
     assert widths[0].opacity > widths[1].opacity > widths[2].opacity
-    view.diagram.legend.buttons[gridded.controller.comparison.chosen[-1]].click()
+    view.diagram.plot.legend.buttons[gridded.controller.comparison.chosen[-1]].click()
     colour = drawn(view, "M1 catalogue drive, 0 rad/s").colour
-    assert [area.colour.lower() for area in view.diagram.chart.seen_areas()] == [colour, colour]
+    assert [area.colour.lower() for area in view.diagram.plot.chart.seen_areas()] == [colour, colour]
     gridded.controller.set_angle_unit(DEGREES)
-    assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.chart.seen())
+    assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.plot.chart.seen())
 
 
 def test_one_model_has_the_colours_and_areas_of_fig_2(qapp):
@@ -272,13 +272,13 @@ def test_one_model_has_the_colours_and_areas_of_fig_2(qapp):
 
 
 def drawn(view, name):
-    return next(curve for curve in view.diagram.chart.seen() if curve.name == name)
+    return next(curve for curve in view.diagram.plot.chart.seen() if curve.name == name)
 
 
 def test_points_placed_by_hand_join_the_diagram(gridded):
     view, placing = gridded.window.compare, gridded.controller.placing
     show(gridded, DIAGRAM)
-    assert "placed" not in view.diagram.keys
+    assert "placed" not in view.diagram.plot.keys
     bench = Bench(mass=1.0, length=0.1)
     placing._placed.points = tuple(
         PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo=servo)
@@ -325,21 +325,21 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     view, comparison = gridded.window.compare, gridded.controller.comparison
     comparison.draw()
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
-    assert view.note.text() == "Runs 1 to 4 of 6; errors are of all"
-    assert not view.earlier.isEnabled()
-    gridded.click(view.later)
+    assert view.head.note.text() == "Runs 1 to 4 of 6; errors are of all"
+    assert not view.head.earlier.isEnabled()
+    gridded.click(view.head.later)
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
-    assert not view.later.isEnabled()
+    assert not view.head.later.isEnabled()
     comparison.book.clear()
     seen = []
     comparison.errors_changed.connect(lambda: seen.append(comparison.judged[0]))
     view._unasked.add(ERRORS)
     show(gridded, ERRORS)
-    assert view.progress.isVisible()
+    assert view.head.progress.isVisible()
     gridded.until(lambda: all_known(gridded))
     assert seen == [4, 8, 12]
-    assert not view.progress.isVisible()
-    view.errors_tab.table_view.activated.emit(view.errors.index(1, 0))
+    assert not view.head.progress.isVisible()
+    view.errors.table_view.activated.emit(view.errors.table.index(1, 0))
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
     assert view.tabs.current == OVERLAY
 
@@ -368,7 +368,7 @@ def test_a_model_of_another_servo_is_said_and_the_rest_is_shown(gridded, tmp_pat
     gridded.controller.open_model(file)
     gridded.until(lambda: all_known(gridded))
     assert "none of these runs is of servo xl330" in gridded.message
-    table = gridded.window.compare.errors
+    table = gridded.window.compare.errors.table
     column = next(c for c in range(2, table.columnCount()) if "other" in table.headerData(c, Qt.Orientation.Horizontal))
     cells = {table.data(table.index(row, column)) for row in range(table.rowCount())}
     assert cells == {"–"}
@@ -378,8 +378,8 @@ def test_the_command_line_says_the_same(gridded, capsys, tmp_path):
     view, path = gridded.window.compare, gridded.controller.library.path
     show(gridded, ERRORS)
     gridded.until(lambda: all_known(gridded))
-    view.errors_tab.rows.setCurrentText("mass and gain")
-    panel = view.errors_tab.table_contents().panels[0]
+    view.errors.rows.setCurrentText("mass and gain")
+    panel = view.errors.table_contents().panels[0]
     column = panel.headings.index("M6 catalogue [mrad]")
     picture = tmp_path / "grid.svg"
     arguments = ["evaluate", str(path), "--model", "mx106:m6", "--by", "mass,kp", "--plot", str(picture), "--json"]

@@ -46,6 +46,7 @@ from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import TASKS
 from bench_gui.state.library import Library
 from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.tab import ArmTab
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.tab import ComplianceTab
@@ -153,12 +154,13 @@ DONE = {
     "Tasks › Compare": {
         **{
             f"Show the {name}": lambda w, place=place: w.compare.tabs.current == place
-            for place, name in enumerate(("overlay", "errors", "models", "diagram", "arm"))
+            for place, name in enumerate(("overlay", "response", "errors", "models", "diagram", "arm"))
         },
-        "Δ cursors": (CompareView, "_toggle_cursors"),
-        "Fit the plots": (CompareView, "_fit"),
-        "Export plot…": (PlotExport, "ask", lambda w: w.compare._export),
-        "Copy plot as image": (PlotExport, "copy_image", lambda w: w.compare._export),
+        "Δ cursors": lambda w: w.compare.arm.tools.cursor_button.isChecked(),
+        "Fit the plots": (ArmPlots, "fit"),
+        "Play the pendulum": lambda w: w.compare.overlay.play_button.isChecked(),
+        "Export plot…": (PlotExport, "ask", lambda w: w.compare.arm.tools.export),
+        "Copy plot as image": (PlotExport, "copy_image", lambda w: w.compare.arm.tools.export),
         "Export the error table…": (CompareView, "_export_table"),
         "Run the comparison on the arm": (ArmTab, "run"),
         "Open a measured arm…": (ArmTab, "ask_measured"),

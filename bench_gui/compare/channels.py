@@ -1,0 +1,37 @@
+"""What an overlay can show: every channel that recordings may hold, named and in the units a person reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.recording import CHANNELS
+from core.units import AngleUnit
+
+_SYMBOLS = {"1": "", "degC": "°C"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A channel as it is drawn, and the error of a simulation of it."""
+
+    name: str
+    title: str
+    unit: str
+    factor: float
+    """From the stored unit to the shown one."""
+    error_unit: str
+    error_factor: float
+
+
+NAMES = tuple(channel.name for channel in CHANNELS if channel.name != "time")
+
+
+def shown(name: str, angle: AngleUnit) -> Shown:
+    """Return how a channel is shown; angles in a person's unit, errors of angles in mrad."""
+    stored = next(channel.unit for channel in CHANNELS if channel.name == name)
+    title = name.replace("_", " ").capitalize()
+    unit, factor = _SYMBOLS.get(stored, stored), 1.0
+    if stored.startswith("rad"):
+        unit, factor = stored.replace("rad", angle.symbol), angle.per_radian
+    error = ("mrad", 1e3) if stored == "rad" else (unit, factor)
+    return Shown(name, title, unit, factor, *error)

@@ -1,0 +1,161 @@
+"""A time cursor through an overlay, and the pendulum as it hung at that moment, measured and simulated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QElapsedTimer, QPointF, QTimer
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout
+
+from bench_gui.compare.plots import ComparePlots
+from bench_gui.plots.chart import Chart
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import label, tool
+from bench_gui.widgets.pendulum import PendulumView, at
+from core.bench import Bench
+from core.units import DEGREES, AngleUnit, fixed
+
+FRAME = 33
+"""Time between two pictures [ms]."""
+WIDTH = 300
+NARROWER = 22.0
+"""Than the pendulum of the bench [px]."""
+PLAY, PAUSE = "▶ Play", "❚❚ Pause"
+
+
+class PlayedPendulum(PendulumView):
+    """The measured pendulum, and thin ones behind it for what models simulate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setToolTip("Filled: measured; rings: simulated, in the models' colours")
+        self.others: list[tuple[float, str]] = []
+        """Angle [rad] and colour of each."""
+
+    def geometry_of_rod(self) -> tuple[QPointF, float]:
+        """Leave room for the numbers around the ring; there are none in the corners."""
+        centre, reach = super().geometry_of_rod()
+        return centre, reach - NARROWER
+
+    def _numbers(self, painter: QPainter, theme: Theme, bench: Bench) -> None:
+        """The angle stands below, beside the time."""
+
+    def _scale(self, painter: QPainter, theme: Theme, centre: QPointF, reach: float) -> None:
+        super()._scale(painter, theme, centre, reach)
+        for angle, colour in self.others:
+            end = at(centre, reach, angle)
+            painter.setPen(QPen(QColor(colour), 3))
+            painter.drawLine(centre, end)
+            painter.drawEllipse(end, 22.0, 22.0)
+
+
+class Playback(QFrame):
+    """Shown beside the curves; its cursor is dragged along the time axis, or moves by itself."""
+
+    def __init__(self, plots: ComparePlots) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self.setFixedWidth(WIDTH)
+        self._plots = plots
+        self._unit: AngleUnit | None = None
+        self._lines: list[tuple[Chart, Any]] = []
+        self.time = 0.0
+        """Place of the cursor on the time axis [s]."""
+        self.pendulum = PlayedPendulum()
+        self.button: QToolButton = tool("Play", "Play from the cursor on at the speed of the recording", "play")
+        self.button.setText(PLAY)
+        self.button.setCheckable(True)
+        self.button.toggled.connect(self._play)
+        self.moment: QLabel = label("", "muted")
+        row = QHBoxLayout()
+        row.addWidget(self.button)
+        row.addStretch(1)
+        row.addWidget(self.moment)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.addWidget(self.pendulum, 1)
+        column.addLayout(row)
+        self._clock = QElapsedTimer()
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME)
+        self._timer.timeout.connect(self._advance)
+        plots.drawn.connect(self._look)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.pendulum.set_theme(theme)
+        for _, line in self._lines:
+            line.setPen(pg.mkPen(theme.accent, width=1))
+            line.setHoverPen(pg.mkPen(theme.accent_hover, width=2))
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit."""
+        self._unit = unit
+        self._look()
+
+    def show_cursor(self, on: bool, theme: Theme) -> None:
+        """Show the pendulum and its cursor, at the left end of what is seen, or take them away."""
+        self.button.setChecked(False)
+        for chart, line in self._lines:
+            chart.axes.removeItem(line)
+        self._lines = []
+        if on:
+            self.time = max(0.0, float(self._plots.overlay.view.viewRange()[0][0]))
+            for chart in (self._plots.overlay, self._plots.residual):
+                line = pg.InfiniteLine(self.time, angle=90, movable=True)
+                line.setZValue(90)
+                line.sigPositionChanged.connect(lambda moved: self.move_to(float(moved.value())))
+                chart.axes.addItem(line, ignoreBounds=True)
+                self._lines.append((chart, line))
+            self.set_theme(theme)
+        self.setVisible(on)
+        self._look()
+
+    def move_to(self, time: float) -> None:
+        """Put the cursor at a time on the axis [s]."""
+        if time != self.time:
+            self.time = time
+            for _, line in self._lines:
+                line.setValue(time)
+            self._look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Rest while nobody looks."""
+        super().hideEvent(event)
+        self.button.setChecked(False)
+
+    def _play(self, on: bool) -> None:
+        self.button.setText(PAUSE if on else PLAY)
+        self.button.setAccessibleName("Pause" if on else "Play")
+        if not on:
+            self._timer.stop()
+            return
+        if self.time >= self._end - FRAME / 1e3:
+            self.move_to(0.0)
+        self._clock.start()
+        self._timer.start()
+
+    @property
+    def _end(self) -> float:
+        return max((end for _, end in self._plots.offsets.values()), default=0.0)
+
+    def _advance(self) -> None:
+        self.move_to(min(self.time + self._clock.restart() / 1e3, self._end))
+        if self.time >= self._end:
+            self.button.setChecked(False)
+
+    def _look(self) -> None:
+        if not self.isVisible() or self._unit is None:
+            return
+        bench, angles = self._plots.at(self.time)
+        if bench is not None:
+            self.pendulum.show_bench(bench)
+        measured = angles.pop("measured", float("nan"))
+        self.pendulum.others = [(angle, self._plots.colour(key)) for key, angle in angles.items()]
+        self.pendulum.show_angle(measured, self._unit, self._plots.colour("measured"))
+        self.pendulum.update()
+        shown = fixed(measured * self._unit.per_radian, 1 if self._unit is DEGREES else 3, self._unit.symbol)
+        self.moment.setText(f"{fixed(self.time, 2, 's')}   {shown}")

@@ -1,0 +1,123 @@
+"""A run over frequency: its response from goal to position, measured and simulated, as a Bode diagram."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from bench_gui.compare.comparison import Comparison
+from bench_gui.controller import Controller
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.curves import Curves
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import stacked
+from bench_gui.plots.tools import PlotTools
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import Section, choice
+from bench_gui.work.tasks import Responses
+
+WIDTH = 1.5
+SWEEPS = ("chirp", "sin_time_square")
+"""Trajectories that excite a band: one of them is shown first."""
+NEW = "Choose runs and models to compare over frequency"
+UNDER_WAY = "Estimating the response…"
+
+
+class ResponseTab(QWidget):
+    """Asks for a response when it is drawn; what a run excites too little, or moves at random, is left out."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._comparison: Comparison = controller.comparison
+        self._theme: Theme | None = None
+        self._found = Responses(None, {}, NEW)
+        self._asked: Any = None
+        self._curves = Curves()
+        self.magnitude = Chart("Magnitude of the response", "Magnitude", "dB", log_bottom=True)
+        self.phase = Chart("Phase of the response", "Phase", "°", bottom="Frequency [Hz]", log_bottom=True)
+        charts = (self.magnitude, self.phase)
+        self.legend = Legend(self._curves.toggle)
+        self.tools = PlotTools(
+            charts, self, lambda: self._comparison.title([self._run]), controller.save_plot, symbol="f"
+        )
+        body = QHBoxLayout()
+        body.addWidget(stacked(charts, (1, 1), 60), 1)
+        body.addWidget(self.tools.readout)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.legend)
+        column.addLayout(body, 1)
+        self.run: QComboBox = choice("Run over frequency", "Which of the chosen runs is shown over frequency")
+        self.run.setMinimumContentsLength(18)
+        self.settings = Section("Response")
+        self.settings.row("Run", self.run)
+        self.run.currentIndexChanged.connect(self.draw)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for part in (self.magnitude, self.phase, self.tools):
+            part.set_theme(theme)
+        self._show(self._found)
+
+    def draw(self) -> None:
+        """Offer the chosen runs, and ask for the response of the one that is shown."""
+        self._offer()
+        self._asked = asked = object()
+        if not self._run:
+            self._show(Responses(None, {}, NEW))
+            return
+
+        def done(found: Responses) -> None:
+            if asked is self._asked:
+                self._show(found)
+
+        def failed(message: str) -> None:
+            done(Responses(None, {}, message))
+
+        self._show(Responses(None, {}, UNDER_WAY))
+        self._comparison.respond(self._run, done, failed)
+
+    @property
+    def _run(self) -> str:
+        return str(self.run.currentData() or "")
+
+    def _offer(self) -> None:
+        runs, before = self._comparison.runs, self._run
+        with QSignalBlocker(self.run):
+            self.run.clear()
+            for run in runs:
+                self.run.addItem(f"{run.id.split('_')[0]}  {run.trajectory}", run.id)
+            sweeps = (run.id for name in SWEEPS for run in runs if run.trajectory == name)
+            wanted = before if self.run.findData(before) >= 0 else next(sweeps, "")
+            self.run.setCurrentIndex(max(0, self.run.findData(wanted)))
+
+    def _show(self, found: Responses) -> None:
+        self._found, theme = found, self._theme
+        self._curves.clear()
+        for chart in (self.magnitude, self.phase):
+            chart.empty_text = found.reason
+            chart.viewport().update()
+        self.phase.setVisible(found.measured is not None)
+        if theme is None:
+            return
+        entries = [LegendEntry("measured", "measured", theme.measured)] if found.measured is not None else []
+        shown = [("measured", "measured", found.measured, pen(theme.measured, WIDTH))]
+        for entry in self._comparison.entries:
+            if entry.key in found.simulated:
+                colour = theme.model(entry.model.friction)
+                entries.append(LegendEntry(entry.key, entry.title, colour, entry.dash, WIDTH))
+                shown.append((entry.key, entry.title, found.simulated[entry.key], pen(colour, WIDTH, entry.dash)))
+        for z, (key, title, response, drawn) in enumerate(shown):
+            if response is not None:
+                place = np.log10(response.frequency)
+                self._curves.add(self.magnitude, key, title, place, response.magnitude, drawn, z)
+                self._curves.add(self.phase, key, title, place, response.phase, drawn, z)
+        self.legend.set_entries(entries)
+        self._curves.follow(self.legend)
+        for chart in (self.magnitude, self.phase):
+            chart.fit()

@@ -1,0 +1,242 @@
+"""Beside the position in an overlay: channels, spectra, responses, differences, and the pendulum that plays."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtWidgets import QApplication
+
+from bench_gui.compare.plots import DIFFERENCE, SPECTRUM
+from bench_gui.compare.view import OVERLAY, RESPONSE
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.shell.tasks import COMPARE
+from bench_gui.theme import load_theme
+from core.bench import Bench
+from core.frequency import NO_BAND, amplitude_density, frequency_response
+from core.recording import CHANNELS, RunHeader
+from core.shipped import load_model
+from core.simulation import on_grid, simulate_recording
+from core.trajectories import make_trajectory
+from core.units import DEGREES
+from drivers.recorder import record_inline
+from drivers.registry import open_servo
+from sessions import Session
+
+FIRST_SEEN = COMPARE
+M1, M6 = "catalogue:mx106:m1", "catalogue:mx106:m6"
+
+
+@pytest.fixture(scope="session")
+def swept(tmp_path_factory):
+    """A run that excites a band, and one that does not."""
+    session = Session.create(tmp_path_factory.mktemp("sessions") / "swept", "swept")
+    with open_servo("simulated:mx106?clock=virtual") as servo:
+        servo.connect()
+        settings = servo.model.default_settings()
+        for motion in (
+            make_trajectory("chirp", 4.0, end_frequency=6.0, sweep_time=4.0),
+            make_trajectory("up_and_down", 4.0),
+        ):
+            header = RunHeader(trajectory=motion.name, bench=Bench(mass=0.5, length=0.1), settings=settings, rate=200.0)
+            record_inline(servo, motion, header, session.sink())
+    return session.path
+
+
+@pytest.fixture
+def compared(person, swept, tmp_path):
+    person.open(shutil.copytree(swept, tmp_path / "swept"))
+    person.window.show_task(COMPARE)
+    settle(person)
+    return person
+
+
+def settle(person):
+    comparison = person.controller.comparison
+    person.until(lambda: comparison.picture.overlays is not None and not comparison.waiting)
+    person.until(lambda: comparison.picture.channel == comparison.channel)
+
+
+def recordings(person):
+    return Session.open(person.controller.library.path).load_all()
+
+
+def choose(box, data):
+    box.setCurrentIndex(box.findData(data))
+
+
+def seen(chart, name):
+    return next((curve for curve in chart.seen() if curve.name == name), None)
+
+
+def test_every_recorded_channel_can_be_shown(compared):
+    tab = compared.window.compare.overlay
+    offered = [tab.channel.itemData(place) for place in range(tab.channel.count())]
+    assert offered == [channel.name for channel in CHANNELS if channel.name != "time"]
+    run, plots = recordings(compared)[0], tab.plots
+    model = compared.controller.model_list.entry(M6)
+    for name, axis, factor in (("velocity", ("Velocity", "°/s"), DEGREES.per_radian), ("current", ("Current", "A"), 1)):
+        choose(tab.channel, name)
+        settle(compared)
+        compared.controller.set_angle_unit(DEGREES)
+        assert plots.overlay.left == axis
+        begin, end = plots.offsets[run.id]
+        np.testing.assert_allclose(seen(plots.overlay, "measured").within((begin, end)).y, run.channels[name] * factor)
+        simulated = getattr(simulate_recording(model.model, run), name)
+        drawn = seen(plots.overlay, model.title).within((begin, end)).y
+        np.testing.assert_allclose(drawn, simulated * factor)
+        error = seen(plots.residual, model.title).within((begin, end)).y
+        np.testing.assert_allclose(error, (simulated - on_grid(run)[0].channels[name]) * factor, atol=1e-9)
+
+
+def test_what_is_not_simulated_is_said_where_it_would_be(compared):
+    tab = compared.window.compare.overlay
+    choose(tab.channel, "temperature")
+    settle(compared)
+    assert seen(tab.plots.overlay, "measured") is not None
+    assert tab.plots.residual.is_empty
+    assert "do not simulate temperature" in tab.plots.residual.empty_text
+
+
+def test_two_models_are_subtracted(compared):
+    tab, run = compared.window.compare.overlay, recordings(compared)[0]
+    choose(tab.below, DIFFERENCE)
+    one, other = (load_model("mx106", name) for name in ("m1", "m6"))
+    gap = 1e3 * (simulate_recording(one, run).position - simulate_recording(other, run).position)
+    titles = [compared.controller.model_list.entry(key).title for key in (M1, M6)]
+    drawn = seen(tab.plots.residual, f"{titles[0]} − {titles[1]}")
+    np.testing.assert_allclose(drawn.within(tab.plots.offsets[run.id]).y, gap)
+    means = [
+        np.abs(simulate_recording(one, r).position - simulate_recording(other, r).position)
+        for r in recordings(compared)
+    ]
+    shown = float(tab.difference.text().removeprefix("Mean absolute difference ").removesuffix(" mrad"))
+    assert shown == pytest.approx(1e3 * np.mean(np.concatenate(means)), rel=0.01)
+    choose(tab.pair[1], M1)
+    assert tab.plots.residual.is_empty
+    assert "two" in tab.plots.residual.empty_text
+
+
+def test_the_spectrum_is_that_of_the_error(compared):
+    tab = compared.window.compare.overlay
+    choose(tab.below, SPECTRUM)
+    runs, model = recordings(compared), load_model("mx106", "m6")
+    errors = [simulate_recording(model, run).position - on_grid(run)[0].position for run in runs]
+    frequency, density = amplitude_density(errors, [on_grid(run)[1] for run in runs])
+    drawn = seen(tab.plots.lower, compared.controller.model_list.entry(M6).title)
+    assert tab.plots.lower.left == ("Error", "mrad/√Hz")
+    np.testing.assert_allclose(drawn.x, frequency)
+    np.testing.assert_allclose(drawn.y, 1e3 * density, rtol=1e-6)
+    assert [panel.bottom for panel in tab.tools.export.contents().panels][1] == "Frequency [Hz]"
+
+
+def test_a_sweep_has_a_response_and_another_motion_a_reason(compared):
+    view, (sweep, slow) = compared.window.compare, recordings(compared)
+    compared.click(view.tabs.buttons[RESPONSE])
+    tab = view.response
+    assert tab.run.currentData() == sweep.id
+    compared.until(lambda: seen(tab.magnitude, "measured") is not None)
+    grid, step = on_grid(sweep)
+    for name, position in (
+        ("measured", grid.position),
+        (
+            compared.controller.model_list.entry(M6).title,
+            simulate_recording(load_model("mx106", "m6"), sweep).position,
+        ),
+    ):
+        expected = frequency_response(grid.goal_position, position, step)
+        for chart, values in ((tab.magnitude, expected.magnitude), (tab.phase, expected.phase)):
+            drawn = seen(chart, name)
+            np.testing.assert_allclose(drawn.x, expected.frequency)
+            np.testing.assert_allclose(drawn.y, values)
+    assert all(panel.log_bottom for panel in tab.tools.export.contents().panels)
+    choose(tab.run, slow.id)
+    compared.until(lambda: tab.magnitude.empty_text == NO_BAND)
+    assert tab.magnitude.is_empty
+    assert not tab.phase.isVisible()
+
+
+def test_the_pendulum_is_played_and_scrubbed(compared):
+    tab, run = compared.window.compare.overlay, recordings(compared)[1]
+    compared.click(tab.play_button)
+    begin, _ = tab.plots.offsets[run.id]
+    tab.playback.move_to(begin + 2.0)
+    bench, angles = tab.plots.at(begin + 2.0)
+    assert bench == run.bench
+    assert angles["measured"] == pytest.approx(np.interp(2.0, run.time - run.time[0], run.position))
+    model = compared.controller.model_list.entry(M6).model
+    simulated = simulate_recording(model, run)
+    assert angles[M6] == pytest.approx(np.interp(2.0, simulated.time - simulated.time[0], simulated.position))
+    theme = load_theme("light")
+    assert (angles[M6], theme.model("m6")) in tab.playback.pendulum.others
+    assert tab.playback.moment.text() == f"{begin + 2.0:.2f} s   {angles['measured']:.3f} rad".replace("-", "−")
+    compared.click(tab.playback.button)
+    compared.until(lambda: tab.playback.time > begin + 2.2)
+    compared.click(tab.playback.button)
+    assert tab.playback.button.text() == "▶ Play"
+    end = max(end for _, end in tab.plots.offsets.values())
+    tab.playback.move_to(end - 0.1)
+    compared.click(tab.playback.button)
+    compared.until(lambda: tab.playback.time == end and not tab.playback.button.isChecked())
+    assert tab.plots.at(begin - 0.1) == (None, {})
+
+
+def test_what_is_not_zoomed_fits_the_simulation_too(compared):
+    view = compared.window.compare
+    low, high = view.plots.overlay.view.viewRange()[1]
+    curves = [curve.y[np.isfinite(curve.y)] for curve in view.plots.overlay.seen()]
+    assert low < min(y.min() for y in curves)
+    assert high > max(y.max() for y in curves)
+    first = recordings(compared)[0].id
+    view.plots.show_run(first)
+    zoomed = view.plots.overlay.view.viewRange()[0]
+    compared.click(view.boxes[M1])
+    settle(compared)
+    assert view.tabs.current == OVERLAY
+    assert view.plots.overlay.view.viewRange()[0] == pytest.approx(zoomed)
+
+
+def test_lines_are_plain_while_a_plot_is_moved(qtbot):
+    chart = Chart("chart", "Position", "rad", bottom="Time [s]")
+    qtbot.addWidget(chart)
+    chart.set_theme(load_theme("light"))
+    curve = chart.add_curve(title="measured")
+    curve.setPen(pen("#000000", 3.0))
+    curve.setData(np.arange(10.0), np.arange(10.0))
+    chart.resize(400, 300)
+    chart.show()
+    qtbot.waitExposed(chart)
+    place = QPointF(200, 150)
+    wheel = QWheelEvent(place, place, QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
+                        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False)  # fmt: skip
+    before = chart.view.viewRange()[0]
+    QApplication.sendEvent(chart.viewport(), wheel)
+    assert chart.view.viewRange()[0] != before
+    assert (curve.curve.opts["pen"].width(), curve.curve.opts["antialias"]) == (1, False)
+    assert chart.seen()[0].width == 3.0
+    qtbot.waitUntil(lambda: curve.curve.opts["pen"].width() == 3 and curve.curve.opts["antialias"], timeout=60_000)
+
+
+def test_an_empty_plot_has_no_axes(qtbot):
+    chart = Chart("chart", "Position", "rad", bottom="Time [s]")
+    qtbot.addWidget(chart)
+    theme = load_theme("light")
+    chart.set_theme(theme)
+    chart.empty_text = ""
+    chart.resize(400, 300)
+    chart.show()
+
+    def colours():
+        image = chart.viewport().grab().toImage()
+        return {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+
+    paper = QColor(theme.plot).name()
+    assert colours() == {paper}
+    curve = chart.add_curve()
+    curve.setData([0.0, 1.0], [np.nan, np.nan])
+    assert colours() == {paper}
+    chart.vertical_line(0.5)
+    assert colours() == {paper}
+    curve.setData([0.0, 1.0], [0.0, 1.0])
+    assert len(colours()) > 10
