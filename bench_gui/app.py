@@ -14,12 +14,11 @@ from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication
 
 from bench_gui import theme
-from bench_gui.controller import DEFAULT_SERVO, Controller
+from bench_gui.controller import Controller
 from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
 from bench_gui.shell.single import take_bell
-from bench_gui.shell.tasks import RECORD
-from bench_gui.tour.newcomer import is_newcomer
+from bench_gui.shell.tasks import RECORD, task_number
 from bench_gui.tour.tour import Tour
 from bench_gui.work.memory import return_memory_early
 
@@ -29,31 +28,25 @@ PREPARE_AFTER = 300
 """Time after the window is whole before anything else starts [ms]."""
 
 
-def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: Path | None = None) -> int:
+def run_window(session: Path | None, servo: str | None = None) -> int:
     """Show the window until it is closed and return the exit code.
 
-    session_path: session to open; servo: address of the servo to connect to; example: session to open when none is
-    named. Raises ServoBenchError for an address that names no servo.
+    session: session to open; servo: address of the servo to connect to. None: those of last time, behind the start page
+    for a session. Raises ServoBenchError for an address that names no servo.
     """
     app = make_application()
-    wanted = session_path or example
-    doorbell = take_bell(wanted)
+    doorbell = take_bell(session)
     if doorbell is None:
         print("ServoBench is open already; its window was brought to the front.")
         return 0
     controller = Controller(servo)
-    window = make_window(controller)
+    settings = controller.settings
+    window = make_window(controller, task=task_number(settings.task) if session else None)
     doorbell.rang.connect(window.come_forward)
-    left_behind = controller.settings.open_session
-    newcomer = is_newcomer(controller)
 
     def begin() -> None:
-        if wanted is not None:
-            controller.library.open(wanted)
-        if left_behind and session_path is None:
-            window.session.opening.offer_unfinished(Path(left_behind))
-        if newcomer:
-            window.show_tour()
+        if session or settings.open_session:
+            controller.library.open(session or Path(settings.open_session))
         QTimer.singleShot(PREPARE_AFTER, controller.prepare)
 
     window.completed.connect(begin, Qt.ConnectionType.SingleShotConnection)
@@ -70,7 +63,7 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     return status or bool(window.alarm)
 
 
-def make_window(controller: Controller, theme: str | None = None, task: int = RECORD) -> MainWindow:
+def make_window(controller: Controller, theme: str | None = None, task: int | None = RECORD) -> MainWindow:
     """Return the window with its tour, as `MainWindow` takes the rest."""
     return MainWindow(controller, Tour, theme, task)
 

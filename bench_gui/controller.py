@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
+from bench_gui.connect.bench.presets import Preset
 from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.places import remember
@@ -17,7 +18,9 @@ from bench_gui.identify.identifying import Identifying
 from bench_gui.log.journal import SERVO, FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.plots.contents import PlotContents
+from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
+from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.settings import Settings
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
@@ -30,6 +33,7 @@ from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
 from bench_gui.work.report import Reporting, ReportJob
+from core.catalogue import load_servo
 from core.units import ANGLE_UNITS, RADIANS, AngleUnit
 
 TICK = 33
@@ -49,8 +53,8 @@ class Controller(QObject):
     reported = Signal(Path)
     """A report was written."""
 
-    def __init__(self, servo: str = DEFAULT_SERVO) -> None:
-        """servo: address; raises ServoBenchError when there is no such servo."""
+    def __init__(self, servo: str | None = None) -> None:
+        """servo: address, None for the one of last time; raises ServoBenchError when there is no such servo."""
         super().__init__()
         say = self.message.emit
         self.background = background = Background(self._fail)
@@ -68,7 +72,7 @@ class Controller(QObject):
         self.library = library = Library(background)
         self.model_list = model_list = ModelList()
         say_of_servo = partial(self.journal.say, cause=SERVO)
-        self.connecting = Connecting(servo, undo, background, self.activities, say_of_servo)
+        self.connecting = Connecting(servo or DEFAULT_SERVO, undo, background, self.activities, say_of_servo)
         self.servo, self.setup = self.connecting.servo, self.connecting.setup
         self.recording = Recording(
             self.servo,
@@ -91,6 +95,7 @@ class Controller(QObject):
         )
         self.fitting = self.identifying.fitting
         self.reporting = Reporting(self.computations)
+        self._remember(with_servo=servo is None)
         self._connect()
         self._closed = False
         self._looked = ServoView()
@@ -117,6 +122,37 @@ class Controller(QObject):
         self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._settle)
         self.servo.acknowledged.connect(lambda: self.journal.settle(SERVO))
+
+    def _remember(self, with_servo: bool) -> None:
+        """Bring back what was set last time; a servo that was asked for by name keeps its place."""
+        connecting, setup, plan, queue, hold = self.connecting, self.setup, self.plan, self.queue, self.placing.plan
+        keep = self.settings.keep
+        if not with_servo:
+            self.settings.forget("model", "servo")
+        # Gains belong to a servo, a plan to a load: in this order.
+        keep("model", lambda: setup.spec.name, lambda name: setup.suit(load_servo(name)), setup.changed)
+        keep("servo", lambda: connecting.lasting_address, connecting.choose_servo, connecting.servo_chosen)
+        keep(
+            "bench",
+            lambda: Preset.of("", setup).to_json(),
+            lambda data: setup.take(Preset.from_json(data).applied(setup.now, setup.spec.name)),
+            setup.changed,
+        )
+        keep("rate", lambda: setup.rate, setup.set_rate, setup.changed)
+        keep("plan", lambda: plan.plan.to_json(), plan.restore, plan.changed)
+        keep(
+            "queue",
+            lambda: waiting_to_json((run.trajectory, run.header, run.cell) for run in queue.waiting),
+            lambda data: queue.again([QueuedRun(0, *run) for run in waiting_from_json(data)]),
+            queue.changed,
+        )
+        keep("hold", hold.state, hold.restore, hold.changed)
+        keep(
+            "current model",
+            lambda: self.model_list.picked,
+            self.model_list.set_current,
+            self.model_list.current_changed,
+        )
 
     def _every(self, period: int, act: Callable[[], None]) -> QTimer:
         timer = QTimer(self)
@@ -162,6 +198,12 @@ class Controller(QObject):
         if key:
             self.comparison.choose((*self.comparison.chosen, key))
 
+    def begin_anew(self) -> None:
+        """Another bench: no session, nothing in the queue, the servo's typical load."""
+        self.library.close()
+        self.queue.keep(())
+        self.setup.edit_new()
+
     def set_angle_unit(self, unit: AngleUnit) -> None:
         """Show angles in another unit; nothing else changes."""
         if unit is not self.angle_unit:
@@ -192,7 +234,6 @@ class Controller(QObject):
             self.connecting.scanning.stop()
             self.compute.close()
             self.background.close()
-            self.settings.set("open_session", "")
             self.settings.save()
 
     # Behind the scenes.
@@ -223,9 +264,9 @@ class Controller(QObject):
 
     def _remember_session(self) -> None:
         path = self.library.path
+        self.settings.set("open_session", "" if path is None else str(path))
         if path is not None:
             self.settings.set("recent", remember(self.settings.recent, path))
-            self.settings.set("open_session", str(path))
 
     def _offer_models(self) -> None:
         self.model_list.set_servo(self.library.main_servo() or self.setup.spec.name)

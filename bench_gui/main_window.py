@@ -13,6 +13,8 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QKeySequence,
+    QMoveEvent,
+    QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -21,6 +23,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMessageBox,
     QPushButton,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -39,6 +42,7 @@ from bench_gui.shell.helping import Helping
 from bench_gui.shell.layout import SESSION_HEIGHT, Layout
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.pages import Pages
+from bench_gui.shell.start_page import StartPage
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay, bring_into_sight
 from bench_gui.state.servo_link import simulated_servos
@@ -91,9 +95,12 @@ class MainWindow(QMainWindow):
         controller: Controller,
         make_tour: Callable[[MainWindow], GuidedTour],
         theme: str | None = None,
-        task: int = RECORD,
+        task: int | None = RECORD,
     ) -> None:
-        """theme: "light" or "dark"; None takes the one a person chose last; task: the first in sight."""
+        """theme: "light" or "dark"; None takes the one a person chose last.
+
+        task: the first in sight; None: the start page.
+        """
         super().__init__()
         self.controller = controller
         self._asks_before_closing = True
@@ -113,7 +120,7 @@ class MainWindow(QMainWindow):
             self.setWindowState(Qt.WindowState.WindowMaximized)
         self.setAcceptDrops(True)
         self.status_bar = StatusBar(
-            controller.setup.spec.title,
+            lambda: controller.connecting.title,
             simulated_servos,
             connect=controller.servo.connect_servo,
             disconnect=controller.servo.disconnect_servo,
@@ -131,13 +138,13 @@ class MainWindow(QMainWindow):
         )
         self.menus = Menus(self.menuBar(), self, self.status_line)
         self._assemble()
-        self.help = Helping(self, self.work.docks, lambda: self._pages.current, lambda: self.appearance.theme)
+        self.help = Helping(self, self.work.docks, self._in_sight, lambda: self.appearance.theme)
         self._build_menus()
         self._connect()
         self.appearance.begin()
         self._layout = Layout(self, self.work, controller.settings, controller.undo)
         self._layout.restore(controller.message.emit)
-        self.show_task(task)
+        self.show_start() if task is None else self.show_task(task)
         self.stack.setFocus()
         if controller.settings.notice:
             controller.message.emit("warning", controller.settings.notice)
@@ -245,12 +252,18 @@ class MainWindow(QMainWindow):
         log.hide()
         self.session.setMinimumHeight(104)
         self.work.resizeDocks([session], [SESSION_HEIGHT], Qt.Orientation.Vertical)
+        self.start = StartPage(
+            self.controller, self.show_task, lambda: self.bench, self.session.opening.ask_open, self.show_tour
+        )
+        self.places = QStackedWidget()
+        for place in (self.work, self.start):
+            self.places.addWidget(place)
         middle = QWidget()
         row = QHBoxLayout(middle)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self.work, 1)
+        row.addWidget(self.places, 1)
         self.activity_list = ActivityList(middle, self.controller.activities, self.bring_into_sight)
         whole = QWidget()
         column = QVBoxLayout(whole)
@@ -270,6 +283,7 @@ class MainWindow(QMainWindow):
             ActionSpec("&Import recordings…", self.session.opening.ask_import, "Ctrl+I"),
             ActionSpec("Open the &example", library.open_example),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
+            ActionSpec("&Start page", self.show_start, tip="Go on, look at the example, or begin with another bench"),
         ):
             menus.add("&File", spec)
         menus.separate("&File")
@@ -337,6 +351,9 @@ class MainWindow(QMainWindow):
 
     def show_task(self, number: int) -> None:
         """Bring a task into sight."""
+        self.places.setCurrentWidget(self.work)
+        self.messages.lie_over(self.stack)
+        self.controller.settings.set("task", TASKS[number][0])
         self.rail.show_task(number)
         page = self._pages.show(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
@@ -349,6 +366,15 @@ class MainWindow(QMainWindow):
             if page is widget or page.isAncestorOf(widget):
                 self.show_task(self._pages.number(page))
         bring_into_sight(widget)
+
+    def show_start(self) -> None:
+        """Bring the start page into sight."""
+        self.rail.show_task(None)
+        self.places.setCurrentWidget(self.start)
+        self.messages.lie_over(self.start)
+
+    def _in_sight(self) -> StartPage | TaskPage:
+        return self.start if self.start.isVisible() else self._pages.current
 
     def record_four(self) -> None:
         """Record the paper's set, connecting first if need be."""
@@ -382,6 +408,8 @@ class MainWindow(QMainWindow):
 
     def show_log(self) -> None:
         """Bring the log into sight."""
+        if self.start.isVisible():
+            self.show_task(self.stack.currentIndex())
         dock = self.work.docks["log"]
         dock.show()
         dock.raise_()
@@ -406,6 +434,16 @@ class MainWindow(QMainWindow):
         """Make the pages that are not there yet once the window is seen."""
         super().showEvent(event)
         QTimer.singleShot(AFTER_PAINT, self, self._pages.make_next)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Remember the window's size."""
+        super().resizeEvent(event)
+        self._layout.keep()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Remember the window's place."""
+        super().moveEvent(event)
+        self._layout.keep()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Recordings and sessions may be dropped anywhere."""
@@ -442,7 +480,6 @@ class MainWindow(QMainWindow):
 
     def _show_servo(self) -> None:
         servo, setup = self.controller.servo, self.controller.setup
-        self.status_bar.set_name(setup.spec.title)
         self.status_bar.show_view(servo.view, setup.rate, servo.priority)
 
     def _look_at_log(self, visible: bool) -> None:

@@ -10,22 +10,23 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from bench_gui.headless.places import home
 from core.atomic import write_atomically
+from core.errors import ServoBenchError
 from core.sealed import EDITED, is_broken, sealed_text
 
 NAME = "settings.json"
 FORMAT = 1
 SAVE_AFTER = 500
 """Changes closer together than this are saved at once [ms]."""
-LARGEST_FILE = 1_000_000
-"""[bytes]"""
+LARGEST_FILE = 20_000_000
+"""More than ten thousand queued runs take [bytes]."""
 
 
 def _one_of(*known: str) -> Callable[[Any], bool]:
@@ -65,25 +66,27 @@ class Values:
     recent: list[str] = field(default_factory=list)
     """Sessions opened last, the newest first."""
     open_session: str = ""
-    """Session that is open now; left behind by a window that did not end properly."""
+    """Session that is open, and opened again at the next start; empty for none."""
+    task: str = "Record"
+    """Task that was in sight last."""
     capture_key: str = "Space"
     """Key or foot pedal that captures a placed point."""
-    tour: str = ""
-    """"seen" once the guided tour was shown."""
     countdown: float = 3.0
     """Before a servo that can move something real begins to move [s]."""
     tables: dict[str, str] = field(default_factory=dict)
     """Meaning of the columns of tables imported last, as `--columns` takes it, by the names of all their columns."""
+    parts: dict[str, Any] = field(default_factory=dict)
+    """State of the window's parts, each as its part describes it; see `Settings.keep`."""
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
     "theme": _one_of("system", "light", "dark"),
     "angle_unit": _one_of("radians", "degrees"),
     "recent": _texts,
-    "tour": _one_of("", "seen"),
     "countdown": _seconds,
     "folded": _texts_by_name,
     "tables": _texts_by_name,
+    "parts": lambda value: isinstance(value, dict),
 }
 """What a value has to be to be taken over; a text where nothing is said."""
 
@@ -101,6 +104,7 @@ class Settings(QObject):
         self._submit = submit
         self.notice = ""
         """What a person should know about the file; empty when all is well."""
+        self._states: dict[str, Callable[[], Any]] = {}
         self.values, self.notice = _load(self._path)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -115,26 +119,53 @@ class Settings(QObject):
         """Remember a value; saved a moment later."""
         if getattr(self.values, name) != value:
             setattr(self.values, name, value)
-            self._timer.start()
+            self._save_soon()
             self.changed.emit(name)
+
+    def keep(
+        self, name: str, state: Callable[[], Any], restore: Callable[[Any], object], *changes: SignalInstance
+    ) -> None:
+        """Bring a part of the window back to its last state, and save it soon after each of these signals.
+
+        state: returns the part's state as JSON data, and its last one once the part is gone. restore: takes it and
+        raises for what does not fit, which leaves the part as it is and adds a line to `notice`.
+        """
+        if name in self.values.parts:
+            try:
+                restore(self.values.parts[name])
+            except (ServoBenchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                self.notice = "; ".join(filter(None, (self.notice, f"{name} could not be restored")))
+        self._states[name] = state
+        for change in changes:
+            change.connect(self._save_soon)
+
+    def forget(self, *names: str) -> None:
+        """Leave parts as they are when they are kept."""
+        self.values.parts = {name: state for name, state in self.values.parts.items() if name not in names}
 
     def save(self) -> None:
         """Write the file now; a folder that cannot be written costs the memory, nothing else."""
         self._timer.stop()
-        _write(self._path, self._text())
+        _write(self._path, self._data())
+
+    def _save_soon(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
 
     def _save_later(self) -> None:
-        path, text = self._path, self._text()
+        path, data = self._path, self._data()
         if self._submit is None:
-            _write(path, text)
+            _write(path, data)
         else:
-            self._submit(lambda: _write(path, text))
+            self._submit(lambda: _write(path, data))
 
-    def _text(self) -> str:
-        return sealed_text({"format": FORMAT, **asdict(self.values)})
+    def _data(self) -> dict[str, Any]:
+        self.values.parts = {**self.values.parts, **{name: state() for name, state in self._states.items()}}
+        return {"format": FORMAT, **self.values.__dict__}
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: dict[str, Any]) -> None:
+    text = sealed_text(data)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():

@@ -71,9 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--session", metavar="SESSION", type=session_place, help=f"session to open in the window{OR_EXAMPLE}"
     )
-    parser.add_argument(
-        "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
-    )
+    parser.add_argument("--servo", metavar="ADDRESS", help="servo to offer in the window (the one of last time)")
     parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
@@ -141,8 +139,13 @@ def _print_version() -> int:
 def _open_window(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from bench_gui.app import run_window
+    from bench_gui.headless.display import DisplayTrial
     from bench_gui.headless.examples import example_session
 
-    session = Path(arguments.session) if arguments.session else None
-    return run_window(session, servo=arguments.servo, example=example_session() if arguments.example else None)
+    trial = DisplayTrial()
+    # It goes on while Qt is imported here.
+    from bench_gui.app import run_window
+
+    trial.finish()
+    session = Path(arguments.session) if arguments.session else example_session() if arguments.example else None
+    return run_window(session, servo=arguments.servo)

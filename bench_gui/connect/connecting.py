@@ -10,11 +10,12 @@ from PySide6.QtGui import QUndoStack
 from bench_gui.connect.bench.presets import Presets
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scanning import Scanning
-from bench_gui.state.servo_link import ServoLink, servo_name
+from bench_gui.state.servo_link import EMULATED, REAL, SIMULATED, ServoLink, servo_name
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
 from core.catalogue import load_servo
+from drivers.registry import ServoAddress, family
 from drivers.servo import ServoIdentity
 
 DEFAULT_SERVO = "simulated:mx106"
@@ -40,18 +41,37 @@ class Connecting(QObject):
         self.scanning = Scanning(background, activities)
         self.emulation = Emulation(self.setup, lambda process: background.submit("emulator", process.close))
         self.servo = ServoLink(
-            address, lambda recorder: background.submit("servo", recorder.close), self.emulation.hand_at
+            address,
+            lambda recorder: background.submit("servo", recorder.close),
+            self.emulation.hand_at,
+            self.emulation.emulates,
         )
+        self.lasting_address = address
+        """Address of the servo that was chosen last and is no emulated one: those end with the window."""
         self.presets.notice.connect(lambda text: say("warning", text))
         self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
         self.servo.problem.connect(lambda text: say("error", text))
         self.servo.connected.connect(self._suit)
+
+    @property
+    def title(self) -> str:
+        """The servo in words; one that is not real begins with this fact."""
+        servo = self.servo
+        address = ServoAddress.parse(servo.address)
+        mark = "" if servo.origin == REAL else f"{servo.origin.upper()} "
+        if servo.identity is not None:
+            return mark + servo.identity.title.replace(f" ({SIMULATED})", "")
+        if servo.origin == SIMULATED:
+            return mark + self.setup.spec.title
+        return f"{mark}{family(address.family).title} {':'.join(address.parts)}"
 
     def choose_servo(self, address: str) -> None:
         """Turn to another servo; a connection is given up. Raises AddressError, and nothing has changed."""
         name = servo_name(address)
         self.servo.disconnect_servo()
         self.servo.address = address
+        if self.servo.origin != EMULATED:
+            self.lasting_address = address
         if name:
             self.setup.suit(load_servo(name))
         self.servo_chosen.emit()

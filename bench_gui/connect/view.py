@@ -21,6 +21,7 @@ from bench_gui.widgets.bench_form import SetupForm
 from bench_gui.widgets.fields import button, restyle
 from bench_gui.widgets.page import TaskPage
 from core.errors import ServoBenchError
+from drivers.registry import families
 from drivers.servo import ServoState
 
 WIDEST_CARD = 640
@@ -113,11 +114,17 @@ class BenchView(TaskPage):
         self._show_bench()
         self._show_servo(self._controller.servo.view)
 
+    def choose_family(self, name: str) -> None:
+        """Show the fields of a kind of servo."""
+        self.connection.choose_family(name)
+
     def scan(self) -> None:
-        """Look for servos of the chosen kind."""
+        """Look for servos of the chosen kind, or of the first that can be looked for."""
         if self.scan_dialog is not None:
             self.scan_dialog.raise_()
             return
+        if not self.connection.chosen.can_scan:
+            self.connection.choose_family(next(family.name for family in families() if family.can_scan))
         family = self.connection.chosen
         self.scan_dialog = ScanDialog(
             self, self._controller.connecting.scanning, family.name, family.title, self.connection.values()

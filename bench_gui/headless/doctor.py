@@ -13,6 +13,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from bench_gui.headless.display import DisplayTrial, NoWindowError
 from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
 from core.catalogue import broken_servos, own_folder, servos
 from core.errors import ServoBenchError
@@ -164,10 +165,16 @@ def _real_time_allowed() -> bool:
 
 
 def _display() -> MachineCheck:
-    here = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or platform.system() != "Linux"
-    if here:
-        return MachineCheck("display", "ok", "found; `bench` opens the window")
-    return MachineCheck("display", "note", "none; every task works headless", "start from a desktop to see the window")
+    named = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+    if not named and platform.system() == "Linux":
+        remedy = "start from a desktop to see the window"
+        return MachineCheck("display", "note", "none; every task works headless", remedy)
+    try:
+        DisplayTrial().finish()
+    except NoWindowError as error:
+        text, _, remedy = str(error).partition("; ")
+        return MachineCheck("display", "error", text, remedy)
+    return MachineCheck("display", "ok", "found; `bench` opens the window")
 
 
 def _space() -> MachineCheck:

@@ -12,6 +12,8 @@ from bench_gui.widgets.tabs import Segments
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bench_gui.shell.start_page import StartPage
+
 TABS = {
     ("recording", "Live"): "recording#in-the-window",
     ("recording", "Plan"): "recording#the-plan",
@@ -43,7 +45,6 @@ DIALOGS = {
     "CommandPalette": "window#command-palette",
     "PreferencesDialog": "window#colours-and-units",
     "RecoveryDialog": "sessions#while-recording",
-    "UnfinishedDialog": "sessions#while-recording",
     "TrimDialog": "sessions#notes-tags-exclusion-and-trims",
     "ExcludeDialog": "sessions#notes-tags-exclusion-and-trims",
     "TableDialog": "own_recordings#in-the-window",
@@ -52,7 +53,7 @@ DIALOGS = {
 """By class name."""
 
 
-def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: TaskPage) -> str:
+def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: StartPage | TaskPage) -> str:
     """Topic of the dock that has the focus, else of the tab of the task in sight; "page" or "page#place"."""
     if focus is not None and focus.isVisible():
         for name, topic in DOCKS.items():
@@ -61,7 +62,7 @@ def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: Ta
     return topic_of_page(page)
 
 
-def topic_of_page(page: TaskPage) -> str:
+def topic_of_page(page: StartPage | TaskPage) -> str:
     """Topic of a task as it is shown now."""
     return TABS.get((page.help_page, tab_in_sight(getattr(page, "tabs", None))), page.help_page)
 

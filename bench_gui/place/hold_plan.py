@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup
+from core.errors import InputError
+from core.finite import is_finite
 from core.model import ServoModel
 from core.placement import SIDES, TorqueSuggestion, suggest_torques
 
@@ -42,6 +45,18 @@ class HoldPlan(QObject):
         """The bench's current model, if it is one of this servo."""
         entry = self._model_list.current
         return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
+
+    def state(self) -> dict[str, Any]:
+        """What a person chose, as JSON data."""
+        return {"torques": [] if self.suggested else list(self.torques), "repeats": self.repeats}
+
+    def restore(self, data: Any) -> None:
+        """Take over what `state` returned; raises InputError for what cannot be held."""
+        torques, repeats = data["torques"], data["repeats"]
+        if not all(is_finite(torque) for torque in torques) or type(repeats) is not int or repeats < 1:
+            raise InputError(f"{repeats!r} holds of {torques!r} N·m are not possible")
+        self.set_repeats(repeats)
+        self.set_torques(torques)
 
     def suggestion(self) -> TorqueSuggestion:
         """Torques that this bench can balance."""

@@ -85,6 +85,11 @@ class Planning(QObject):
         """Time the missing runs take, changes by hand not included [s]."""
         return self.status.remaining(self._queue.overhead + self._queue.countdown.seconds)
 
+    def restore(self, data: Any) -> None:
+        """Take over the plan that was there last; a session's own comes before it. Raises InputError."""
+        self.plan = GridPlan.from_json(data)
+        self._judge()
+
     # What a person asks for.
 
     def edit(self, plan: GridPlan, text: str) -> None:

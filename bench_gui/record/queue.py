@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.record.countdown import Countdown
-from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.state.servo_link import SIMULATED, ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from core.errors import ServoBenchError
 from core.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from core.recording import RunHeader, SinkDescription
 from core.trajectories import Trajectory
 from drivers.recorder import RunResult
-from drivers.registry import ServoAddress
 from drivers.servo import ServoState
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ class RecordQueue(QObject):
     @property
     def simulated(self) -> bool:
         """Whether the servo exists only here, so that loads are changed by setting them."""
-        return ServoAddress.parse(self._servo.address).family == "simulated"
+        return self._servo.origin == SIMULATED
 
     @property
     def obstacle(self) -> str:

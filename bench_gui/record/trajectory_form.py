@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QUndoStack
@@ -15,7 +16,13 @@ from bench_gui.undo import change
 from bench_gui.widgets.fields import AngleBox, Section, angle, choice, label, number
 from core.errors import ServoBenchError
 from core.parameters import Parameter
-from core.trajectories import Trajectory, TrajectoryPreview, make_trajectory, trajectory_names
+from core.trajectories import (
+    Trajectory,
+    TrajectoryPreview,
+    canonical_name,
+    make_trajectory,
+    trajectory_names,
+)
 from core.units import RADIANS, AngleUnit, duration, fixed
 from core.words import capitalised
 from drivers.limits import Limits
@@ -74,6 +81,16 @@ class TrajectoryForm(Section):
     def trajectory(self) -> Trajectory:
         """What is chosen; raises InputError for numbers no trajectory has."""
         return self._chosen.made()
+
+    def state(self) -> dict[str, Any]:
+        """What is filled in, as JSON data."""
+        return {"name": self._chosen.name, "values": dict(self._chosen.values)}
+
+    def restore(self, data: Any) -> None:
+        """Fill in what `state` returned; raises InputError for what no trajectory is."""
+        chosen = Choice(canonical_name(data["name"]), data["values"])
+        chosen.made()
+        self._take(chosen)
 
     def field(self, name: str) -> QDoubleSpinBox:
         """The field of a parameter, or of the "duration"."""

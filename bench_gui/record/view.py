@@ -59,6 +59,7 @@ class RecordView(TaskPage):
         self.tasks.addWidget(self._make_list())
         self.tabs.currentChanged.connect(self._turn)
         self.form = TrajectoryForm(controller.undo)
+        controller.settings.keep("trajectory", self.form.state, self.form.restore, self.form.changed)
         self.form.show_in(controller.angle_unit)
         self.form.changed.connect(self._form_changed)
         self.settings.addWidget(self.form)

@@ -39,7 +39,7 @@ class SessionPanel(QFrame):
         self._controller = controller
         self._library = library = controller.library
         self.editing = RunEditing(library, controller.undo)
-        self.opening = Opening(self, library, controller.background)
+        self.opening = Opening(self, library)
         self.questions = Questions(self, controller, self.editing)
         self.head = SessionHead(
             controller,

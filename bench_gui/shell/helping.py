@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from bench_gui.help.keys import HelpInDialogs
+from bench_gui.shell.start_page import StartPage
 from bench_gui.theme import Theme
 from bench_gui.widgets.page import TaskPage
 
@@ -20,7 +21,11 @@ class Helping:
     """Loads the help when it is first asked for."""
 
     def __init__(
-        self, owner: QWidget, docks: Mapping[str, QWidget], page: Callable[[], TaskPage], theme: Callable[[], Theme]
+        self,
+        owner: QWidget,
+        docks: Mapping[str, QWidget],
+        page: Callable[[], StartPage | TaskPage],
+        theme: Callable[[], Theme],
     ) -> None:
         """docks: the window's, by name; page, theme: asked for the page in sight and the theme in use."""
         self._owner, self._docks, self._page, self._theme = owner, docks, page, theme

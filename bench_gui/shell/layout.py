@@ -48,9 +48,10 @@ class Layout:
         self._work.fold(SESSION, choice == "yes", SESSION_HEIGHT)
 
     def keep(self) -> None:
-        """Remember what is there now."""
+        """Remember what is there now; docks behind the start page have no sizes yet."""
         self._settings.set("geometry", bytes(self._window.saveGeometry().toBase64().data()).decode("ascii"))
-        self._settings.set("layout", self._work.save())
+        if self._work.isVisible():
+            self._settings.set("layout", self._work.save())
 
     def _keep_fold(self, key: str, folded: bool) -> None:
         self._settings.set("folded", {**self._settings.folded, self._task: "yes" if folded else "no"})

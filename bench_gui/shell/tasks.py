@@ -25,6 +25,13 @@ TASKS = [
 """Name, icon and purpose."""
 _MODULES = "connect.view place.view identify.view compare.view studies.arm.tab export.view studies.view fleet.view"
 """Those of the pages that are not seen at once, in the order the pages are made."""
+
+
+def task_number(name: str) -> int:
+    """Number of the task of this name; RECORD for an unknown one."""
+    return next((number for number, (known, _, _) in enumerate(TASKS) if known == name), RECORD)
+
+
 Suppliers = Callable[[], tuple[QPushButton, QPushButton]]
 """Makes the buttons of an empty state: record, or look at the example."""
 

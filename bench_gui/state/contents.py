@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.model import ServoModel
     from sessions import Annotation, RunSummary, Session
-
-PART = ".h5.part"
-"""Ending of a run that was not finished."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +75,3 @@ def recovery_of(contents: Contents) -> Recovery | None:
     if not (runs or report.damaged or report.postponed):
         return None
     return Recovery(runs, report.damaged, report.postponed)
-
-
-def unfinished_runs(session: Path) -> int:
-    """How many runs of a session folder were begun and not finished; 0 where there is no such folder.
-
-    Asks for names only, so that it can be asked before anything is loaded; opening the session recovers them.
-    """
-    try:
-        with os.scandir(session / "runs") as entries:
-            return sum(entry.name.endswith(PART) for entry in entries)
-    except OSError:
-        return 0

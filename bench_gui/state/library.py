@@ -164,6 +164,15 @@ class Library(QObject):
 
         self._load(work)
 
+    def close(self) -> None:
+        """Leave the session; the next run begins another one."""
+        self._session, self.title, self.loading = None, "", False
+        self.annotations, self.selected = {}, ()
+        self.opened.emit()
+        self.models_found.emit([])
+        self._take_runs([], {})
+        self.annotations_changed.emit()
+
     def create(self, path: Path) -> None:
         """Create a session in a new or empty folder and open it."""
 

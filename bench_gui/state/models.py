@@ -76,6 +76,11 @@ class ModelList(QObject):
             or next((entry for entry in reversed(entries) if entry.origin == CATALOGUE), None)
         )
 
+    @property
+    def picked(self) -> str:
+        """Key of the model that a person picked; empty for none."""
+        return self._picked
+
     def set_current(self, key: str) -> None:
         """Pick the bench's model; an empty key leaves it to what is recommended."""
         self._picked = key

@@ -36,6 +36,7 @@ from drivers.registry import ServoAddress, resolve
 from drivers.servo import ServoIdentity, ServoState
 from drivers.simulated import SharedHand, SimulatedSource, form
 
+SIMULATED, EMULATED, REAL = "simulated", "emulated", "real"
 NUMBERS_PERIOD = 0.1
 """Numbers on the screen change this often [s]; faster ones cannot be read."""
 
@@ -144,21 +145,24 @@ class ServoLink(QObject):
         address: str,
         farewell: Callable[[Recorder], None],
         hand_at: Callable[[str], SharedHand | None] = lambda address: None,
+        emulated: Callable[[str], bool] = lambda address: False,
     ) -> None:
         """address: of the servo to connect to; farewell: closes a recorder without keeping the window waiting.
 
-        hand_at: tells the hand on the pendulum of an emulated servo; None for a real one.
+        hand_at: returns the hand on the pendulum of an emulated servo; None for a real one. emulated: returns whether
+        an address is an emulated servo's.
         """
         super().__init__()
         self.address = address
         self._farewell = farewell
         self._hand_at = hand_at
+        self._emulated = emulated
         self._recorder: Recorder | None = None
         self._reader: RingReader | None = None
         self._connecting = False
         self._hand: SharedHand | None = None
         self._stopped_at = -math.inf
-        self._stop_asked = self._acknowledging = self._emulated = False
+        self._stop_asked = self._acknowledging = False
         self.stop_lock = STOP_LOCK
         """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
         self._heartbeat: Heartbeat | None = None
@@ -174,7 +178,6 @@ class ServoLink(QObject):
             return
         try:
             source, hand = resolve(self.address), self._hand_at(self.address)
-            self._emulated = hand is not None
             if isinstance(source, SimulatedSource):
                 hand = SharedHand()
                 source = replace(source, hand=hand)
@@ -253,12 +256,25 @@ class ServoLink(QObject):
     def released(self) -> bool:
         """Whether the motor is off beyond doubt. An emulator may be told to lie, so it always leaves a doubt."""
         recorder = self._recorder
-        return recorder is None or (not self._connecting and recorder.released and not self._emulated)
+        return recorder is None or (not self._connecting and recorder.released and self.origin != EMULATED)
 
     @property
     def identity(self) -> ServoIdentity | None:
         """Who answered; None before."""
         return self._recorder.identity if self._recorder is not None else None
+
+    @property
+    def origin(self) -> str:
+        """SIMULATED, EMULATED or REAL."""
+        if ServoAddress.parse(self.address).family == SIMULATED:
+            return SIMULATED
+        return EMULATED if self._emulated(self.address) else REAL
+
+    @property
+    def title(self) -> str:
+        """Title of the servo that answered, marked unless it is real; empty before."""
+        title = self.identity.title if self.identity is not None else ""
+        return f"{title} ({EMULATED})" if title and self.origin == EMULATED else title
 
     @property
     def recorder(self) -> Recorder | None:
@@ -383,7 +399,6 @@ class ServoLink(QObject):
 
     def _look(self, recorder: Recorder, row: Any) -> ServoView:
         status = recorder.status
-        identity = recorder.identity
         numbers = (
             {}
             if row is None or self._connecting
@@ -396,7 +411,7 @@ class ServoLink(QObject):
             state=ServoState.DISCONNECTED if self._connecting else status.state,
             phase=status.phase,
             connecting=self._connecting,
-            title=identity.title if identity is not None else "",
+            title=self.title,
             fault=self._fault(recorder) if status.state is ServoState.FAULT else "",
             done=status.done,
             length=status.length,

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -15,6 +16,7 @@ from bench_gui.undo import change
 from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.errors import InputError
+from core.finite import is_finite
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 from drivers.simulated.servo import starting_bench
@@ -38,6 +40,22 @@ class Gains:
     def of(cls, settings: ServoSettings) -> Gains:
         """Those among a servo's settings."""
         return cls(settings.kp, settings.ki, settings.kd, settings.damping)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Gains:
+        """Inverse of `dataclasses.asdict`; raises InputError."""
+        try:
+            gains = cls(**data)
+        except TypeError as error:
+            raise InputError(f"gains: {error}") from None
+        for value in (gains.kp, gains.ki, gains.kd, gains.damping or 0.0):
+            if not is_finite(value) or not 0.0 <= value < 1e9:
+                raise InputError(f"gains: {value!r} is no number of at least 0")
+        return gains
+
+    def settings(self, spec: ServoSpec) -> ServoSettings:
+        """As the drivers take them."""
+        return ServoSettings(servo=spec.name, supply_voltage=spec.supply_voltage, **asdict(self))
 
 
 @dataclass(frozen=True)
@@ -95,15 +113,7 @@ class BenchSetup(QObject):
     @property
     def settings(self) -> ServoSettings:
         """What is written into the servo with each run, as the drivers take it."""
-        gains = self._now.gains
-        return ServoSettings(
-            servo=self.spec.name,
-            kp=gains.kp,
-            ki=gains.ki,
-            kd=gains.kd,
-            damping=gains.damping,
-            supply_voltage=self.spec.supply_voltage,
-        )
+        return self.gains.settings(self.spec)
 
     def bench_angle(self, servo_angle: float) -> float:
         """Angle from the lowest point, counter-clockwise positive for whoever looks [rad]."""
@@ -121,25 +131,33 @@ class BenchSetup(QObject):
             untouched = self.bench == _suitable(self.spec).bench
             usual = _suitable(spec)
             self.spec = spec
-            self._take(replace(usual if untouched else replace(usual, bench=self.bench), direction=self.direction))
+            self.take(replace(usual if untouched else replace(usual, bench=self.bench), direction=self.direction))
+
+    def take(self, hanging: Hanging) -> None:
+        """Take over everything, e.g. what hung there last."""
+        if hanging != self._now:
+            self._now = hanging
+            self.changed.emit()
 
     def set_bench(self, **values: float | None) -> None:
         """Change fields of the bench, SI units. Raises InputError for what no bench can be."""
-        self._take(replace(self._now, bench=replace(self.bench, **values)))
+        self.take(replace(self._now, bench=replace(self.bench, **values)))
 
     def set_kp(self, kp: float) -> None:
         """Change the position gain, in the servo's own units."""
         self.set_gains(replace(self.gains, kp=kp))
 
     def set_rate(self, rate: float) -> None:
-        """Change the rate of the next runs [Hz]."""
+        """Change the rate of the next runs [Hz]. Raises InputError for one that is not possible."""
+        if not is_finite(rate) or rate <= 0.0:
+            raise InputError(f"a rate of {rate!r} Hz is not possible; give a positive number")
         if rate != self.rate:
             self.rate = rate
             self.changed.emit()
 
     def set_gains(self, gains: Gains) -> None:
         """Change the gains of the next runs."""
-        self._take(replace(self._now, gains=gains))
+        self.take(replace(self._now, gains=gains))
 
     # For a person.
 
@@ -149,6 +167,10 @@ class BenchSetup(QObject):
         before = {name: getattr(self.bench, name) for name in values}
         key = f"bench {' '.join(values)}"
         change(self._undo, text, lambda some: self.set_bench(**some), before, values, key)
+
+    def edit_new(self) -> None:
+        """Begin with another bench: the servo's typical load and gains, the zero not measured."""
+        self.edit_all("new bench", _suitable(self.spec))
 
     def edit_typical_load(self) -> None:
         """Hang what is usual for the servo; how it is mounted stays."""
@@ -172,14 +194,14 @@ class BenchSetup(QObject):
         change(
             self._undo,
             "direction",
-            lambda value: self._take(replace(self._now, direction=value)),
+            lambda value: self.take(replace(self._now, direction=value)),
             self.direction,
             direction,
         )
 
     def edit_all(self, text: str, hanging: Hanging) -> None:
         """Take over everything, e.g. a preset."""
-        change(self._undo, text, self._take, self._now, hanging)
+        change(self._undo, text, self.take, self._now, hanging)
 
     # Of a run.
 
@@ -188,11 +210,6 @@ class BenchSetup(QObject):
         return run_header(trajectory, self.bench, self.settings, self.rate, address, self.direction)
 
     # Behind the scenes.
-
-    def _take(self, hanging: Hanging) -> None:
-        if hanging != self._now:
-            self._now = hanging
-            self.changed.emit()
 
     def _set_kp_of(self, servo: str, kp: float) -> None:
         # Gains are in a servo's own units: undoing an edit for another one must not reach this one.

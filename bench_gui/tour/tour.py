@@ -11,7 +11,6 @@ from shiboken6 import isValid
 
 from bench_gui.theme import Theme
 from bench_gui.tour.card import Outline, TourCard
-from bench_gui.tour.newcomer import SEEN
 from bench_gui.tour.steps import STEPS, Step
 from bench_gui.tour.whereabouts import place_card, rectangle_in, scroll_to
 
@@ -51,7 +50,6 @@ class Tour(QObject):
 
     def begin(self) -> None:
         """Show the first step."""
-        self._window.controller.settings.set("tour", SEEN)
         self._go(0, 1)
 
     def onwards(self) -> None:

@@ -84,6 +84,14 @@ class Notices(QWidget):
         self._colour(notice)
         self._place()
 
+    def lie_over(self, page: QWidget) -> None:
+        """Move over another widget."""
+        self._page.removeEventFilter(self)
+        self._page = page
+        page.installEventFilter(self)
+        self.setParent(page)
+        self._place()
+
     def settle(self, cause: str) -> None:
         """Hide what was said about a cause that is no more."""
         for notice in [n for n in self.notices if n.cause == cause]:

@@ -46,9 +46,11 @@ class Rail(QFrame):
         column.addStretch(1)
         self._group.idClicked.connect(chosen)
 
-    def show_task(self, number: int) -> None:
-        """Mark a task as the one in sight."""
-        self.buttons[number].setChecked(True)
+    def show_task(self, number: int | None) -> None:
+        """Mark a task as the one in sight, or none."""
+        self._group.setExclusive(number is not None)
+        for place, made in enumerate(self.buttons):
+            made.setChecked(place == number)
 
     def set_theme(self, theme: Theme) -> None:
         """Draw the icons in a theme's colours."""

@@ -29,7 +29,7 @@ class StatusBar(QFrame):
 
     def __init__(
         self,
-        name: str,
+        name: Callable[[], str],
         choices: Callable[[], list[tuple[str, str]]],
         *,
         connect: Callable[[], object],
@@ -38,7 +38,7 @@ class StatusBar(QFrame):
         acknowledge: Callable[[], object],
         stop: Callable[[], object],
     ) -> None:
-        """name: of the servo before it answered; choices: returns title and address of what can be connected now."""
+        """name: returns what the servo is called; choices: returns title and address of what can be connected now."""
         super().__init__()
         self.setObjectName("statusBar")
         self.setFixedHeight(52)
@@ -53,7 +53,6 @@ class StatusBar(QFrame):
         self.state.setFixedHeight(32)
         describe(self.state, "State of the servo", "What the servo is doing")
         self.servo = ElidedLabel()
-        self.servo.setText(name)
         self.servo.setObjectName("servoName")
         self.numbers = label("", "muted")
         describe(self.numbers, "Supply and temperature", "Supply voltage and temperature of the servo")
@@ -93,7 +92,7 @@ class StatusBar(QFrame):
         restyle(self, "state", view.kind)
         restyle(self.state, "state", view.kind)
         self.state.setText(view.word)
-        self.servo.setText(view.title or self._name)
+        self.servo.setText(self._name())
         numbers = [
             fixed(value, digits, unit)
             for value, digits, unit in ((view.supply_voltage, 1, "V"), (view.temperature, 0, "°C"))
@@ -136,10 +135,6 @@ class StatusBar(QFrame):
             tip = "Let the servo take commands again" if view.stopped else FAULT_TIP
             self.acknowledge_button.setText(name)
             describe(self.acknowledge_button, name, tip)
-
-    def set_name(self, name: str) -> None:
-        """What the servo is called until it answers."""
-        self._name = name
 
     def set_theme(self, theme: Theme) -> None:
         """Draw the icons in a theme's colours."""

@@ -81,16 +81,16 @@ def test_a_trim_ends_where_the_run_does_only_at_its_very_end(qtbot):
 @pytest.fixture
 def bar(qapp):
     return StatusBar(
-        "MX-106",
+        lambda: "MX-106",
         list,
         **dict.fromkeys(("connect", "disconnect", "choose", "acknowledge", "stop"), lambda *_: None),
     )
 
 
 def test_the_status_bar_says_each_number_with_its_unit(bar):
-    moving = {"state": ServoState.ENABLED, "length": 100, "skipped": 3, "title": "MX-64"}
+    moving = {"state": ServoState.ENABLED, "length": 100, "skipped": 3}
     bar.show_view(ServoView(supply_voltage=11.96, temperature=41.4, **moving), 200.0, "Normal priority.")
-    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("MOVING", "MX-64", "12.0 V  ·  41 °C")
+    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("MOVING", "MX-106", "12.0 V  ·  41 °C")
     assert bar.cycles.text() == "200 Hz  ·  3 skipped"
     bar.show_view(ServoView(supply_voltage=math.nan, temperature=41.4, bus_errors=2, state=ServoState.READY), 50.0)
     assert (bar.numbers.text(), bar.cycles.text()) == ("41 °C", "50 Hz, 2 bus errors")

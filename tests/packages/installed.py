@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 
 from bench_gui.headless.places import HOME_VARIABLE
-from bench_gui.settings import FORMAT, NAME
 from bench_gui.shell.single import hand_over
 from tests import waiting
 
@@ -31,11 +29,10 @@ def bound_by_rights() -> None:
 
 
 def environment(home: Path, **others: str) -> dict[str, str]:
-    """A person's who has seen the tour, with a home of their own and nothing of the tests'."""
+    """A person's, with a home of their own and nothing of the tests'."""
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH")}
     sessions = home / "ServoBench"
     sessions.mkdir()
-    (sessions / NAME).write_text(json.dumps({"format": FORMAT, "tour": "seen"}))
     place = {"HOME": str(home), HOME_VARIABLE: str(sessions)}
     return {**kept, **place, "QT_QPA_PLATFORM": "offscreen", **others}
 

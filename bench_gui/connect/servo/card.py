@@ -220,7 +220,7 @@ class ServoCard(QFrame):
         if self.warnings.text() != warnings:
             self.warnings.setText(warnings)
             self.warnings.setVisible(bool(warnings))
-        answered = identity.title if identity else "No servo connected"
+        answered = servo.title or "No servo connected"
         if self.title.text() != answered:
             self.title.setText(answered)
         for name, text in texts.items():

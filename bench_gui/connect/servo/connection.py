@@ -86,6 +86,12 @@ class ConnectionForm(Section):
         self.family.setCurrentIndex(self.family.findData(name))
         self._build(self.chosen.values(address))
 
+    def choose_family(self, name: str) -> None:
+        """Choose a kind of servo, as a person does in the list."""
+        if name != self.chosen.name:
+            self.family.setCurrentIndex(self.family.findData(name))
+            self._choose_family()
+
     def reload(self) -> None:
         """Offer servos that are known only now; what is filled in stays."""
         self._families = {family.name: family for family in families()}

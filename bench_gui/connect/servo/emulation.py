@@ -49,6 +49,10 @@ class Emulation(QObject):
         """The hand on the pendulum of the servo with this address; None if that is not the emulator's first."""
         return self._process.hand if self._process is not None and address in self.addresses[:1] else None
 
+    def emulates(self, address: str) -> bool:
+        """Whether this is the address of a servo of the emulator."""
+        return address in self.addresses
+
     def start(self, text: str) -> None:
         """Start the emulator a text describes, see drivers.emulators.registry. Raises AddressError."""
         self.stop()

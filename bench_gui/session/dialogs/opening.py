@@ -8,11 +8,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from bench_gui.headless.dropped import may_take
-from bench_gui.headless.places import as_person_writes
-from bench_gui.session.dialogs.recovery_dialog import UnfinishedDialog
-from bench_gui.state.contents import unfinished_runs
 from bench_gui.state.library import Library
-from bench_gui.work.background import Background
 
 IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.tsv *.npz *.parquet *.h5);;All files (*)"
 SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
@@ -21,9 +17,9 @@ SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
 class Opening:
     """Opens, creates and imports into the library."""
 
-    def __init__(self, owner: QWidget, library: Library, background: Background) -> None:
+    def __init__(self, owner: QWidget, library: Library) -> None:
         """owner: widget in whose window dialogs appear."""
-        self._owner, self._library, self._background = owner, library, background
+        self._owner, self._library = owner, library
 
     def ask_open(self) -> None:
         """Ask for a session folder and open it."""
@@ -66,16 +62,6 @@ class Opening:
             self._library.take(paths)
         else:
             self._library.problem.emit("only files and folders of this computer can be dropped here")
-
-    def offer_unfinished(self, session: Path) -> None:
-        """At the start of the window: offer a session that holds runs which were begun and never finished."""
-
-        def found(count: int) -> None:
-            if count and self._library.path != session:
-                name = as_person_writes(session)
-                UnfinishedDialog(self._owner.window(), name, count, lambda: self._library.open(session)).show()
-
-        self._background.submit("session", unfinished_runs, session, done=found)
 
 
 def _paths(mime: QMimeData) -> list[Path]:

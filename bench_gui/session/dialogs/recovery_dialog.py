@@ -92,20 +92,6 @@ class RecoveryDialog(RunDialog):
             self.body.addWidget(text)
 
 
-class UnfinishedDialog(RunDialog):
-    """Offers the session the program was in when it ended unexpectedly."""
-
-    def __init__(self, parent: QWidget, name: str, count: int, open_it: Callable[[], object]) -> None:
-        super().__init__(
-            parent,
-            "The last session ended unexpectedly",
-            f"{counted(count, 'run')} of “{name}” {'was' if count == 1 else 'were'} being recorded then. "
-            "Opening the session recovers what was written; leaving it for later loses nothing.",
-        )
-        self.offer("Not now", "Leave the session as it is", lambda: None)
-        self.open_button = self.offer("Open and recover", "Open the session", open_it, "primary")
-
-
 def moment(stamp: str) -> str:
     """A moment as a person reads it, in local time; a dash where nothing is known."""
     try:

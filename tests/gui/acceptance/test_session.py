@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
-from bench_gui.session.dialogs.recovery_dialog import REASON, RecoveryDialog, UnfinishedDialog
+from bench_gui.session.dialogs.recovery_dialog import REASON, RecoveryDialog
 from bench_gui.shell.tasks import BENCH
 from sessions import Session, export_bam, export_csv, export_single
 
@@ -72,14 +72,11 @@ def dialog_of(person, kind):
 
 
 def test_crash_recovery(person, killed):
-    """Kill −9 loses ≤ 1 s; restart offers recovery; rows are counted."""
+    """Kill −9 loses ≤ 1 s; opening the session recovers; rows are counted."""
     session, index, time = killed
     panel, library = person.window.session, person.controller.library
 
-    panel.opening.offer_unfinished(session)
-    offer = dialog_of(person, UnfinishedDialog)
-    assert "1 run" in offer.text.text()
-    person.click(offer.open_button)
+    library.open(session)
     dialog = dialog_of(person, RecoveryDialog)
 
     assert not dialog.isModal()

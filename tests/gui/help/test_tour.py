@@ -10,11 +10,9 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 
 from bench_gui.record.recording import Recording
-from bench_gui.settings import Settings
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, RECORD
 from bench_gui.state.servo_link import ServoLink
-from bench_gui.tour.newcomer import is_newcomer
 from bench_gui.tour.steps import STEPS
 from bench_gui.tour.tour import Tour
 from bench_gui.tour.whereabouts import GAP, place_card
@@ -177,22 +175,6 @@ def test_it_follows_size_and_colours(person, tour):
         needed = tour.card.layout().totalHeightForWidth(tour.card.width())
         assert tour.card.height() >= needed, "no line is cut off"
     window.appearance.apply("light")
-
-
-def test_whom_it_is_offered_to(person):
-    controller = person.controller
-    assert is_newcomer(controller)
-    assert person.window.tour is None, "a window that is only made does not offer it"
-    controller.servo.address = "dynamixel:/dev/ttyUSB0:1"
-    assert not is_newcomer(controller), "at a real servo"
-    controller.servo.address = "simulated:mx106"
-    controller.settings.set("recent", ["lab"])
-    assert not is_newcomer(controller), "somebody worked here before"
-    controller.settings.set("recent", [])
-    person.window.show_tour()
-    assert not is_newcomer(controller)
-    controller.settings.save()
-    assert Settings().tour == "seen"
 
 
 def test_the_palette_has_it(person):

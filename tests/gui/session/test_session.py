@@ -13,7 +13,6 @@ from bench_gui.headless.places import MOST_RECENT, remember
 from bench_gui.session.runs.sketches import AT_ONCE
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
 from bench_gui.shell.tasks import BENCH
-from bench_gui.state.contents import unfinished_runs
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
 from bench_gui.work.compute_process import ComputeProcess
@@ -530,13 +529,6 @@ def test_recent_sessions_are_few_and_there(tmp_path):
     assert recent[0] == str(tmp_path / "5")
     assert recent.count(str(tmp_path / "5")) == 1
     assert str(tmp_path / str(MOST_RECENT)) not in recent
-
-
-def test_a_session_without_unfinished_runs_is_not_offered(person, session, tmp_path):
-    assert unfinished_runs(session) == 0
-    assert unfinished_runs(tmp_path / "gone") == 0
-    (session / "runs" / "0009_x_kp1.h5.part").touch()
-    assert unfinished_runs(session) == 1
 
 
 def test_runs_and_notes_of_another_program_appear(person, session):

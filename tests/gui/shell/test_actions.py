@@ -69,6 +69,7 @@ DONE = {
         "Import recordings…": (Opening, "ask_import"),
         "Open the example": (Library, "open_example"),
         "Open model file…": (CompareView, "ask_model"),
+        "Start page": (MainWindow, "show_start"),
         "Quit": QUIT,
     },
     "Edit": {

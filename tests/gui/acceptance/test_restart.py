@@ -1,0 +1,217 @@
+"""Nothing is lost: what a person set is back after the window was closed, killed, or lost its display.
+
+As a program this file is the window itself: `python -m tests.gui.acceptance.test_restart ACT [SESSION]`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+
+from bench_gui import app as application
+from bench_gui.connect.servo.emulation import Emulation
+from bench_gui.controller import Controller
+from bench_gui.main_window import MainWindow
+from bench_gui.settings import NAME
+from bench_gui.shell.tasks import COMPARE
+from bench_gui.state.setup import Gains
+from core.plan import suggested_plan
+from core.trajectories import make_trajectory
+from core.units import DEGREES
+
+KILLED = -9
+WITHOUT_DISPLAY = 1
+"""Exit status of a Qt program whose display goes away: nothing of it is cleaned up."""
+LONG = 600
+
+
+def set_everything(window, session):
+    """Set what is below as a person does: through forms, and what forms call."""
+    controller, form = window.controller, window.record.form
+    controller.library.create(session)
+    window.bench.connection.show_address("dynamixel:/dev/ttyUSB7:3:2:57600")
+    window.bench.connection.edited.emit()
+    setup = controller.setup
+    setup.edit_bench("load", mass=0.234, length=0.123, arm_mass=0.045, gravity=9.81)
+    setup.edit_bench("zero", angle_offset=0.0625)
+    setup.edit_direction(-1)
+    setup.set_gains(Gains(7.0, ki=2.0, kd=1.0))
+    window.record.rate.setValue(125.0)
+    window.record.countdown.setValue(5.0)
+    form.choice.setCurrentIndex(form.choice.findData("lift_and_drop"))
+    form.field("duration").setValue(4.5)
+    controller.plan.edit(replace(suggested_plan(setup.spec), masses=(0.11, 0.22), repetitions=3), "plan")
+    controller.queue.add([make_trajectory("sin_sin", 3.25), make_trajectory("sin_time_square", amplitude=0.5)])
+    controller.plan.add(controller.plan.plan.cells()[:1], controller.plan.plan)
+    controller.placing.plan.set_torques([0.25, 0.5])
+    controller.placing.plan.set_repeats(2)
+    controller.model_list.set_current("catalogue:mx106:m3")
+    window.appearance.choose("dark")
+    window.resize(1180, 700)
+    window.show_task(COMPARE)
+    controller.set_angle_unit(DEGREES)
+
+
+THINGS = {
+    "servo with port, baud rate and ID": lambda w: w.controller.servo.address,
+    "the form of the connection": lambda w: w.bench.connection.address(),
+    "load, rod, length, gravity and zero": lambda w: w.controller.setup.bench.to_json(),
+    "direction": lambda w: w.controller.setup.direction,
+    "gains": lambda w: list(vars(w.controller.setup.gains).values()),
+    "rate": lambda w: w.record.rate.value(),
+    "countdown": lambda w: w.record.countdown.value(),
+    "trajectory": lambda w: w.record.form.state(),
+    "plan": lambda w: w.controller.plan.plan.to_json(),
+    "queue": lambda w: w.controller.queue.state(),
+    "torques and repeats to hold": lambda w: [w.controller.placing.plan.torques, w.controller.placing.plan.repeats],
+    "current model": lambda w: w.controller.model_list.current.key,
+    "theme": lambda w: w.appearance.theme.name,
+    "unit of angles": lambda w: w.controller.angle_unit.name,
+    "size of the window": lambda w: [w.width(), w.height()],
+    "task": lambda w: w.controller.settings.task,
+    "session": lambda w: str(w.controller.library.path),
+    "recent sessions": lambda w: w.controller.settings.recent,
+}
+"""What a person sets, and what the window has of it."""
+SET = {
+    "servo with port, baud rate and ID": "dynamixel:/dev/ttyUSB7:3:2:57600",
+    "direction": -1,
+    "gains": [7.0, 2.0, 1.0, None],
+    "rate": 125.0,
+    "countdown": 5.0,
+    "current model": "catalogue:mx106:m3",
+    "theme": "dark",
+    "unit of angles": "degrees",
+    "size of the window": [1180, 700],
+    "task": "Compare",
+}
+
+
+def state_of(window):
+    return json.loads(json.dumps({name: thing(window) for name, thing in THINGS.items()}))
+
+
+def work(window, act, session):
+    """What happens in the window that is a program: set everything, or look; then end in a way."""
+    controller = window.controller
+    if act != "look":
+        set_everything(window, session)
+
+    def saved():
+        known = json.loads((Path(os.environ["SERVOBENCH_HOME"]) / NAME).read_text())
+        return known["angle_unit"] == "degrees" and known["open_session"]
+
+    def go_on():
+        if controller.library.path is None or not saved():
+            return
+        timer.stop()
+        driven = controller.servo.recorder is not None or controller.queue.active
+        on_start = window.start.isVisible()
+        print(json.dumps({**state_of(window), "driven": driven, "start page": on_start}), flush=True)
+        if act == "kill":
+            os.kill(os.getpid(), 9)
+        if act == "display":
+            os._exit(WITHOUT_DISPLAY)
+        window.leave()
+
+    timer = QTimer(window)
+    timer.timeout.connect(go_on)
+    timer.start(20)
+
+
+def program(act, session=""):
+    show = MainWindow.show
+
+    def shown(window):
+        window.completed.connect(lambda: work(window, act, Path(session)))
+        show(window)
+
+    MainWindow.show = shown
+    return application.run_window(None)
+
+
+def window_that(home, *words):
+    """What the window of a home had at its end, and how it ended."""
+    environment = {**os.environ, "SERVOBENCH_HOME": str(home), "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, "-m", "tests.gui.acceptance.test_restart", *map(str, words)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, check=False)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.returncode
+
+
+@pytest.mark.parametrize(("end", "status"), [("quit", 0), ("kill", KILLED), ("display", WITHOUT_DISPLAY)])
+def test_everything_is_back_after(tmp_path, end, status):
+    before, ended = window_that(tmp_path, end, tmp_path / "lab")
+    assert ended == status
+    assert {name: before[name] for name in SET} == SET
+    assert len(before["queue"]) == 3
+    after, ended = window_that(tmp_path, "look")
+    assert ended == 0
+    assert {name: after[name] for name in THINGS} == {name: before[name] for name in THINGS}
+    assert (after["start page"], after["driven"]) == (True, False), "the queue waits for a person"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Settings of a person who weighed a load and put a run into the queue; returns the file."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller()
+    controller.setup.edit_bench("load", mass=0.2, angle_offset=0.03)
+    controller.setup.set_rate(125.0)
+    controller.queue.add([make_trajectory("sin_sin")])
+    controller.close()
+    return tmp_path / NAME
+
+
+@pytest.mark.parametrize("damage", [None, True, -1.0, "x", [], [3], {}, {"bench": {"mass": "heavy"}}, {"torques": "a"}])
+@pytest.mark.parametrize("part", ["model", "servo", "bench", "rate", "plan", "queue", "hold", "trajectory"])
+def test_a_damaged_value_costs_itself_only(kept, qapp, part, damage):
+    data = json.loads(kept.read_text())
+    data["parts"][part] = damage
+    kept.write_text(json.dumps(data))
+    controller = Controller()
+    setup, queue = controller.setup, controller.queue
+    controller.close()
+    assert (controller.servo.address, setup.spec.name) == ("simulated:mx106", "mx106")
+    sound = part == "trajectory" or (part, damage) == ("queue", [])  # the form of trajectories is not made here
+    assert (part in controller.settings.notice) != sound
+    assert part == "bench" or (setup.bench.mass, setup.bench.angle_offset) == (0.2, 0.03)
+    assert part == "rate" or setup.rate == 125.0
+    assert part == "queue" or len(queue.waiting) == 1
+    assert queue.paused or not queue.waiting
+
+
+def test_what_was_entered_is_kept_when_another_servo_is_chosen_after_a_restart(kept, qapp):
+    controller = Controller()
+    controller.connecting.choose_servo("simulated:xl330")
+    controller.close()
+    setup = controller.setup
+    assert (setup.bench.mass, setup.bench.angle_offset, setup.kp) == (0.2, 0.03, 400.0)
+
+
+def test_a_servo_named_at_the_start_comes_before_the_one_of_last_time(kept, qapp):
+    controller = Controller("simulated:xl330")
+    controller.close()
+    assert controller.servo.address == "simulated:xl330"
+    assert controller.setup.bench.mass == 0.2
+
+
+def test_an_emulator_ends_with_the_window(kept, qapp, monkeypatch):
+    port = "dynamixel:/dev/pts/9:1"
+    monkeypatch.setattr(Emulation, "emulates", lambda _, address: address == port)
+    controller = Controller()
+    controller.connecting.choose_servo(port)
+    assert controller.connecting.title == "EMULATED Dynamixel /dev/pts/9:1"
+    controller.close()
+    again = Controller()
+    again.close()
+    assert again.servo.address == "simulated:mx106", "the port may be a terminal by now"
+
+
+if __name__ == "__main__":
+    sys.exit(program(*sys.argv[1:]))
