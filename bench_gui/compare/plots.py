@@ -22,6 +22,7 @@ from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.work.tasks import SimulatedRun
 from core.bench import Bench
+from core.trajectories import title_of
 from core.units import RADIANS, AngleUnit, milliradians
 
 Array = NDArray[np.float64]
@@ -141,6 +142,7 @@ class ComparePlots(QWidget):
         another = [picture.channel, *(r.id for r in picture.recordings)] != [
             self._picture.channel, *(r.id for r in self._picture.recordings)
         ]  # fmt: skip
+        simulated = picture.overlays is not self._picture.overlays
         self._picture = picture
         if theme is None:
             return
@@ -170,9 +172,7 @@ class ComparePlots(QWidget):
             self._draw_difference(channel, pen(theme.accent))
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
-        if another:
-            self._zoomed = False
-        if not self._zoomed:
+        if another or (simulated and not self._zoomed):
             self.fit()
         self.drawn.emit()
 
@@ -232,7 +232,7 @@ class ComparePlots(QWidget):
             if len(picture.recordings) <= MOST_TITLES:
                 number = recording.id.split("_")[0]
                 title = _TopLabel(
-                    self.overlay.view, f"{number}  {recording.trajectory}", number, theme.muted, self.font()
+                    self.overlay.view, f"{number}  {title_of(recording.trajectory)}", number, theme.muted, self.font()
                 )
                 title.place(begin, begin + recording.duration)
                 self._marks.append((self.overlay, title))

@@ -65,7 +65,7 @@ class CompareView(TaskPage):
         """Everything that takes a theme's colours."""
         self._settings_of: dict[int, QWidget] = {}
         self._tools: dict[int, PlotTools] = {}
-        self._exports: dict[int, PlotExport] = {}
+        self.exports: dict[int, PlotExport] = {}
         comparison = controller.comparison
         self.overlay = OverlayTab(controller)
         self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
@@ -167,7 +167,7 @@ class CompareView(TaskPage):
         """Put a tab's page, settings and tools in their places; part: what takes the theme for all of them."""
         cast(LazyPage, self._pages.widget(tab)).put(page)
         bar = tools.bar if isinstance(tools, PlotTools) else tools.button
-        self._exports[tab] = tools.export if isinstance(tools, PlotTools) else tools
+        self.exports[tab] = tools.export if isinstance(tools, PlotTools) else tools
         if isinstance(tools, PlotTools):
             self._tools[tab] = tools
         cast(LazyPage, self._bars.widget(tab)).put(bar, Qt.AlignmentFlag.AlignRight)
@@ -231,9 +231,9 @@ class CompareView(TaskPage):
             ActionSpec("&Fit the plots", fit, "Ctrl+0", "Show everything"),
             ActionSpec("Play the &pendulum", self.overlay.play, tip="Play the motion, measured and simulated"),
             ActionSpec(
-                "E&xport plot…", lambda: self._exports[self.tabs.current].ask(), "Ctrl+E", "Write what is visible"
+                "E&xport plot…", lambda: self.exports[self.tabs.current].ask(), "Ctrl+E", "Write what is visible"
             ),
-            ActionSpec("Copy plot as &image", lambda: self._exports[self.tabs.current].copy_image(), "Ctrl+Shift+C"),
+            ActionSpec("Copy plot as &image", lambda: self.exports[self.tabs.current].copy_image(), "Ctrl+Shift+C"),
             ActionSpec("Export the &error table…", self._export_table),
         ]
 

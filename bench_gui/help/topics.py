@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TABS = {
     ("recording", "Live"): "recording#in-the-window",
-    ("recording", "Plan"): "recording#the-plan",
+    ("recording", "List"): "recording#the-plan",
     ("identification", "Search"): "identification#in-the-window",
     ("identification", "Overlay"): "identification#reading-the-result",
     ("identification", "Parameters"): "identification#intervals-and-warnings",

@@ -17,6 +17,12 @@ class Axis(pg.AxisItem):
     def updateAutoSIPrefix(self) -> None:
         """Choose no prefix: at every change of the range this would lay out the axis's name again."""
 
+    def resizeEvent(self, ev: Any = None) -> None:
+        """Draw the ticks where they are now; their picture is kept until the range changes."""
+        super().resizeEvent(ev)
+        self.picture = None
+        self.update()
+
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
         """Name the values."""
         return [text.replace("-", "−") for text in super().tickStrings(values, scale, spacing)]

@@ -164,7 +164,7 @@ class Chart(pg.PlotWidget):
         """
         axes = {
             side: LogAxis(side) if logarithmic else Axis(side)
-            for side, logarithmic in (("left", log), ("bottom", log_bottom), ("right", False), ("top", False))
+            for side, logarithmic in (("left", log), ("bottom", log_bottom))
         }
         # Made without its menu, which nobody sees and which takes half of the time.
         super().__init__(axisItems=axes, enableMenu=False, viewBox=_SteadyView(enableMenu=False))

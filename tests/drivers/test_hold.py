@@ -198,7 +198,7 @@ def test_the_pendulum_is_lowered_once_the_hold_ends(torque):
     servo = SimulatedServo("mx106", clock=VirtualClock(), hand=hand)
     servo.connect()
     job = HoldJob(header=replace(HEADER, bench=bench, rate=200.0), limits=servo.limits)
-    holding = Loop(servo, link, Immediately()).hold(job)
+    holding = Loop(Cycle(servo, link), Immediately()).hold(job)
     next(holding)
     for k in range(400):
         hand.pull_to(0.9 * min(1.0, k / 300), 12.0 * bench.gravity_torque, 0.6)

@@ -330,7 +330,7 @@ def test_a_run_s_facts_stand_below_their_headings(qapp):
             "kp": "16",
             "Load [kg]": "0.5",
         },
-        **{"Length [m]": "0.15", "Duration [s]": "6.00", "Samples": "1 201", "Status": "complete, 1.50–4.50 s"},
+        **{"Length [m]": "0.15", "Duration [s]": "6.00", "Samples": "1201", "Status": "complete, 1.50–4.50 s"},
         **{"Tags": "odd, late", "Note": "loose horn"},
     }
     assert table.index(0, 1).data(USED_ROLE) == (0.25, 0.75)

@@ -49,7 +49,7 @@ def reasons(form):
         ("Duration", "900", "At most 600 s; still 6 s"),
         ("Duration", "0.01", "At least 0.1 s; still 6 s"),
         ("Repeats", "70", "At most 50; still 3"),
-        ("Amplitude", "-80", "At least -57.3 °; still 28.65 °"),
+        ("Amplitude", "-80", "At least −57.3 °; still 28.65 °"),
     ],
 )
 def test_a_number_beyond_the_bounds_is_marked_and_not_taken(qtbot, form, name, typed, reason, key):

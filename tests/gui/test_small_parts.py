@@ -130,10 +130,10 @@ def placed(angle, side, spread, torque=0.4, repeat=1):
 def test_placed_extremes_stand_below_their_headings(qapp):
     table = PointTable()
     points = [placed(0.2, "drive", 0.003), placed(0.7, "backdrive", 0.001), placed(0.3, "drive", 0.002, repeat=2)]
-    table.set_points(points, [Target(0.4, 2, "backdrive"), Target(0.6, 1, "drive")])
+    table.set_points(points, [Target(0.4, 2, "backdrive"), Target(0.6, 1, "drive")], None)
     table.set_sought(Target(0.4, 2, "backdrive"))
     rows = [row_of(table, row) for row in range(table.rowCount())]
-    heads = ("Torque\n[N·m]", "Lowest\n[rad]", "Highest\n[rad]", "Spread\n[mrad]")
+    heads = ("Torque\n[N·m]", "Lowest\n[rad]", "Highest\n[rad]", "Error ±\n[mrad]")
     assert [tuple(row[head] for head in heads) for row in rows] == [
         ("0.4", "0.3000", "0.8000", "3.0"),
         ("0.4  #2", "0.4000", SOUGHT, "2.0"),

@@ -212,7 +212,7 @@ def main():
     def show(window):
         shown.append(window)
         original(window)
-        window.controller.servo.connected.connect(lambda _: QTimer.singleShot(200, window.record._run))
+        window.controller.servo.connected.connect(lambda _: QTimer.singleShot(200, window.record.run_button.click))
         window.controller.servo.connect_servo()
         window.controller.queue.started.connect(lambda _: QTimer.singleShot(800, {act}))
     MainWindow.show = show

@@ -22,7 +22,7 @@ from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import Theme
 from bench_gui.widgets.tables import plain_table
 
-ROW_HEIGHT, HEAD_HEIGHT = 18, 29
+ROW_HEIGHT = 18
 """[px]"""
 
 
@@ -60,7 +60,7 @@ class AnswerPart(QWidget):
         for place, width in WIDTHS.items():
             self.view.setColumnWidth(place, width)
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.view.setMinimumHeight(HEAD_HEIGHT + 2 * ROW_HEIGHT)
+        self.view.setMinimumHeight(4 * ROW_HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
         self._use_action = QAction("Use this model", self.view)
@@ -125,7 +125,8 @@ class AnswerPart(QWidget):
     def _show_rows(self, rows: tuple[FittedModel, ...], recommended: str) -> None:
         self._rows = rows
         self.ladder.set_rows(rows, recommended)
-        self.view.setMaximumHeight(HEAD_HEIGHT + ROW_HEIGHT * max(len(rows), 1))
+        head = self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth()
+        self.view.setMaximumHeight(head + ROW_HEIGHT * max(len(rows), 1))
         self.view.setVisible(bool(rows) and not self._small)
 
     def show_answer(self, result: FitResult, steps: tuple[Step, ...]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.identify.answer.words import is_weak, points_apart
 from bench_gui.identify.fit.messages import FitResult, FittedModel
 from core.identification.evidence.model import STRIBECK, Evidence, ParameterEvidence
+from core.trajectories import title_of
 from core.units import significant
 from core.words import capitalised, counted
 
@@ -193,7 +194,7 @@ def _recording(why: str, proposals: NextRecordings | None, cost: float) -> Step:
         return Step(kind=PROPOSE, text=why, button="Propose recordings", tip=tip, cost=cost)
     best, count = proposals.proposals[0], len(proposals.proposals)
     cell = best.cell
-    text = f"Record {cell.trajectory} at {cell.mass:g} kg, kp {cell.kp:g}: {best.words}."
+    text = f"Record {title_of(cell.trajectory)} at {cell.mass:g} kg, kp {cell.kp:g}: {best.words}."
     text += f" {counted(count - 1, 'more recording')} proposed." if count > 1 else ""
     tip = "Put the proposed recordings behind what waits in Record; nothing begins by itself"
     return Step(kind=QUEUE, text=text, button=f"Add {count} to the queue", tip=tip, cost=cost)

@@ -14,6 +14,7 @@ from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel
+from core.trajectories import title_of
 from core.units import RADIANS, AngleUnit, milliradians
 
 COLUMNS = 600
@@ -163,7 +164,7 @@ def _values(run: OverlayRun | None) -> dict[str, Array | None]:
 def _title(run: OverlayRun | None) -> str:
     if run is None:
         return ""
-    name = f"{run.id.split('_')[0]} {run.trajectory}"
+    name = f"{run.id.split('_')[0]} {title_of(run.trajectory)}"
     if run.mae is None:
         return f"Measured: {name}"
     return f"{run.place.capitalize()}: {milliradians(run.mae)} mrad, {name}"

@@ -143,7 +143,7 @@ def test_what_comes_from_the_process_loads_no_compiler():
         "said = pickle.loads(sys.stdin.buffer.read())\n"
         "print(said.view.path, [m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
     )
-    said = pickle.dumps(ArmProgress(0.5, "1 of 2 cases", CASES[0]))
+    said = pickle.dumps(ArmProgress(0.5, "1 of 2 cases", view=CASES[0]))
     done = subprocess.run([sys.executable, "-c", program], input=said, capture_output=True, timeout=120, check=True)
     assert done.stdout.decode().strip() == "Circle []"
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 
-from bench_gui.compare.view import OVERLAY
+from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
 from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
 from bench_gui.shell.tasks import BENCH, COMPARE
@@ -173,12 +173,12 @@ def exported(compared, tmp_path, monkeypatch):
     def act(ending, tab=OVERLAY):
         view = compared.window.compare
         compared.click(view.tabs.buttons[tab])
-        compared.until(lambda: bool(view._export.contents().panels))
+        compared.until(lambda: bool(view.exports[tab].contents().panels))
         path = tmp_path / f"plot_{tab}{ending}"
         monkeypatch.setattr(export, "ask_plot_file", lambda *_: path)
         done = []
-        compared.controller.message.connect(lambda _, text: done.append(text))
-        view._export.export_action.trigger()
+        compared.controller.journal.said.connect(lambda said: done.append(said.text))
+        view.exports[tab].export_action.trigger()
         compared.until(lambda: any(str(path) in text for text in done))
         assert path.exists(), done
         return path
@@ -252,7 +252,7 @@ def ink(picture, rows):
 def test_every_tab_is_exported(compared, exported):
     """Each tab writes its picture and its numbers."""
     comparison = compared.controller.comparison
-    for tab in range(4):
+    for tab in (OVERLAY, ERRORS, MODELS, DIAGRAM):
         compared.click(compared.window.compare.tabs.buttons[tab])
         compared.until(lambda: comparison.judged[0] == comparison.judged[1])
         numbers = list(csv.reader(exported(".csv", tab).read_text("utf-8").splitlines()))

@@ -13,6 +13,7 @@ from bench_gui.cli import main
 from bench_gui.identify.tables import INTERVAL_COLUMN, NOTE_COLUMN, START_COLUMN, SYMBOL_COLUMN, UNIT_COLUMN
 from bench_gui.shell.tasks import IDENTIFY
 from core.shipped import load_model
+from core.units import typeset
 from sessions import Session
 
 FIRST_SEEN = IDENTIFY
@@ -198,10 +199,16 @@ def test_report(person, identified, tmp_path, monkeypatch):
     best = next(row for row in fitting.result.models if row.model.friction == fitting.result.recommended)
     for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
         row = re.search(rf"<tr><td>{parameter.name}</td>.*?</tr>", page, re.S).group()
-        for said in (f"{parameter.value:.4g}", f"{known.initial:.4g}", parameter.unit):
+        for said in (typeset(f"{parameter.value:.4g}"), typeset(f"{known.initial:.4g}"), parameter.unit):
             assert said in row, (parameter.name, said)
     provenance = best.model.provenance
-    for said in (provenance["data_hash"], "numpy", "numba", provenance["versions"]["python"], "Repeat it with"):
+    for said in (
+        provenance["data_hash"],
+        "numpy",
+        "numba",
+        provenance["versions"]["python"],
+        "the command that gives the same result",
+    ):
         assert said in page
     for run in (*provenance["train"], *provenance["validation"]):
         assert run in page

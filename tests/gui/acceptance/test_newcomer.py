@@ -47,7 +47,7 @@ class Newcomer:
         self.qtbot, self.window = qtbot, window
         self.dialogs = []
         self.troubles = []
-        window.controller.message.connect(lambda level, text: level != "info" and self.troubles.append(text))
+        window.controller.journal.said.connect(lambda said: said.level != "info" and self.troubles.append(said.text))
 
     def seen(self, kind, name, within=None):
         """The widget that is in sight under a name or a text."""

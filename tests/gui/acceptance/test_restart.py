@@ -17,6 +17,7 @@ from bench_gui import app as application
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
+from bench_gui.record.waiting import waiting_to_json
 from bench_gui.settings import NAME
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.state.setup import Gains
@@ -52,7 +53,7 @@ def set_everything(window, session):
     controller.placing.plan.set_repeats(2)
     controller.model_list.set_current("catalogue:mx106:m3")
     window.appearance.choose("dark")
-    window.resize(1180, 700)
+    window.resize(880, 650)  # the screen of offscreen tests is no wider
     window.show_task(COMPARE)
     controller.set_angle_unit(DEGREES)
 
@@ -67,7 +68,7 @@ THINGS = {
     "countdown": lambda w: w.record.countdown.value(),
     "trajectory": lambda w: w.record.form.state(),
     "plan": lambda w: w.controller.plan.plan.to_json(),
-    "queue": lambda w: w.controller.queue.state(),
+    "queue": lambda w: waiting_to_json((r.trajectory, r.header, r.cell) for r in w.controller.queue.waiting),
     "torques and repeats to hold": lambda w: [w.controller.placing.plan.torques, w.controller.placing.plan.repeats],
     "current model": lambda w: w.controller.model_list.current.key,
     "theme": lambda w: w.appearance.theme.name,
@@ -87,7 +88,7 @@ SET = {
     "current model": "catalogue:mx106:m3",
     "theme": "dark",
     "unit of angles": "degrees",
-    "size of the window": [1180, 700],
+    "size of the window": [880, 650],
     "task": "Compare",
 }
 

@@ -169,7 +169,7 @@ def test_a_place_is_brought_into_sight(qtbot):
     qtbot.waitUntil(lambda: bar.value() > 0)
     top = window.page.cursorForPosition(window.page.viewport().rect().topLeft())
     low = window.page.cursorForPosition(window.page.viewport().rect().bottomRight())
-    assert "The plan is a grid" in window.page.toPlainText()[top.position() : low.position()]
+    assert "The plan, above the list" in window.page.toPlainText()[top.position() : low.position()]
     assert window.current == "recording"
 
 

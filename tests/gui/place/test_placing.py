@@ -35,7 +35,7 @@ class Hands:
         self.qtbot, self.controller, self.window, self.page = qtbot, controller, window, page
         self.placing, self.pendulum = controller.placing, page.pendulum
         self.problems = []
-        controller.message.connect(lambda level, text: self.problems.append(text) if level == "error" else None)
+        controller.journal.said.connect(lambda said: self.problems.append(said.text) if said.level == "error" else None)
 
     @property
     def angle(self):
@@ -254,7 +254,7 @@ def test_an_emergency_stop_ends_the_hold_and_keeps_the_points(hands):
     assert hands.controller.servo.view.state is ServoState.FAULT
     assert len(hands.placing.points) == 1
     assert hands.page.state.text() == "MOTOR OFF"
-    assert hands.page.go_button.text() == "Acknowledge"
+    assert hands.page.go_button.text() == "Ready again"
     hands.click(hands.page.go_button)
     hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
     # The next hold begins with what is still missing.

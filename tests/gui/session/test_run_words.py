@@ -158,6 +158,7 @@ def test_a_run_says_how_it_is_used():
     lines = story(RUN, NOTED).splitlines()
     assert lines == [
         "0012_sin_sin_kp16, imported from log.json",
+        "trajectory: sin_sin",
         "aborted: emergency stop",
         "excluded from fits: hit a stop",
         "of its 6.00 s, 0.00 s to 4.00 s are used",
