@@ -43,7 +43,7 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
         return Guidance("MOTOR OFF", view.kind, text, "Ready again" if view.stopped else "Acknowledge")
     if view.state is ServoState.DISCONNECTED:
         text = "Connecting…" if view.connecting else "Connect the servo to begin. Points placed before stay here."
-        return Guidance("NOT CONNECTED", "off", text, "" if view.connecting else "Connect")
+        return Guidance("OFF", "off", text, "" if view.connecting else "Connect")
     if placing.stage is Stage.ENDING:
         return Guidance("LETTING GO", "moving", "The torque goes back to zero; the pendulum sinks.", "")
     if placing.stage is Stage.IDLE and view.state is ServoState.ENABLED:

@@ -86,7 +86,7 @@ class ServoView:
         if self.connecting:
             return "CONNECTING"
         if self.state is ServoState.DISCONNECTED:
-            return "NOT CONNECTED"
+            return "OFF"
         if self.state is ServoState.ENABLED:
             return "HOLDING" if self.phase is Phase.HOLD else "MOVING"
         return "STOPPED" if self.stopped else self.state.name

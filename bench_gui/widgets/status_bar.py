@@ -48,7 +48,7 @@ class StatusBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 4, 10, 4)
         row.setSpacing(10)
-        self.state = QLabel("NOT CONNECTED")
+        self.state = QLabel("OFF")
         self.state.setObjectName("stateWord")
         self.state.setFixedHeight(32)
         describe(self.state, "State of the servo", "What the servo is doing")

@@ -97,7 +97,7 @@ def test_the_status_bar_says_each_number_with_its_unit(bar):
     bar.show_view(ServoView(supply_voltage=11.96, state=ServoState.FAULT, fault="too hot"), 50.0)
     assert (bar.state.text(), bar.cycles.text(), bar.fault.text()) == ("FAULT", "", "Too hot")
     bar.show_view(ServoView(), 50.0)
-    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("NOT CONNECTED", "MX-106", "")
+    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("OFF", "MX-106", "")
 
 
 def watched(outside):

@@ -56,7 +56,7 @@ def test_connect(silent, person):
     assert "check the power supply, the cable" in reason
     assert "No answer" in person.message
     assert {state for state, _ in seen} == {ServoState.DISCONNECTED}
-    assert {word for _, word in seen} == {"CONNECTING", "NOT CONNECTED"}
+    assert {word for _, word in seen} == {"CONNECTING", "OFF"}
     assert person.controller.servo.identity is None
     # The form is as it was typed, and can be mended at once.
     assert form.address() == "silent:QUIET0?baud=1000000&id=7&patience=0.01"

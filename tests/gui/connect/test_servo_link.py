@@ -181,4 +181,4 @@ def test_a_servo_of_another_family_has_no_hand_and_a_silent_one_tells_why(qtbot,
     bench.until(lambda: "problem" in bench.told)
     ((problem,),) = bench.told["problem"]
     assert problem.startswith("connecting the servo failed: No answer to the ping of ID 1 on QUIET0")
-    assert bench.link.view.word == "NOT CONNECTED"
+    assert bench.link.view.word == "OFF"

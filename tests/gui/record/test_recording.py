@@ -202,7 +202,7 @@ def test_disconnecting_gives_the_servo_up(person):
     person.connect()
     person.click(person.window.status_bar.connect_button)
     assert person.state is ServoState.DISCONNECTED
-    assert person.window.status_bar.state.text() == "NOT CONNECTED"
+    assert person.window.status_bar.state.text() == "OFF"
     person.connect()
 
 
