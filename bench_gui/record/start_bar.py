@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.record.recording import paper_set
@@ -40,6 +40,7 @@ class StartBar(QWidget):
         row = QHBoxLayout()
         for part in (self.add_button, self.pause_button, self.abort_button):
             row.addWidget(part, 1)
+        row.addStrut(self.add_button.sizeHint().height())
         column.addWidget(self.reason)
         column.addWidget(self.run_button)
         column.addLayout(row)
@@ -50,7 +51,6 @@ class StartBar(QWidget):
     def _make_add(self) -> QToolButton:
         made = tool("Add", "Put the chosen trajectory into the list, with the bench as it is set up now", "")
         made.setText("Add")
-        made.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         made.clicked.connect(self.add)
         menu = QMenu(made)

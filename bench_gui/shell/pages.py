@@ -9,6 +9,7 @@ from typing import cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
+from shiboken6 import isValid
 
 from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.widgets.page import LazyPage, TaskPage
@@ -91,7 +92,8 @@ class Pages(QObject):
                 yield False
             for part in (page, page.inspector):
                 for widget in part.findChildren(QWidget):
-                    widget.ensurePolished()
+                    if isValid(widget):  # what a page showed before may be gone by now
+                        widget.ensurePolished()
                     yield False
 
 

@@ -150,9 +150,9 @@ def test_newcomer(newcomer, tmp_path):
     recorder = person.window.controller.servo.recorder
     recorder.limits = replace(recorder.limits, hold_speed=20.0)
 
-    person.click("Record", QToolButton)
-    person.click("Record all four", QPushButton)
-    person.until(lambda: "Recorded 0004" in person.says(), "four runs")
+    person.click("Identify", QToolButton)
+    person.click("Record four trajectories", QPushButton)
+    person.until(lambda: "0004_" in person.says(), "four runs")
 
     person.click("Place", QToolButton)
     for _ in range(3):
