@@ -152,7 +152,7 @@ def test_newcomer(newcomer, tmp_path):
 
     person.click("Identify", QToolButton)
     person.click("Record four trajectories", QPushButton)
-    person.until(lambda: "0004_" in person.says(), "four runs")
+    person.until(lambda: "Lift and drop: complete" in person.says(), "four runs")
 
     person.click("Place", QToolButton)
     for _ in range(3):
