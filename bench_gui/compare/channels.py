@@ -1,4 +1,4 @@
-"""What an overlay can show: every channel that recordings may hold, named and in the units a person reads."""
+"""Channels that an overlay can show: all that recordings may hold, with their names and units."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Comparison(QObject):
         self.chosen: tuple[str, ...] = ()
         """Keys of the models to compare."""
         self.channel = POSITION
-        """What the overlay shows: name of a recorded channel."""
+        """Name of the recorded channel in the overlay."""
         self.picture = Picture()
         self.waiting = False
         self.book = ErrorBook()

@@ -35,7 +35,7 @@ MOST_WIDE = 32
 """More pieces of curves than this are drawn 1 px wide, which is ten times as fast and tells more."""
 TIME = "Time, runs end to end [s]"
 ERROR, SPECTRUM, DIFFERENCE = range(3)
-"""What the lower chart shows."""
+"""Choices of the lower chart."""
 
 
 class ComparePlots(QWidget):
@@ -75,7 +75,7 @@ class ComparePlots(QWidget):
         self._unit = RADIANS
         self._picture = Picture()
         self._zoomed = False
-        """Whether a person has chosen what is seen of these runs."""
+        """True once a person has zoomed or moved the plots of these runs."""
         self.overlay.view.sigRangeChangedManually.connect(self._zoom)
         self.residual.view.sigRangeChangedManually.connect(self._zoom)
         self._below = ERROR

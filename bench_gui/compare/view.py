@@ -212,7 +212,7 @@ class CompareView(TaskPage):
         self._stop_judging()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page; the arm's actions are `offered` with it."""
+        """Actions of this page; those of the arm are `offered` with it."""
         shown = [
             ActionSpec(f"Show the {text.lower()}", lambda place=place: self.tabs.choose(place), tip=tip)
             for place, (text, tip) in enumerate(_TABS)

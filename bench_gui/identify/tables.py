@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
-from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
+from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.parameters import Parameter
@@ -219,32 +218,17 @@ class ParameterTable(TextTable):
         self.show(rows, keys=[p.name for p in parameters])
 
 
-class ForestDelegate(QStyledItemDelegate):
+class ForestDelegate(DrawnCells):
     """Draws a value with its intervals between its bounds, and where the search began."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self._theme = theme
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the background as ever, then track, intervals, start and value."""
-        super().paint(painter, option, index)
-        forest: Forest | None = index.data(VALUE_ROLE)
-        theme = self._theme
-        if forest is None or theme is None:
-            return
-        area = QRectF(option.rect).adjusted(8, 0, -10, 0)  # type: ignore[attr-defined]
+    def draw(self, painter: QPainter, area: QRectF, value: Forest, theme: Theme) -> None:
+        """Draw track, intervals, start and value."""
+        forest = value
         middle = area.center().y()
 
         def place(value: float) -> float:
             return area.left() + forest.share(value) * area.width()
 
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(theme.border), 1))
         painter.drawLine(QPointF(area.left(), middle), QPointF(area.right(), middle))
         for end in (area.left(), area.right()):
@@ -261,7 +245,6 @@ class ForestDelegate(QStyledItemDelegate):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
         painter.drawEllipse(QPointF(place(forest.value), middle), 4, 4)
-        painter.restore()
 
 
 class ResultTable(TextTable):

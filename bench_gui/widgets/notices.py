@@ -1,7 +1,7 @@
 """Notices: what went wrong or is worth knowing, with its remedy, over the page and never in its layout.
 
 notices = Notices(stack)
-notices.say("info", "Report written to /tmp/report.html", path=Path("/tmp/report.html"))
+notices.say("info", "Report written to report.html", path=Path("report.html"))
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFont
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.icons import swatch
 from bench_gui.theme import Theme
@@ -149,3 +150,30 @@ class TextTable(QAbstractTableModel):
     def _redraw(self) -> None:
         if self.rowCount():
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))
+
+
+class DrawnCells(QStyledItemDelegate):
+    """Draws the values of a column, in the colours of a theme; a subclass says how."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme: Theme | None = None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the background as usual, then the value."""
+        super().paint(painter, option, index)
+        value = index.data(VALUE_ROLE)
+        if value is None or self._theme is None:
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self.draw(painter, QRectF(option.rect).adjusted(8, 0, -12, 0), value, self._theme)  # type: ignore[attr-defined]
+        painter.restore()
+
+    def draw(self, painter: QPainter, area: QRectF, value: Any, theme: Theme) -> None:
+        """Draw one value into an area."""
+        raise TypeError(f"{type(self).__name__} draws nothing")

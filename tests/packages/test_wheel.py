@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.packages.installed import environment, output, window
+from tests.packages.installed import environment, output, wait_until, window
 
 pytest.importorskip("hatchling", reason="builds packages: pip install 'servobench[test]'")
 pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobench[test]'")
@@ -214,8 +214,9 @@ def test_nothing_needs_a_folder_for_compiled_code(site, others, tmp_path):
 
 
 def test_the_window_opens_on_an_example_of_ones_own(person, qapp, monkeypatch):
-    with window([*BENCH, "--example"], person, monkeypatch):
+    with window([*BENCH, "--example"], person, monkeypatch) as program:
         copy = Path(person["HOME"]) / "ServoBench/example_xl330"
+        wait_until(copy.exists, program)  # the window answers before it has made its copy
         assert copy.stat().st_mode & 0o200
         assert (copy / "runs").stat().st_mode & 0o200
 

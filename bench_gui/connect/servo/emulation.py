@@ -50,7 +50,7 @@ class Emulation(QObject):
         return self._process.hand if self._process is not None and address in self.addresses[:1] else None
 
     def emulates(self, address: str) -> bool:
-        """Whether this is the address of a servo of the emulator."""
+        """Return True for the address of a servo of the emulator."""
         return address in self.addresses
 
     def start(self, text: str) -> None:

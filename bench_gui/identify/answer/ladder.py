@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import marked
 from bench_gui.theme import Theme
-from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
+from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
 from core.units import FIGURE_DASH, milliradians
 
 BAR_COLUMN = 1
@@ -118,32 +117,17 @@ class Ladder(TextTable):
         ]
 
 
-class LadderDelegate(QStyledItemDelegate):
+class LadderDelegate(DrawnCells):
     """Draws a rung: bar, dot and line."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self._theme = theme
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the background as ever, then the errors."""
-        super().paint(painter, option, index)
-        rung: Rung | None = index.data(VALUE_ROLE)
-        theme = self._theme
-        if rung is None or theme is None:
-            return
-        area = QRectF(option.rect).adjusted(8, 0, -12, 0)  # type: ignore[attr-defined]
+    def draw(self, painter: QPainter, area: QRectF, value: Rung, theme: Theme) -> None:
+        """Draw one row's errors."""
+        rung = value
         middle = area.center().y()
 
         def place(error: float) -> float:
             return area.left() + area.width() * min(error / rung.scale, 1.0)
 
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         colour = QColor(theme.model(rung.friction))
         painter.setPen(Qt.PenStyle.NoPen)
         if math.isfinite(rung.held_out):
@@ -160,4 +144,3 @@ class LadderDelegate(QStyledItemDelegate):
             painter.setPen(QPen(QColor(theme.text), 1))
             painter.setBrush(QColor(theme.panel))
             painter.drawEllipse(QPointF(place(rung.training), middle), 3.5, 3.5)
-        painter.restore()

@@ -138,9 +138,9 @@ def test_a_notice_goes_when_its_cause_goes(window, notices):
 def test_a_notice_opens_the_file_it_names(qtbot, window, notices, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()) or True)
-    say(window, "info", "Report written to /tmp/report.html", path=Path("/tmp/report.html"))
+    say(window, "info", "Report written to /lab/report.html", path=Path("/lab/report.html"))
     qtbot.mouseClick(notices.notices[0].open_button, Qt.MouseButton.LeftButton)
-    assert opened == ["/tmp/report.html"]
+    assert opened == ["/lab/report.html"]
 
 
 def test_undo_reaches_the_window_past_a_field_with_nothing_to_undo(qtbot, window):
