@@ -469,11 +469,12 @@ class MainWindow(QMainWindow):
         self.hide()
         self.help.close()
         try:
-            self.controller.close()
+            self.controller.close()  # first: the servo does not wait for anything
         except MotorOn as error:
             self.alarm = str(error)
             if attended:
                 QMessageBox.critical(self, "The motor may still be on", self.alarm)
+        self._pages.close()
         event.accept()
 
     # What happens.

@@ -32,6 +32,7 @@ class Pages(QObject):
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
         self._making = self._steps()
+        self._imports = Thread(target=import_pages, args=(closing,), name="imports", daemon=True)
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
         for _ in TASKS:
             self.stack.addWidget(_Holder())
@@ -67,6 +68,11 @@ class Pages(QObject):
         self.inspectors.setCurrentIndex(number)
         return page
 
+    def close(self) -> None:
+        """Wait for an import that is under way: an interpreter that ends meanwhile crashes."""
+        if self._imports.is_alive():
+            self._imports.join()
+
     def make_next(self) -> None:
         """Make the pages a bit further; turns of the event loop in between keep the window alive."""
         end = perf_counter() + SLICE
@@ -80,10 +86,9 @@ class Pages(QObject):
 
     def _steps(self) -> Iterator[bool]:
         """Make every page with all of its parts and give them their style, step by step; each yields False."""
-        imports = Thread(target=import_pages, name="imports", daemon=True)
-        imports.start()
-        while imports.is_alive():
-            imports.join(SLICE / 2)
+        self._imports.start()
+        while self._imports.is_alive():
+            self._imports.join(SLICE / 2)
             yield False
         for number in range(len(TASKS)):
             page = self.page(number)

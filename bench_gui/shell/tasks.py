@@ -36,9 +36,11 @@ Suppliers = Callable[[], tuple[QPushButton, QPushButton]]
 """Makes the buttons of an empty state: record, or look at the example."""
 
 
-def import_pages() -> None:
-    """Import what the pages need; in a thread, so that no page waits for it."""
+def import_pages(stopped: Callable[[], bool]) -> None:
+    """Import what the pages need until told to stop; in a thread, so that no page waits for it."""
     for module in _MODULES.split():
+        if stopped():
+            return
         import_module(f"bench_gui.{module}")
 
 

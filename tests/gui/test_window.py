@@ -269,6 +269,23 @@ def test_the_first_window_loads_no_compiler(tmp_path):
     assert done.stdout.strip() == "[]"
 
 
+def test_a_window_that_is_closed_waits_for_imports_under_way(tmp_path):
+    """An interpreter that ends while a thread imports Qt's modules may crash."""
+    program = (
+        "import threading\n"
+        "from bench_gui import main_window\n"
+        "from bench_gui.app import make_application, make_window\n"
+        "from bench_gui.controller import Controller\n"
+        "main_window.AFTER_PAINT = 0\n"
+        "app = make_application(); w = make_window(Controller()); w.show()\n"
+        "while not any(thread.name == 'imports' for thread in threading.enumerate()): app.processEvents()\n"
+        "w.leave(); print([thread.name for thread in threading.enumerate() if thread.name == 'imports'])\n"
+    )
+    home = {**os.environ, "SERVOBENCH_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=home, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]")
+
+
 def test_pages_out_of_sight_are_made_once_the_window_is_seen(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller()

@@ -215,5 +215,5 @@ def test_report(person, identified, tmp_path, monkeypatch):
 
     again = tmp_path / "again.html"
     assert main(["report", str(identified), "-o", str(again)]) == 0
-    stamp = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+\S*|<dc:date>.*?</dc:date>|(?<=id=\")[^\"]+|(?<=#)[^\")]+")
+    stamp = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:]+\S*|<dc:date>.*?</dc:date>|(?<=id=\")[^\"]+|(?<=#)[^\")]+")
     assert stamp.sub("", again.read_text("utf-8")) == stamp.sub("", page)
