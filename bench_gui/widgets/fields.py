@@ -336,6 +336,17 @@ def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -
     return describe(box, name, tip)
 
 
+def preset_row(*buttons: QPushButton) -> QHBoxLayout:
+    """Row of buttons that each choose several settings at once."""
+    row = QHBoxLayout()
+    row.setSpacing(6)
+    row.addWidget(label("Preset", "muted"))
+    for one in buttons:
+        row.addWidget(one)
+    row.addStretch(1)
+    return row
+
+
 class Section(QWidget):
     """A heading with rows of label and field below it."""
 
@@ -365,9 +376,10 @@ class Section(QWidget):
             field.show_reason = lambda reason: self._show_refusal(place + 1, reason)
         return caption
 
-    def wide(self, widget: QWidget) -> None:
-        """Add a widget over the whole width."""
-        self._grid.addWidget(widget, self._row(), 0, 1, 2)
+    def wide(self, part: QWidget | QHBoxLayout) -> None:
+        """Add a widget or a row of widgets over the whole width."""
+        add = self._grid.addWidget if isinstance(part, QWidget) else self._grid.addLayout
+        add(part, self._row(), 0, 1, 2)
 
     def _row(self) -> int:
         """The next free row but one: below each field there is room for why its number is refused."""

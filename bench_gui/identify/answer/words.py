@@ -10,6 +10,7 @@ from core.identification.choice.recommendation import CROSS_VALIDATION
 from core.identification.choice.words import FEW_RUNS
 from core.identification.options import options_of
 from core.identification.request import IdentificationRequest
+from core.terms import FRICTION_MODELS
 from core.units import milliradians
 from core.words import counted
 
@@ -52,7 +53,8 @@ def points_apart(row: FittedModel) -> str:
 def plan_in_words(settings: FitSettings, chosen: int, total: int) -> str:
     """Sentence about an identification that has not begun: which models, which runs, how they are judged."""
     models = [name.upper() for name in settings.models]
-    named = models[0] if len(models) == 1 else f"{models[0]} to {models[-1]}" if models else "no model"
+    every = settings.models == FRICTION_MODELS
+    named = f"{models[0]} to {models[-1]}" if every else ", ".join(models) or "no model"
     runs = counted(chosen, "run") if chosen == total else f"{chosen} of {counted(total, 'run')}"
     rule = settings.validation
     held = "none is held out" if rule == "none" else f"{rule.replace('%', ' %').replace('=', ' = ')} is held out"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QSpinBox, QWidget
 
-from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, preset_row, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
@@ -29,7 +29,6 @@ _CONDITIONS = (
     ("supply_voltage", "supply", "Supply voltage"),
     ("unit", "unit", "Unit of the servo"),
 )
-QUICK_MODELS = ("m1", "m4", "m6")
 _PATHS = {"both": "both", "on": "with", "off": "without"}
 
 
@@ -113,13 +112,7 @@ class CrossValidationForm(QWidget):
         also.addWidget(self.terms)
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
-        presets = QHBoxLayout()
-        presets.setSpacing(6)
-        presets.addWidget(label("Preset", "muted"))
-        presets.addWidget(self.quick_button)
-        presets.addWidget(self.full_button)
-        presets.addStretch(1)
-        grid.addLayout(presets, 0, 4)
+        grid.addLayout(preset_row(self.quick_button, self.full_button), 0, 4)
         grid.setColumnStretch(4, 1)
 
     def offer(self, runs: Sequence[RunSummary]) -> None:

@@ -18,6 +18,9 @@ from core.terms import COMMAND_PATH_TERMS
 if TYPE_CHECKING:
     from sessions import RunSummary
 
+QUICK_MODELS = ("m1", "m4", "m6")
+"""Friction models of a quick identification and of a quick cross-validation, without the command path."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(IdentificationOptions):

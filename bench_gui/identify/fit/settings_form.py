@@ -24,12 +24,12 @@ from PySide6.QtWidgets import (
 
 from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
-from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.state.models import ModelList
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, restyle, tool
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, preset_row, restyle, tool
 from core.identification.options import options_of
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
@@ -159,6 +159,13 @@ class SettingsForm(QWidget):
         checks = self._binding.bind("models", _ModelChecks())
         self.models = checks.boxes
         section = Section("Friction models")
+        self.quick_button: QPushButton = button(
+            "Quick", "M1, M4 and M6 without the command path, in about half a minute", self.take_quick, "small"
+        )
+        self.full_button: QPushButton = button(
+            "Full", "Every model, with the command path if it helps", self.take_full, "small"
+        )
+        section.wide(preset_row(self.quick_button, self.full_button))
         section.wide(checks)
         return self._fill(section, *_named("Friction models"))
 
@@ -243,6 +250,14 @@ class SettingsForm(QWidget):
     def back_to_defaults(self) -> None:
         """Choose what is chosen at the start."""
         self.change("back to defaults", FitSettings(validation=self._default_rule))
+
+    def take_quick(self) -> None:
+        """Choose the few models that show whether a simple one is enough."""
+        self.change("quick preset", replace(self._settings, models=QUICK_MODELS, command_path="off"))
+
+    def take_full(self) -> None:
+        """Choose every model, with the command path if it helps."""
+        self.change("full preset", replace(self._settings, models=FRICTION_MODELS, command_path="auto"))
 
     def hold_out(self, rule: str) -> None:
         """Divide the runs by another rule."""

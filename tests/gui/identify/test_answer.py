@@ -132,6 +132,8 @@ def test_the_cost_of_a_search_is_split_into_runs_and_points():
 def test_what_will_be_used_is_said_before_it_begins():
     assert plan_in_words(FitSettings(), 7, 9) == "Fits M1 to M6 to 7 of 9 runs; 25 % is held out to judge the models."
     settings = FitSettings(models=("m1",), validation="none")
+    quick = FitSettings(models=("m1", "m4", "m6"))
+    assert plan_in_words(quick, 7, 7).startswith("Fits M1, M4, M6 to 7 runs;")
     assert plan_in_words(settings, 1, 1) == "Fits M1 to 1 run; none is held out to judge the models."
 
 

@@ -165,6 +165,11 @@ def test_settings_are_edited_with_undo(person, session):
         stack.undo()
     assert form.settings() == before
     assert all(box.isChecked() for box in form.models.values())
+    person.click(form.quick_button)
+    assert [name for name, box in form.models.items() if box.isChecked()] == ["m1", "m4", "m6"]
+    assert form.settings().request("mx106").command_path == ()
+    person.click(form.full_button)
+    assert form.settings() == before
 
 
 def test_all_frozen_is_said_before_it_begins(person, session):
