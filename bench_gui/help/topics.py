@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 TABS = {
     ("recording", "Live"): "recording#in-the-window",
     ("recording", "List"): "recording#the-plan",
-    ("identification", "Search"): "identification#in-the-window",
+    ("identification", "Search"): "identification_search#descents",
     ("identification", "Overlay"): "identification#reading-the-result",
-    ("identification", "Parameters"): "identification#intervals-and-warnings",
-    ("identification", "By parameter"): "identification#intervals-and-warnings",
-    ("identification", "Warnings"): "identification#intervals-and-warnings",
+    ("identification", "Parameters"): "certainty#intervals-and-warnings",
+    ("identification", "By parameter"): "certainty#by-parameter",
+    ("identification", "Warnings"): "certainty#intervals-and-warnings",
     ("identification", "Coverage"): "coverage#in-the-window",
     ("identification", "Cross-validation"): "model_choice#in-the-window",
-    ("identification", "Certainty"): "identification#certainty-beyond-that",
+    ("identification", "Certainty"): "certainty#profile-and-bootstrap",
     ("identification", "Next recording"): "next_recording#in-the-window",
     ("compare", "Overlay"): "compare#overlay",
     ("compare", "Errors"): "compare#errors",
@@ -36,7 +36,7 @@ says so in `help_page`."""
 DOCKS = {"session": "sessions", "log": "window#log"}
 """By object name; the inspector belongs to the task."""
 DIALOGS = {
-    "ParameterDialog": "identification#bounds-and-frozen-parameters",
+    "ParameterDialog": "identification_settings#bounds-and-frozen-parameters",
     "WriteDialog": "connecting#the-servos-card",
     "NameDialog": "connecting#presets",
     "ScanDialog": "servos#find-it",

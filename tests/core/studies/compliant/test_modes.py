@@ -427,9 +427,8 @@ def test_what_cannot_be_simulated_is_said():
 
 def test_the_example_of_the_help_page_works_in_every_mode():
     """The page's own code, run as it stands; its actuator in a joint, an array and step by step."""
-    page = (files("resources") / "help" / "compliance.md").read_text("utf-8")
-    lines = page.split("## An actuator of your own")[1].split("## On the bench")[0].splitlines()
-    code = "\n".join(line[4:] for line in lines if line.startswith("    ") or not line)
+    page = (files("resources") / "help" / "compliance_use.md").read_text("utf-8")
+    code = page.split("## An actuator of your own")[1].split("```python\n")[1].split("```")[0]
     names = {**vars(elastic_module), **vars(joint_module), "Parameter": Parameter, "ParameterSet": ParameterSet}
     exec(code, names | (space := {"ClassVar": ClassVar, "Bench": Bench, "Mode": Mode, "np": np}), space)
     own = space["joint"]
