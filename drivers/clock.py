@@ -1,6 +1,6 @@
-"""The time a servo lives in: the machine's, or a virtual one that jumps from deadline to deadline.
+"""Clocks of servos: the machine's, or a virtual one that jumps from deadline to deadline.
 
-The recorder's loop asks its servo for the clock, so that one loop serves hardware in real time and the simulated
+The recorder's loop takes the clock from its servo. One loop thus serves hardware in real time and the simulated
 servo as fast as the processor allows.
 """
 
@@ -11,46 +11,50 @@ from collections.abc import Callable
 from typing import Protocol
 
 SPIN = 1.5e-4
-"""A sleeping thread in real time wakes up to 0.1 ms late; the last stretch before a deadline is spent spinning [s]."""
+"""Time spent spinning before a deadline [s], because a sleeping thread wakes up to 0.1 ms late."""
 SLICE = 5e-3
-"""Longest sleep between two looks at whether somebody wants the wait to end [s]."""
+"""Longest sleep between two checks for an interruption [s]."""
 
 
 class Clock(Protocol):
-    """Seconds that never run backwards."""
+    """Clock that never runs backwards, in seconds."""
 
     virtual: bool
     speed: float
-    """How many of its seconds pass in one of the machine's; 1 for a virtual one, which waits for nothing."""
+    """Seconds of this clock per second of the machine; 1 for a virtual clock, which never waits."""
 
     def now(self) -> float:
-        """Seconds since an arbitrary origin."""
+        """Return the seconds since an arbitrary origin."""
         ...
 
     def wait_until(self, deadline: float, interrupted: Callable[[], bool]) -> None:
-        """Return at `deadline` [s], or at most 5 ms after `interrupted` turned true."""
+        """Return at `deadline` [s], or at most 5 ms after `interrupted` became true."""
         ...
 
 
 class RealClock:
     """The machine's monotonic clock, the same in every process of the machine, or a multiple of it.
 
-    A multiple makes an accelerated bench: motion, rates and ramps are faster for whoever looks on, while what protects
-    people and machine (heartbeats, stops, stalls) is counted in the machine's own seconds.
+    A multiple makes an accelerated bench: observers see faster motion, rates and ramps. Everything that protects
+    people and the machine (heartbeats, stops, stalls) is still counted in the machine's own seconds.
     """
 
     virtual = False
 
     def __init__(self, speed: float = 1.0) -> None:
-        """speed: how many of its seconds pass in one of the machine's."""
+        """Create the clock.
+
+        Args:
+            speed: Seconds of this clock per second of the machine.
+        """
         self.speed = speed
 
     def now(self) -> float:
-        """Seconds since an arbitrary origin."""
+        """Return the seconds since an arbitrary origin."""
         return self.speed * time.perf_counter()
 
     def wait_until(self, deadline: float, interrupted: Callable[[], bool]) -> None:
-        """Sleep in slices until just before `deadline` [s], then spin; return early when interrupted."""
+        """Sleep in slices until just before `deadline` [s], then spin; return early if interrupted."""
         deadline /= self.speed
         while not interrupted():
             left = deadline - time.perf_counter()
@@ -64,7 +68,7 @@ class RealClock:
 
 
 class VirtualClock:
-    """Time that passes only when somebody waits: a run takes as long as its computation."""
+    """Clock that advances only on `wait_until`: a run takes as long as its computation."""
 
     virtual = True
     speed = 1.0
@@ -73,7 +77,7 @@ class VirtualClock:
         self._now = 0.0
 
     def now(self) -> float:
-        """Seconds since the clock was made."""
+        """Return the seconds since the clock was created."""
         return self._now
 
     def wait_until(self, deadline: float, interrupted: Callable[[], bool]) -> None:

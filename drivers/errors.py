@@ -1,4 +1,4 @@
-"""What can go wrong between the program and a servo. Every message names the act, the wrong value and the remedy."""
+"""Errors between the program and a servo. Every message names the action, the wrong value and the remedy."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from core.errors import ServoBenchError
 
 
 class DriverError(ServoBenchError):
-    """Root of every error of a servo, its bus or its recorder."""
+    """Base class of every error of a servo, its bus or its recorder."""
 
 
 class AddressError(DriverError):
-    """A servo's address cannot be understood, or names a family or a servo that does not exist."""
+    """A servo's address cannot be parsed, or it names a family or a servo that does not exist."""
 
 
 class NotReady(DriverError):
-    """The servo's state does not allow what was asked of it."""
+    """The servo's state does not allow the requested action."""
 
 
 class CommandError(DriverError):
-    """A command is not a number or lies outside what the limits allow."""
+    """A command is not a number or lies outside the limits."""
 
 
 class NoAnswer(DriverError):
-    """The servo stayed silent."""
+    """The servo did not answer."""
 
 
 class BusError(DriverError):
-    """The bus itself failed: port gone, interface down, garbage on the wire."""
+    """The bus itself failed: port lost, interface down, garbage on the wire."""
 
 
 class ServoFault(DriverError):
@@ -34,7 +34,7 @@ class ServoFault(DriverError):
 
 
 class MotorOn(DriverError):
-    """Nobody could make sure that the motor is off."""
+    """The motor could not be confirmed to be off."""
 
 
 class RecorderDied(DriverError):

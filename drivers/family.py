@@ -1,6 +1,7 @@
-"""A family of servos as a form: what an address of the family consists of, for whoever asks a person for one.
+"""Address forms: the parts and options of an address in each family of servos.
 
-The window's connection form and scan dialog are made from this, so a new family describes itself and appears there.
+The connection form and the scan dialog of the window are built from these descriptions. A new family describes
+itself and appears there.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ class AddressField:
     """One field of the form. Every value is a text, as in the address."""
 
     name: str
-    """Of the option in the address; a part has a name only in the form."""
+    """Name of the option in the address. A part is not named in the address, only in the form."""
     title: str
     tip: str
     kind: str
-    """"choice" (one of `choices`), "text", "whole" (number) or "number"."""
+    """"choice" (one of `choices`), "text", "whole" (an integer) or "number"."""
     choices: tuple[tuple[str, str], ...] = ()
-    """Title and value of each choice; for a text they are suggestions."""
+    """Title and value of each choice; suggestions if the kind is "text"."""
     default: str = ""
-    """An option with its default is left out of the address."""
+    """Value of an option that is left out of the address."""
     unit: str = ""
     lowest: float = -math.inf
     highest: float = math.inf
     part: bool = False
-    """Whether it is a part of the place (after a colon) instead of an option (after the question mark)."""
+    """True for a part of the place (after a colon), False for an option (after the question mark)."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise AddressError(f"address field {self.name}: no kind {self.kind!r}; there are {', '.join(KINDS)}")
+            raise AddressError(f"address field {self.name}: unknown kind {self.kind!r}; there are {', '.join(KINDS)}")
 
     def check(self, value: str) -> None:
-        """Raise AddressError for a value the field does not take; an empty one stands for nothing given."""
+        """Raise AddressError for an invalid value; an empty one means "not given"."""
         if self.kind == "choice" and value not in (known := [value for _, value in self.choices]):
             raise AddressError(f"{self.title}: there is no {value!r}; choose one of {', '.join(filter(None, known))}")
         if self.kind in ("whole", "number"):
@@ -65,14 +66,21 @@ class Family:
     """One family and the fields of its addresses, parts first in their order."""
 
     name: str
-    """As in an address."""
+    """Name in addresses."""
     title: str
     fields: tuple[AddressField, ...]
     can_scan: bool = False
-    """Whether `drivers.scan` can look for servos of it."""
+    """True if `drivers.scan` can look for servos of this family."""
 
     def address(self, values: Mapping[str, str]) -> str:
-        """Return the address for a form's values; those not given are the defaults. Raises AddressError."""
+        """Return the address for the values of a form.
+
+        Args:
+            values: Values by field name; missing ones take their defaults.
+
+        Raises:
+            AddressError: for an unknown field or an invalid value.
+        """
         unknown = sorted(set(values) - {field.name for field in self.fields})
         if unknown:
             raise AddressError(f"{self.title}: no field {unknown[0]!r}; there are {self._names()}")
@@ -89,9 +97,12 @@ class Family:
         return f"{text}?{urlencode(options)}" if options else text
 
     def values(self, address: str) -> dict[str, str]:
-        """Return the form's values of an address of this family, the inverse of `address`.
+        """Return the form's values of an address; the inverse of `address`.
 
-        Options without a field are left out. Raises AddressError for an address of another family.
+        Options without a field are ignored.
+
+        Raises:
+            AddressError: for an address of another family.
         """
         place, _, query = address.strip().partition("?")
         name, *parts = place.split(":")

@@ -1,6 +1,6 @@
-"""What a look at a machine found, with the remedy: what `bench doctor` is made of.
+"""Findings of `bench doctor` on this machine, each with its remedy.
 
-A family's package may offer `examine() -> list[MachineCheck]`: whether its buses can be used here.
+A family's package may offer `examine() -> list[MachineCheck]`, which checks that its buses can be used here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class MachineCheck:
-    """One thing that was looked at; status is "ok", "note" or "error"."""
+    """Result of one check; status is "ok", "note" or "error"."""
 
     subject: str
     status: str

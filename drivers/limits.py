@@ -1,4 +1,4 @@
-"""Limits of a servo on the bench: commands are clamped to them, measurements outside them trip the run."""
+"""Limits of a servo on the bench. Commands are clamped to them; a measurement outside them trips the run."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
     from drivers.reading import Reading
 
 SPEED_MARGIN = 3.0
-"""A driven servo faster than this multiple of its no-load speed has run away."""
+"""Multiple of the no-load speed above which a driven servo counts as having run away."""
 HOLD_SPEED_SHARE = 0.5
-"""A pendulum that moves at this share of the no-load speed while a torque is held has left the hand that guides it."""
+"""Share of the no-load speed that a pendulum guided by hand never reaches; a faster one has left the hand. Applies
+while a torque is held."""
 FLICKER = 0.05
-"""Positions of a sound encoder differ by less than this [rad] from one sample to the next, besides what moves."""
+"""Largest change of position [rad] between two samples of a sound encoder, beyond the motion itself."""
 CURRENT_MARGIN = 2.0
-"""A motor that is reversed at full speed draws up to twice its stall current for a moment."""
+"""Multiple of the stall current that a motor reversed at full speed may draw for a moment."""
 TEMPERATURE_MARGIN = 5.0
-"""The run ends this far below the temperature at which the servo would shut itself down [degC]."""
+"""The run ends this far below the temperature at which the servo would shut itself down [°C]."""
 ROUNDING = 1e-4
-"""A limit that a person typed is as wide as the rating if only rounding makes it wider, e.g. 180° and 3.14159 rad."""
+"""Relative rounding error by which a limit that the user typed may exceed the rating, e.g. 3.1416 rad for 180°."""
 VOLTAGE_MARGIN = 0.05
-"""The rated supply range is widened by this share for sag and regeneration."""
+"""Share by which the rated supply range is widened for sag and regeneration."""
 
 
 @dataclass(frozen=True)
 class LimitViolation:
-    """Which measured value lies outside which limit."""
+    """A measured value outside a limit."""
 
     name: str
     value: float
@@ -49,7 +50,7 @@ class LimitViolation:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the servo may be asked to do and may be seen doing. SI units; temperature in °C."""
+    """Bounds of commands to a servo and of its measurements. SI units; temperature in °C."""
 
     lowest_position: float = -math.pi
     """[rad]"""
@@ -58,7 +59,7 @@ class Limits:
     speed: float = 30.0
     """Largest speed of a driven servo [rad/s]; a released one may fall as fast as it likes."""
     hold_speed: float = 5.0
-    """Largest speed while a torque is held and a hand guides the pendulum [rad/s]; never more than `speed`."""
+    """Largest speed while a torque is held and the user guides the pendulum by hand [rad/s]; at most `speed`."""
     torque: float = math.inf
     """Largest torque that may be commanded [N·m]."""
     current: float = math.inf
@@ -89,7 +90,7 @@ class Limits:
 
     @classmethod
     def for_spec(cls, spec: ServoSpec) -> Limits:
-        """Return sane limits for a catalogue servo, from its ratings."""
+        """Return limits for a catalogue servo, derived from its ratings."""
         lowest_voltage, highest_voltage = spec.supply_range
         lowest_position, highest_position = spec.position_range
         return cls(
@@ -105,7 +106,11 @@ class Limits:
         )
 
     def require_within(self, ratings: Limits) -> None:
-        """Raise CommandError if these limits allow what a servo's ratings do not."""
+        """Check that these limits are not wider than a servo's ratings.
+
+        Raises:
+            CommandError: if a limit is wider than the rating.
+        """
         for name, title, unit, side in _RATED:
             value, rating = getattr(self, name), getattr(ratings, name)
             if side * (value - rating) > ROUNDING * max(1.0, abs(rating)):
@@ -116,18 +121,18 @@ class Limits:
                 )
 
     def clamp_position(self, position: float) -> float:
-        """Nearest allowed goal [rad]."""
+        """Return the nearest allowed position goal [rad]."""
         return min(max(position, self.lowest_position), self.highest_position)
 
     def clamp_torque(self, torque: float) -> float:
-        """Nearest allowed torque [N·m]."""
+        """Return the nearest allowed torque [N·m]."""
         return min(max(torque, -self.torque), self.torque)
 
     def check(self, reading: Reading, *, driven: bool) -> LimitViolation | None:
-        """Return the first violation of a reading, or None.
+        """Return the first limit that a reading violates, or None.
 
-        Position and speed are judged only while the motor is driven, since nothing can be done about them when it
-        is released. A value the servo does not give (NaN) is not judged, except the position of a driven servo.
+        Position and speed are checked only while the motor is driven, since nothing can be done about them when it is
+        released. A value that the servo does not report (NaN) passes, except the position of a driven servo.
         """
         if driven:
             position = reading.position
@@ -163,16 +168,21 @@ class Limits:
     def check_jump(self, before: Reading, reading: Reading, seconds: float) -> LimitViolation | None:
         """Return the violation of a driven servo whose position moved faster than the speed limit, or None.
 
-        seconds: between the two readings. The servo's own velocity need not show it.
+        The check compares positions, because the servo's own velocity need not show the jump.
+
+        Args:
+            before: The previous reading.
+            reading: The reading to check.
+            seconds: Time between the two readings [s].
         """
         jump, farthest = abs(reading.position - before.position), FLICKER + self.speed * seconds
         if not jump > farthest:
             return None
-        remedy = "check the encoder, its plugs and the power supply, and that nobody else changes the servo's settings"
+        remedy = "check the encoder, its plugs and the power supply, and that no one else changes the servo's settings"
         return LimitViolation(f"a jump within {1e3 * seconds:.3g} ms of", jump, farthest, "rad", remedy)
 
     def check_hold(self, reading: Reading) -> LimitViolation | None:
-        """Return the first violation of a reading while a torque is held for a hand to work against, or None."""
+        """Return the first violation of a reading while a torque is held for the user to work against, or None."""
         speed, limit = abs(reading.velocity), min(self.hold_speed, self.speed)
         violation = self.check(reading, driven=True)
         if violation is None and speed > limit:
@@ -191,4 +201,4 @@ _RATED = (
     ("lowest_voltage", "lowest voltage", "V", -1.0),
     ("highest_voltage", "highest voltage", "V", 1.0),
 )
-"""Limit, its name and unit in a message, and the direction in which it gets wider."""
+"""Limit, its name and unit in a message, and the direction in which the limit becomes wider."""

@@ -6,7 +6,7 @@ import os
 
 
 def raise_priority(priority: int) -> str:
-    """Ask for SCHED_FIFO with this priority; return what was got, in words."""
+    """Request SCHED_FIFO with this priority; return the scheduling obtained, as text."""
     if not hasattr(os, "sched_setscheduler"):
         return "normal priority: this system has no SCHED_FIFO"
     try:

@@ -1,4 +1,4 @@
-"""What is read of a servo."""
+"""Values read from a servo."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One block read from a servo; NaN marks what it does not give."""
+    """One block read from a servo; NaN marks a value that the servo does not report."""
 
     position: float
     """[rad]"""
@@ -17,10 +17,10 @@ class Reading:
     current: float = math.nan
     """[A]"""
     duty_cycle: float = math.nan
-    """Signed share of the supply voltage on the motor."""
+    """Share of the supply voltage on the motor, signed."""
     supply_voltage: float = math.nan
     """[V]"""
     temperature: float = math.nan
     """[degC]"""
     moment: float = math.nan
-    """When it was measured, on the servo's clock [s]; NaN where only the middle of the read is known."""
+    """Time of the measurement on the servo's clock [s]; NaN if only the middle of the read is known."""

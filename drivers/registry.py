@@ -1,12 +1,12 @@
-"""Servo addresses: the text a person types, and the picklable description a recorder's process opens.
+"""Servo addresses: the text that a user types, and the picklable description that a recorder's process opens.
 
 An address is FAMILY[:PART…][?NAME=VALUE&…], e.g. `simulated`, `simulated:mx106`, `simulated:mx106?seed=3`. Each
-family is one folder here with a `form.py` in it; what its parts and options mean is said there. The package offers
+family is one folder here with a `form.py`, which documents the family's parts and options. The package offers
 
-    family() -> Family                                   the form of its addresses; called anew for each form
+    family() -> Family                                   the form of its addresses; called again for each form
     from_address(address: ServoAddress) -> ServoSource   raises AddressError
     profile_of(spec: ServoSpec)                          checks [bus.FAMILY] of a servo's file; raises ModelError
-    scan(values, on_step, should_stop) -> list[Found]    see drivers.scan, if its Family says that it can be scanned
+    scan(values, on_step, should_stop) -> list[Found]    see drivers.scan; only if its Family can be scanned
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def _found() -> dict[str, str]:
         for entry in files(__name__.rpartition(".")[0]).iterdir()
         if entry.is_dir() and (entry / "form.py").is_file()
     )
-    # What needs no hardware comes first.
+    # The family that needs no hardware comes first.
     names = sorted((folder.name for folder in folders), key=lambda name: (name != "simulated", name))
     return {name: f"{__package__}.{name}" for name in names}
 
 
 FAMILIES = _found()
-"""Family to its module, which is imported when it is asked for."""
+"""Family to its module, which is imported on demand."""
 
 
 @runtime_checkable
@@ -59,20 +59,26 @@ class ServoSource(Protocol):
     """A picklable description from which the recorder's process makes its servo."""
 
     def open(self) -> Servo:
-        """Return a servo in state DISCONNECTED; must not touch the bus yet."""
+        """Return a servo in state DISCONNECTED without touching the bus."""
         ...
 
 
 @runtime_checkable
 class BlindlyReleased(Protocol):
-    """A ServoSource whose servo can be switched off by somebody who does not own its bus."""
+    """A ServoSource whose servo can be switched off by a process that does not own its bus."""
 
     def release_blindly(self, alone: bool = False) -> None:
-        """Switch the motor off although the bus has, or had, another owner, who hangs or is gone.
+        """Switch the motor off although the bus has, or had, another owner that hangs or is gone.
 
-        Opens the bus beside the owner, says what releases the servo whatever its state, hears that it is released, and
-        closes; takes less than 50 ms. alone: only while nobody has the bus, which this keeps nobody from taking. Raises
-        BusError when the bus cannot be reached, another DriverError when the servo did not confirm it.
+        Opens the bus beside the owner, sends the release that works in every state, waits for the confirmation and
+        closes; takes less than 50 ms.
+
+        Args:
+            alone: Act only while no other process has the bus. This does not keep others from taking it.
+
+        Raises:
+            BusError: if the bus cannot be reached.
+            DriverError: if the servo did not confirm the release.
         """
         ...
 
@@ -87,9 +93,13 @@ class ServoAddress:
 
     @classmethod
     def parse(cls, text: str) -> ServoAddress:
-        """Read an address; raises AddressError for an unknown family or an option without a value."""
+        """Parse an address.
+
+        Raises:
+            AddressError: for an unknown family or a malformed option.
+        """
         if not text.isprintable():
-            raise AddressError(f"servo address {text!r}: an address has printable characters only; type it anew")
+            raise AddressError(f"servo address {text!r}: an address has printable characters only; type it again")
         place, _, query = text.strip().partition("?")
         family, *parts = place.split(":")
         if family not in FAMILIES:
@@ -107,7 +117,11 @@ class ServoAddress:
         return f"{text}?{urlencode(self.options)}" if self.options else text
 
     def source(self) -> ServoSource:
-        """Return the family's own description; raises AddressError for parts or options it does not know."""
+        """Return the family's own description.
+
+        Raises:
+            AddressError: for unknown parts or options.
+        """
         return family_module(self.family).from_address(self)
 
     def open(self) -> Servo:
@@ -116,14 +130,22 @@ class ServoAddress:
 
 
 def family_module(name: str) -> Any:
-    """Import and return a family's module; raises AddressError for an unknown one."""
+    """Import and return a family's module.
+
+    Raises:
+        AddressError: for an unknown family.
+    """
     if name not in FAMILIES:
         raise AddressError(f"no family {name!r}; there are {', '.join(FAMILIES)}")
     return import_module(FAMILIES[name])
 
 
 def family(name: str) -> Family:
-    """Return the form of a family's addresses; raises AddressError for an unknown one."""
+    """Return the form of a family's addresses.
+
+    Raises:
+        AddressError: for an unknown family.
+    """
     return family_module(name).family()
 
 
@@ -133,20 +155,28 @@ def families() -> list[Family]:
 
 
 def check_buses(spec: ServoSpec) -> None:
-    """Raise ModelError unless every [bus.NAME] of a servo's file is one that its driver can use."""
+    """Check that the drivers can use every [bus.NAME] of a servo's file.
+
+    Raises:
+        ModelError: for an unknown bus or an invalid entry.
+    """
     for bus in spec.buses:
         check = getattr(family_module(bus), "profile_of", None) if bus in FAMILIES else None
         if check is None:
             known = ", ".join(name for name in FAMILIES if hasattr(family_module(name), "profile_of"))
-            raise ModelError(f"{spec.name}: [bus.{bus}] is of no known bus; there are {known}")
+            raise ModelError(f"{spec.name}: [bus.{bus}] is not a known bus; there are {known}")
         check(spec)
 
 
 def open_servo(address: str | ServoSource) -> Servo:
-    """Return the servo at an address, in state DISCONNECTED; raises AddressError."""
+    """Return the servo at an address, in state DISCONNECTED.
+
+    Raises:
+        AddressError: for an invalid address.
+    """
     return resolve(address).open()
 
 
 def resolve(address: str | ServoSource) -> ServoSource:
-    """Return the description behind an address, checked; descriptions pass through."""
+    """Return the description behind an address, checked. A description passes through unchanged."""
     return ServoAddress.parse(address).source() if isinstance(address, str) else address

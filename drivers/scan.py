@@ -1,8 +1,8 @@
-"""Looking for servos, and saying what was tried: an empty result without a word why helps nobody.
+"""Scanning for servos, with a report of every attempt: an empty result needs a reason.
 
-A family that can be scanned has a function `scan(values, on_step, should_stop)` in its module with the meaning of the
-one here. It tells each attempt as it is over and asks `should_stop` at least every 100 ms, so that a scan that is
-cancelled is over before a person wonders whether it is.
+A family that can be scanned has a function `scan(values, on_step, should_stop)` in its module, with the meaning of the
+function here. It reports each attempt as it ends and calls `should_stop` at least every 100 ms, so that a cancelled
+scan ends at once.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from drivers.registry import family, family_module
 
 @dataclass(frozen=True)
 class ScanStep:
-    """One attempt."""
+    """One attempt of a scan."""
 
     tried: str
-    """E.g. "/dev/ttyUSB0, 57600 baud, ID 1"."""
+    """Address tried, e.g. "/dev/ttyUSB0, 57600 baud, ID 1"."""
     answer: str
-    """Who answered, or why nobody did."""
+    """Servo that answered, or the reason why none did."""
     number: int = 0
-    """Its place among all attempts, from 1; 0 where that is not known."""
+    """Position among all attempts, from 1; 0 if unknown."""
     total: int = 0
-    """All attempts."""
+    """Number of all attempts; 0 if unknown."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A servo that answered."""
+    """A servo found by a scan."""
 
     address: str
     title: str
     detail: str = ""
-    """What else is known, e.g. its firmware."""
+    """Further facts, e.g. the firmware."""
 
 
 OnStep = Callable[[ScanStep], None]
@@ -43,10 +43,20 @@ ShouldStop = Callable[[], bool]
 
 
 def scan(family_name: str, values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
-    """Look for servos of a family; values are those of its form. Returns what was found, if stopped so far.
+    """Look for servos of a family, and block until done.
 
-    Blocks for as long as it takes; on_step is called in the same thread. Raises AddressError for an unknown family,
-    DriverError when the family cannot be scanned or its bus cannot be used.
+    Args:
+        family_name: Name of the family.
+        values: Values of the family's form.
+        on_step: Called after each attempt, in the same thread.
+        should_stop: Polled; the scan ends early once it returns True.
+
+    Returns:
+        The servos found so far.
+
+    Raises:
+        AddressError: for an unknown family.
+        DriverError: if the family cannot be scanned or its bus cannot be used.
     """
     known = family(family_name)
     if not known.can_scan:

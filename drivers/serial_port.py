@@ -1,6 +1,6 @@
-"""Serial ports: which there are, why one could not be opened, and whether its adapter delivers answers at once.
+"""Serial ports: the list of them, errors on opening one, and the latency of its adapter.
 
-FTDI adapters collect bytes for 16 ms unless told otherwise: 25 cycles a second instead of 200.
+By default an FTDI adapter holds bytes back for 16 ms, which allows 25 cycles a second instead of 200.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ except ImportError:  # no termios on this system; pyserial raises its own
     TermiosError = SerialException
 
 GONE = (OSError, TermiosError)
-"""What pyserial raises when the port is gone; the SDK lets it through and then believes itself busy for ever."""
+"""Exceptions of pyserial when the port is gone; the SDK lets them through and then considers itself busy for ever."""
 LATENCY_FILES = Path("/sys/bus/usb-serial/devices")
 BEST_LATENCY = 1
 """[ms]"""
 
 
 def serial_ports() -> list[tuple[str, str]]:
-    """Path and description of each serial port of the machine; pseudo terminals and links are not among them."""
+    """Return path and description of each serial port, without pseudo terminals and links."""
     found = sorted(comports(), key=lambda port: (port.vid is None, port.device))
     return [(port.device, port.description) for port in found if port.vid is not None or port.hwid != "n/a"]
 
@@ -39,7 +39,7 @@ class BaudRateRefused(BusError):
 
 
 def not_open(path: str, baud: int, error: Exception) -> BusError:
-    """Return the error to raise for what pyserial raised."""
+    """Return the error to raise in place of an exception of pyserial."""
     number = error.errno if isinstance(error, OSError) else None
     if number is None and isinstance(error, TermiosError) and error.args:
         number = error.args[0]
@@ -50,7 +50,7 @@ def not_open(path: str, baud: int, error: Exception) -> BusError:
     if number in (errno.ENOENT, errno.ENXIO, errno.ENODEV) or not os.path.exists(path):
         there = ", ".join(name for name, _ in serial_ports()) or "none"
         return BusError(
-            f"{path}: there is no such port; plug the adapter in, or choose one of those there are: {there}"
+            f"{path}: there is no such port; plug the adapter in, or choose one of the available ports: {there}"
         )
     if number in (errno.EACCES, errno.EPERM):
         return BusError(
@@ -67,13 +67,13 @@ def not_open(path: str, baud: int, error: Exception) -> BusError:
 
 
 def latency_file(path: str, folder: Path = LATENCY_FILES) -> Path | None:
-    """The file that holds the adapter's latency timer [ms], or None when this port has none."""
+    """Return the file that holds the adapter's latency timer [ms], or None if the port has none."""
     file = folder / os.path.basename(os.path.realpath(path)) / "latency_timer"
     return file if file.is_file() else None
 
 
 def shorten_latency(path: str, device: serial.Serial, folder: Path = LATENCY_FILES) -> str:
-    """Ask the adapter to deliver at once; returns a warning with its remedy when it still does not, else ""."""
+    """Set the adapter to its lowest latency; return a warning with its remedy if that fails, else ""."""
     file = latency_file(path, folder)
     if file is None:
         return ""
@@ -84,8 +84,8 @@ def shorten_latency(path: str, device: serial.Serial, folder: Path = LATENCY_FIL
     if latency == BEST_LATENCY:
         return ""
     return (
-        f"the adapter holds answers back for {latency} ms, so that few cycles fit into a second; "
-        f"make it 1 ms: echo 1 | sudo tee {file}"
+        f"the adapter delays answers by {latency} ms, so that few cycles fit into a second; "
+        f"set it to 1 ms: echo 1 | sudo tee {file}"
     )
 
 

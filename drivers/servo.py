@@ -1,4 +1,4 @@
-"""The contract every servo keeps, whatever bus it hangs on.
+"""The contract of every servo, whatever its bus.
 
     DISCONNECTED --connect--> READY --command--> ENABLED
          ^                      ^ <----release------'
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from core.bench import Bench
 
 ANSWER_LIMIT = 0.035
-"""A driver's read, command and each attempt to release return or raise within this time [s]; an emergency stop waits
-for them. A release says "motor off" first and waits for the confirmation afterwards."""
+"""Longest time that a driver's read, command and each attempt to release may take [s]; an emergency stop waits for
+them. A release sends "motor off" first and waits for the confirmation afterwards."""
 RELEASE_ATTEMPTS = 3
 CUT_THE_SUPPLY = "CUT THE SUPPLY"
-"""Begins every message about a motor that may still be on, so that it is read first and never cut off."""
+"""Begins every message about a motor that may still be on, so that it is read first and never truncated."""
 
 
 class ServoState(IntEnum):
-    """Where a servo is between unplugged and driven."""
+    """State of a servo between unplugged and driven."""
 
     DISCONNECTED = 0
     READY = 1
@@ -45,12 +45,12 @@ class ServoState(IntEnum):
     ENABLED = 2
     """The motor is, or may be, driven."""
     FAULT = 3
-    """Released after something went wrong; refuses commands until a person acknowledged it."""
+    """Released after a fault; refuses commands until the user has acknowledged it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoIdentity:
-    """Who answered."""
+    """Identity and properties of the servo that answered."""
 
     model: str
     """Catalogue name, e.g. "mx106"."""
@@ -60,28 +60,28 @@ class ServoIdentity:
     id: str = ""
     """Address on its bus, as text."""
     position_step: float = 0.0
-    """Smallest difference of position the servo can report [rad]; 0 when unknown."""
+    """Resolution of the reported position [rad]; 0 if unknown."""
     cycle: float = 0.0
-    """Its bus goes on in cycles of this time [s], and a sample is taken in one of them; 0 when it answers any time."""
+    """Cycle time of its bus [s]; a sample is taken in one of the cycles. 0 if the servo answers at any time."""
     watchdog: float = 0.0
-    """The servo stops by itself when its bus has been silent for this long [s]; 0 when it has no such watchdog."""
+    """The servo stops on its own after the bus has been silent for this long [s]; 0 if it has no such watchdog."""
     actuator: str | None = None
-    """What moves the shaft in place of the servo's own motor, as `ServoSettings.actuator`; None: nothing else."""
+    """Actuator that moves the shaft in place of the servo's own motor, as `ServoSettings.actuator`; None for none."""
     preset: float | None = None
-    """Of an actuator with adjustable stiffness, as `ServoSettings.preset`."""
+    """Preset of an actuator with adjustable stiffness, as `ServoSettings.preset`."""
     facts: Mapping[str, str | float] = field(default_factory=dict)
-    """What else it said about itself, raw values and scaling factors, with units in the names; kept with every run."""
+    """Other facts it reported: raw values and scaling factors, with units in the names; stored with every run."""
     warnings: tuple[str, ...] = ()
-    """What a person should know or mend, each with its remedy."""
+    """Problems that the user should know of or fix, each with its remedy."""
 
     def regular_rate(self, rate: float) -> float:
-        """The rate nearest to this one [Hz] at which samples are equally far apart."""
+        """Return the rate nearest to `rate` [Hz] at which samples are evenly spaced."""
         return 1.0 / (self.cycle * max(1, round(1.0 / (rate * self.cycle)))) if self.cycle else rate
 
 
 @dataclass(frozen=True, slots=True)
 class PositionGoal:
-    """Hold this position by the servo's position law."""
+    """Hold this position with the servo's position controller."""
 
     position: float
     """[rad]"""
@@ -89,7 +89,7 @@ class PositionGoal:
 
 @dataclass(frozen=True, slots=True)
 class TorqueGoal:
-    """Drive the motor with this torque, whatever the position."""
+    """Drive the motor with this torque, regardless of the position."""
 
     torque: float
     """[N·m]"""
@@ -97,38 +97,43 @@ class TorqueGoal:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Let the motor go."""
+    """Switch the motor off."""
 
 
 Command = PositionGoal | TorqueGoal | Release
 
 
 class Servo(ABC):
-    """One servo with one owner. Not thread-safe: whoever connected it does everything else with it."""
+    """One servo with one owner. Not thread-safe: the thread that connects a servo makes all further calls."""
 
     hazardous: ClassVar[bool] = True
-    """Whether it can move something real; such a servo is driven only from the recorder's own process."""
+    """True if the servo can move something real; such a servo is driven only from the recorder's own process."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.clock: Clock = RealClock()
         self.limits = Limits() if limits is None else limits
         self.ratings = self.limits
-        """Limits may be narrower than these, never wider; a driver that learns its model later sets both then."""
+        """Bounds of `limits`, which may be narrower but never wider. A driver that learns its model later sets both."""
         self._state = ServoState.DISCONNECTED
         self._fault = ""
         self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
         self._identity: ServoIdentity | None = None
         self._may_be_driven = False
 
-    # What a driver fills in.
+    # Methods that a driver implements.
 
     @abstractmethod
     def _connect(self) -> None:
-        """Open the bus and make sure the servo answers and is released; raise BusError or NoAnswer."""
+        """Open the bus and make sure that the servo answers and is released.
+
+        Raises:
+            BusError: if the bus cannot be opened.
+            NoAnswer: if the servo does not answer.
+        """
 
     @abstractmethod
     def _identify(self) -> ServoIdentity:
-        """Ask the servo who it is."""
+        """Read the servo's identity."""
 
     @abstractmethod
     def _configure(self, settings: ServoSettings) -> None:
@@ -144,50 +149,62 @@ class Servo(ABC):
 
     @abstractmethod
     def _read(self) -> Reading:
-        """Read one block; raise NoAnswer, BusError or ServoFault, never return old data as new."""
+        """Read one block; never return old data as new.
+
+        Raises:
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            ServoFault: if the servo reports a fault.
+        """
 
     @abstractmethod
     def _release(self) -> None:
-        """Switch the motor off and make sure it is off; raise when that cannot be confirmed."""
+        """Switch the motor off and make sure that it is off; raise if that cannot be confirmed."""
 
     @abstractmethod
     def _close(self) -> None:
         """Give the bus back. Called once, after a release."""
 
     def _settings(self) -> ServoSettings | None:
-        """Read back the settings the servo has; None when it cannot say."""
+        """Read back the servo's settings; None if it cannot report them."""
         return None
 
     def _acknowledge(self) -> None:  # noqa: B027 (most servos have nothing to clear)
         """Clear the servo's own fault, e.g. by a reboot; the motor stays off."""
 
     def mount(self, bench: Bench) -> None:  # noqa: B027 (a real servo feels it)
-        """Say what hangs on the shaft, which only a simulated servo needs to be told."""
+        """Declare the load on the shaft. Only a simulated servo needs this."""
 
-    # What everybody uses.
+    # Methods for callers.
 
     @property
     def state(self) -> ServoState:
-        """Where the servo is."""
+        """Current state of the servo."""
         return self._state
 
     @property
     def repeats(self) -> int:
-        """Transactions that failed on the bus and were made again, so that nobody but this number knows of them."""
+        """Number of bus transactions that failed and were repeated successfully; reported nowhere else."""
         return 0
 
     @property
     def may_be_driven(self) -> bool:
-        """Whether the motor was switched on and nothing has confirmed since that it is off."""
+        """True if the motor was switched on and has not been confirmed off since."""
         return self._may_be_driven
 
     @property
     def fault_reason(self) -> str:
-        """Why the servo is in FAULT; empty otherwise."""
+        """Reason for the state FAULT; empty otherwise."""
         return self._fault
 
     def connect(self) -> ServoIdentity:
-        """Open the bus, find the servo released and return who it is. Raises BusError, NoAnswer, NotReady."""
+        """Open the bus, make sure that the servo is released, and return its identity.
+
+        Raises:
+            BusError: if the bus cannot be opened.
+            NoAnswer: if the servo does not answer.
+            NotReady: if the servo is connected already.
+        """
         self._require("connect", ServoState.DISCONNECTED)
         try:
             self._connect()
@@ -200,15 +217,25 @@ class Servo(ABC):
 
     @property
     def identity(self) -> ServoIdentity:
-        """Who answered when it was connected. Raises NotReady before that."""
+        """Identity reported when the servo was connected.
+
+        Raises:
+            NotReady: if the servo was never connected.
+        """
         if self._identity is None:
-            raise NotReady("nobody knows who the servo is before it is connected; connect it first")
+            raise NotReady("the servo's identity is unknown until it is connected; connect it first")
         return self._identity
 
     def configure(self, settings: ServoSettings, limits: Limits | None = None) -> None:
-        """Write gains and limits into the released servo; limits None keeps those it has.
+        """Write gains and limits into the released servo.
 
-        Raises NotReady while it is driven, CommandError for limits wider than its ratings.
+        Args:
+            settings: Gains to write.
+            limits: Limits to write; None keeps the current ones.
+
+        Raises:
+            NotReady: if the servo is driven, in FAULT or not connected.
+            CommandError: if the limits are wider than the servo's ratings.
         """
         self._require("configure", ServoState.READY)
         if limits is not None:
@@ -217,7 +244,13 @@ class Servo(ABC):
         self._configure(settings)
 
     def settings(self) -> ServoSettings | None:
-        """Read back the gains a connected servo has; None when it cannot say. Raises NotReady, NoAnswer, BusError."""
+        """Read back the gains of a connected servo; None if it cannot report them.
+
+        Raises:
+            NotReady: if the servo is not connected.
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+        """
         if self._state is ServoState.DISCONNECTED:
             self._require("read the settings of", ServoState.READY)
         return self._settings()
@@ -225,8 +258,12 @@ class Servo(ABC):
     def command(self, command: Command) -> None:
         """Send a command, clamped to the limits; the first goal enables the servo.
 
-        A goal of the other kind releases the servo first, since changing its mode needs that. Raises NotReady in
-        DISCONNECTED and FAULT, CommandError for a goal that is not a number, and the errors of the bus.
+        A goal of the other kind releases the servo first, because only a released servo can change its mode.
+
+        Raises:
+            NotReady: in the states DISCONNECTED and FAULT.
+            CommandError: if the goal is not a finite number.
+            DriverError: if the bus fails or a release is not confirmed.
         """
         if isinstance(command, Release):
             self._require("release", ServoState.READY, ServoState.ENABLED)
@@ -245,7 +282,14 @@ class Servo(ABC):
         self._command(goal)
 
     def read(self) -> Reading:
-        """Read one block from a connected servo. Raises NotReady, NoAnswer, BusError, ServoFault."""
+        """Read one block from a connected servo.
+
+        Raises:
+            NotReady: if the servo is not connected.
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            ServoFault: if the servo reports a fault.
+        """
         if self._state is ServoState.DISCONNECTED:
             self._require("read", ServoState.READY)
         return self._read()
@@ -253,7 +297,8 @@ class Servo(ABC):
     def release(self) -> bool:
         """Switch the motor off. Safe in every state, any number of times; never raises.
 
-        Returns whether the servo confirmed it. If it did not after several attempts the state is FAULT.
+        Returns:
+            True if the servo confirmed it. If it did not after `RELEASE_ATTEMPTS` attempts, the state is FAULT.
         """
         if self._state is ServoState.DISCONNECTED:
             return True
@@ -282,7 +327,11 @@ class Servo(ABC):
         self._state = ServoState.FAULT
 
     def acknowledge(self) -> None:
-        """A person has seen the fault: return to READY. Raises what the servo raises if it still has a fault."""
+        """Return to READY after the user has seen the fault.
+
+        Raises:
+            DriverError: if the release is not confirmed or the servo still has a fault.
+        """
         if self._state is not ServoState.FAULT:
             return
         if not self.release():
@@ -292,7 +341,7 @@ class Servo(ABC):
         self._fault = ""
 
     def close(self) -> None:
-        """Release the servo and give its bus back. Idempotent; never leaves it driven if it still answers."""
+        """Release the servo and give its bus back. Idempotent; never leaves the servo driven if it still answers."""
         if self._state is ServoState.DISCONNECTED:
             return
         self.release()
@@ -325,7 +374,7 @@ class Servo(ABC):
             wanted = command.torque
             allowed = self.limits.clamp_torque(wanted)
         else:
-            raise CommandError(f"{command!r} is no command; use PositionGoal, TorqueGoal or Release")
+            raise CommandError(f"{command!r} is not a command; use PositionGoal, TorqueGoal or Release")
         if not math.isfinite(wanted):
             raise CommandError(f"a goal of {wanted} is not a number a servo can follow; send a finite one")
         return command if allowed == wanted else type(command)(allowed)

@@ -1,7 +1,7 @@
-"""Sessions: the runs a person recorded or imported, kept in HDF5 so that nothing finished is ever lost.
+"""Sessions: recorded and imported runs, stored in HDF5 so that no finished run is ever lost.
 
-`Session` is the way in; `import_paths` brings in logs of other tools, `export_*` hands runs out. Nothing
-outside this package knows that the files are HDF5. Names are imported when they are first used: what only looks at
+`Session` is the entry point; `import_paths` imports logs of other tools, and `export_*` writes runs for them. No module
+outside this package knows that the files are HDF5. Names are imported on first use, so that code which only looks at
 results does not wait for HDF5.
 """
 

@@ -1,9 +1,9 @@
-"""What a person notes about a run: a note, tags, whether and which part of it is fit for use.
+"""Annotations of runs: a note, tags, and whether the run, or which part of it, is fit for use.
 
-Kept in the document "annotations", an object of run ids. Fields this version does not know are kept as they are,
-so that a newer version's are not lost; a version whose fields change what the known ones mean raises the version
-of the document, which is then not read at all. One entry that makes no sense makes the document damaged: a run
-that was excluded must not come back unnoticed.
+Stored in the document "annotations", an object by run id. Unknown fields are kept as they are, so that those of a
+newer version are not lost. A version whose fields change the meaning of known ones raises the version of the document,
+which this version then refuses to read. One invalid entry makes the whole document damaged: a run that was excluded
+must not come back unnoticed.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ MAX_NOTE = 4000
 MAX_TAG = 40
 MAX_TAGS = 32
 MAX_TIME = 1e6
-"""Latest time that is taken for one within a run [s]."""
+"""Largest time accepted as one within a run [s]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a person noted about one run; raises InputError for what cannot be."""
+    """Annotation of one run; raises InputError for an invalid value."""
 
     note: str = ""
     tags: tuple[str, ...] = ()
-    """Short words without commas; each is there once, in the order given."""
+    """Short words without commas, each once, in the order given."""
     excluded: bool = False
-    """Whether fits and comparisons leave the run out."""
+    """True if fits and comparisons leave the run out."""
     reason: str = ""
-    """Why it is excluded; may stay empty."""
+    """Reason for the exclusion; may be empty."""
     trim_begin: float | None = None
-    """Only what comes later is used [s from the first sample]; None: from the beginning."""
+    """Start of the part that is used [s from the first sample]; None for the beginning."""
     trim_end: float | None = None
-    """Only what comes before is used [s from the first sample]; None: to the end."""
+    """End of the part that is used [s from the first sample]; None for the end."""
 
     def __post_init__(self) -> None:
         for name in ("note", "reason"):
@@ -52,25 +52,29 @@ class Annotation:
         if self.trim_begin is not None and self.trim_end is not None and not self.trim_begin < self.trim_end:
             raise InputError(
                 f"annotation: a trim from {self.trim_begin:g} s to {self.trim_end:g} s leaves nothing; "
-                "let it begin before it ends"
+                "the beginning must lie before the end"
             )
 
     @property
     def trimmed(self) -> bool:
-        """Whether only a part of the run is used."""
+        """True if only a part of the run is used."""
         return self.trim_begin is not None or self.trim_end is not None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file; what says nothing is left out."""
+        """Return plain data for a file, without empty fields."""
         empty = Annotation()
         given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(empty, f.name)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
     @classmethod
     def from_json(cls, data: Any) -> Annotation:
-        """Inverse of `to_json`; fields that are unknown here are passed over. Raises InputError."""
+        """Return an annotation; the inverse of `to_json`. Unknown fields are ignored.
+
+        Raises:
+            InputError: for an invalid value.
+        """
         if not isinstance(data, Mapping):
-            raise InputError(f"annotation: {_quoted(data)} is no object")
+            raise InputError(f"annotation: {_quoted(data)} is not an object")
         return cls(**{name: value for name, value in data.items() if name in _FIELDS})
 
 
@@ -78,7 +82,11 @@ _FIELDS = tuple(field.name for field in fields(Annotation))
 
 
 def annotations_from(document: Any) -> dict[str, Annotation]:
-    """Read the document "annotations": what is noted, by run id; raises InputError for an entry that cannot be."""
+    """Return the annotations in the document "annotations", by run id.
+
+    Raises:
+        InputError: for an invalid entry.
+    """
     entries, problems = _entries(document)
     if problems:
         raise InputError(problems[0])
@@ -86,10 +94,15 @@ def annotations_from(document: Any) -> dict[str, Annotation]:
 
 
 def revised(document: Any, ids: Iterable[str], change: Callable[[str, Annotation], Annotation]) -> dict[str, Any]:
-    """Return the document "annotations" with those of these runs changed, each by `change(run id, annotation)`.
+    """Return the document "annotations" with the entries of some runs changed.
 
-    Entries that cannot be are left out. One that says nothing any more goes, unless it has fields that are unknown
-    here: they are always kept.
+    Invalid entries are dropped. An entry that becomes empty is removed, unless it has unknown fields, which are always
+    kept.
+
+    Args:
+        document: Content of the document; None for none.
+        ids: Runs to change.
+        change: Called with a run's id and its annotation; returns the new one.
     """
     entries, _ = _entries(document)
     for identity in ids:
@@ -105,15 +118,15 @@ def chosen_only(document: Any, ids: Iterable[str]) -> dict[str, Any]:
 
 
 def _entries(document: Any) -> tuple[dict[str, tuple[Annotation, dict[str, Any]]], list[str]]:
-    """By run id what is noted and the fields unknown here; and one line for each entry that cannot be."""
+    """Return annotation and unknown fields by run id, and one line for each invalid entry."""
     if not isinstance(document, Mapping):
-        return {}, [] if document is None else ["it is no object of run ids"]
+        return {}, [] if document is None else ["it is not an object of run ids"]
     found: dict[str, tuple[Annotation, dict[str, Any]]] = {}
     problems: list[str] = []
     for identity, entry in document.items():
         try:
             if not is_run_id(identity):
-                raise InputError("this is no run id")
+                raise InputError("this is not a run id")
             annotation = Annotation.from_json(entry)
             found[identity] = annotation, {name: value for name, value in entry.items() if name not in _FIELDS}
         except InputError as error:
@@ -139,7 +152,7 @@ def _checked_tags(value: Any) -> tuple[str, ...]:
         tag = " ".join(given.split()) if isinstance(given, str) else ""
         if not 0 < len(tag) <= MAX_TAG or "," in tag or not tag.isprintable():
             raise InputError(
-                f"annotation: the tag {_quoted(given)} is no word of 1 to {MAX_TAG} characters without commas"
+                f"annotation: the tag {_quoted(given)} is not a word of 1 to {MAX_TAG} characters without commas"
             )
         tags[tag] = None
     return tuple(tags)
@@ -154,7 +167,7 @@ def _checked_time(value: Any, name: str) -> float | None:
 
 
 def _is_proper(text: str) -> bool:
-    """Whether a text can be written in UTF-8: it has no lone surrogates."""
+    """Return True if a text can be written in UTF-8: it has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -163,7 +176,7 @@ def _is_proper(text: str) -> bool:
 
 
 def _quoted(value: Any) -> str:
-    """A value from anywhere as a short printable text."""
+    """Return a value of any origin as a short printable text."""
     if type(value) is int and abs(value) > 10**18:
         return "a huge number"
     text = repr(value) if isinstance(value, (str, int, float, bool)) or value is None else type(value).__name__

@@ -1,4 +1,4 @@
-"""What a source brings into a session: recordings, what is noted about them, and documents."""
+"""Contents of a source that is added to a session: recordings, their annotations, and documents."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from sessions.errors import SessionError
 from sessions.store import Session
 
 OWN_DOCUMENTS = tuple(name for name in DOCUMENT_NAMES if name != "annotations")
-"""Documents a session has one of; annotations belong to runs and go with them."""
+"""Documents of which a session has one each; annotations belong to runs and go with them."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything in a file or a session that can be taken over."""
+    """Everything that can be taken over from a file or a session."""
 
     recordings: Sequence[Recording]
     annotations: Mapping[str, Annotation] = field(default_factory=dict)
-    """By id of the recording."""
+    """Annotations by id of the recording."""
     documents: Mapping[str, Any] = field(default_factory=dict)
-    """Of OWN_DOCUMENTS, those there are."""
+    """The documents among OWN_DOCUMENTS that exist."""
     damage: str = ""
     """Sentence about the runs that cannot be read, see `Selection.damage`."""
 
 
 def contents_of(session: Session) -> Contents:
-    """Read everything in a session but damaged runs.
+    """Read everything in a session except damaged runs.
 
-    Raises SessionError for a damaged document, and for a damaged run where no other one is left.
+    Raises:
+        SessionError: for a damaged document, or if all runs are damaged.
     """
     for problem in session.document_problems():
         raise SessionError(problem)
@@ -46,7 +47,12 @@ def contents_of(session: Session) -> Contents:
 
 
 def missing_documents(session: Session | None, sources: Sequence[Contents]) -> dict[str, Any]:
-    """Documents that sources bring and a session, None for a new one, does not have yet; the first source's count."""
+    """Return the documents that sources bring and a session does not have yet; the first source's are used.
+
+    Args:
+        session: The session; None for a new one.
+        sources: What is to be added.
+    """
     found: dict[str, Any] = {}
     for source in sources:
         for name, data in source.documents.items():
@@ -58,9 +64,20 @@ def missing_documents(session: Session | None, sources: Sequence[Contents]) -> d
 def store_contents(
     session: Session, sources: Sequence[Contents], stored: Callable[[int, str], None] | None = None
 ) -> list[str]:
-    """Add what sources bring to a session, all of it or nothing; return the new runs' ids. Raises ServoBenchError.
+    """Add sources to a session, all or nothing.
 
-    A document the session has already stays as it is. stored: as in `Session.add_all`.
+    A document that the session has already stays as it is.
+
+    Args:
+        session: Session to add to.
+        sources: What to add.
+        stored: See `Session.add_all`.
+
+    Returns:
+        The ids of the new runs.
+
+    Raises:
+        ServoBenchError: if something cannot be stored; then nothing is added.
     """
     recordings = [recording for source in sources for recording in source.recordings]
     noted = [source.annotations.get(recording.id) for source in sources for recording in source.recordings]
@@ -71,7 +88,7 @@ def store_contents(
     with session.adding(recordings, stored=stored) as ids:
         annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
         try:
-            # Before the runs appear: a note on a run that never came is harmless, a run without its note is not.
+            # Before the runs appear: a note on a run that was never stored is harmless, a run without its note is not.
             session.annotate_added(annotations)
             for name, data in documents.items():
                 session.set_document(name, data)

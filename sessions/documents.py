@@ -1,13 +1,13 @@
-"""What a person adds to a session beside its runs: small JSON files that are replaced as a whole.
+"""Documents that the user adds to a session beside its runs: small JSON files that are replaced as a whole.
 
     annotations.json      notes, tags, exclusion and trimming by run id, see sessions.annotations
     placed_points.json    points placed by hand
-    plan.json             what is to be recorded
+    plan.json             runs to be recorded
 
-Each file says what it is and of which version; what it holds is the caller's. Reading is strict: standard JSON,
-bounded in size and depth. A file that does not pass is damaged and stays where it is until a new one is written,
-then it is kept as `<name>.json.damaged`. One of a newer version is neither read nor replaced. Writers take turns
-by a lock; readers need none, as a file is replaced at once.
+Each file states its kind and version; its content belongs to the caller. Reading is strict: standard JSON, bounded in
+size and depth. A file that fails is damaged and stays where it is until a new one is written; then it is kept as
+`<name>.json.damaged`. A file of a newer version is neither read nor replaced. Writers take turns by a lock. Readers
+need none, because a file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ LOG = logging.getLogger(__name__)
 
 DOCUMENT_NAMES = ("annotations", "placed_points", "plan")
 DOCUMENT_VERSION = 1
-"""Version of the documents' layout; one with a higher version is refused."""
+"""Version of the documents' layout; a file of a higher version is refused."""
 
 MAX_DOCUMENT = 16 * 1024 * 1024
 """Largest document [bytes]; notes on 10,000 runs take about two million."""
 
 LOCK_NAME = ".documents.lock"
 PATIENCE = 10.0
-"""How long a writer waits for another one [s]; writing takes milliseconds."""
+"""Longest time that a writer waits for another one [s]; writing takes milliseconds."""
 
 _NOTED = re.compile(rb'"(\d{4,8})(?:_[^"\\]{1,100})?"\s*:')
 
@@ -54,7 +54,10 @@ def check_name(name: str) -> None:
 def read_document(folder: Path, name: str) -> Any | None:
     """Read a document of a session folder, None if there is none.
 
-    Raises UnreadableError for a damaged one, NewerFormatError for a newer one, SessionError if the disk refuses.
+    Raises:
+        UnreadableError: for a damaged document.
+        NewerFormatError: for one of a newer version.
+        SessionError: if the disk refuses.
     """
     path = _path(folder, name)
     try:
@@ -67,7 +70,7 @@ def read_document(folder: Path, name: str) -> Any | None:
 
 
 def salvaged_document(folder: Path, name: str) -> Any | None:
-    """Return what is in a document that is damaged only in what it means; None for any other damage."""
+    """Return the content of a document whose only damage is an invalid meaning; None for any other damage."""
     try:
         return _unwrapped(_bounded(_path(folder, name)), name)["data"]
     except (InputError, OSError):
@@ -75,7 +78,7 @@ def salvaged_document(folder: Path, name: str) -> Any | None:
 
 
 def noted_numbers(folder: Path) -> set[int]:
-    """Numbers of the runs on which there is a note: no new run may inherit that of a run whose file was deleted."""
+    """Return the numbers of annotated runs. No new run may inherit the note of a run whose file was deleted."""
     try:
         content = _bounded(_path(folder, "annotations"))
     except OSError:
@@ -85,7 +88,11 @@ def noted_numbers(folder: Path) -> set[int]:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Keep other writers of documents out, in this and in other processes; raises SessionError."""
+    """Lock out other writers of documents, in this and in other processes.
+
+    Raises:
+        SessionError: if the lock cannot be taken in time.
+    """
     try:
         with held(folder / LOCK_NAME, PATIENCE):
             yield
@@ -94,9 +101,14 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def replace_document(folder: Path, name: str, content: bytes | None) -> None:
-    """Write a document that `encoded` made, or remove it; call it inside `writing`. Raises OSError, SessionError.
+    """Write a document made by `encoded`, or remove it; call it inside `writing`.
 
-    A damaged file is kept aside; one of a newer version is left and NewerFormatError raised.
+    A damaged file is kept aside.
+
+    Raises:
+        NewerFormatError: if the existing file is of a newer version, which is left alone.
+        SessionError: if the existing file cannot be read.
+        OSError: if the disk refuses.
     """
     path = _path(folder, name)
     remove_stale(folder, path.name)
@@ -117,7 +129,11 @@ def replace_document(folder: Path, name: str, content: bytes | None) -> None:
 
 
 def keep_aside(path: Path, reason: Exception) -> Path:
-    """Rename a damaged document so that a new one can take its place; raises OSError."""
+    """Rename a damaged document to make place for a new one.
+
+    Raises:
+        OSError: if the disk refuses.
+    """
     target = path.with_name(f"{path.name}.damaged")
     extra = 1
     while os.path.lexists(target):
@@ -129,7 +145,11 @@ def keep_aside(path: Path, reason: Exception) -> Path:
 
 
 def encoded(name: str, data: Any, place: Path) -> bytes:
-    """Return the bytes of a document; raises SessionError for data that would not come back as they are."""
+    """Return the bytes of a document.
+
+    Raises:
+        SessionError: for data that would not be read back unchanged.
+    """
     whole = {"format": _format(name), "format_version": DOCUMENT_VERSION, "data": data}
     try:
         _check_plain(data)
@@ -143,7 +163,12 @@ def encoded(name: str, data: Any, place: Path) -> bytes:
 
 
 def decoded(content: bytes, name: str, place: Path) -> Any:
-    """Inverse of `encoded`; raises UnreadableError or NewerFormatError naming the place."""
+    """Return the data in the bytes of a document; the inverse of `encoded`.
+
+    Raises:
+        UnreadableError: for a damaged document, naming the place.
+        NewerFormatError: for one of a newer version, naming the place.
+    """
     try:
         whole = _unwrapped(content, name)
         data = whole["data"]
@@ -152,7 +177,7 @@ def decoded(content: bytes, name: str, place: Path) -> Any:
         raise NewerFormatError(f"{shown(place)}: {error}") from None
     except InputError as error:
         if place.name == f"{name}.json":
-            message = f"damaged ({cause(error)}); mend the file, or delete it to begin anew"
+            message = f"damaged ({cause(error)}); repair the file, or delete it to start again"
         else:
             message = f"{name} is damaged ({cause(error)}); export the session again"
         raise UnreadableError(f"{shown(place)}: {message}") from None
@@ -161,12 +186,12 @@ def decoded(content: bytes, name: str, place: Path) -> Any:
 
 
 def _unwrapped(content: bytes, name: str) -> dict[str, Any]:
-    """Return the object in a document's bytes, whatever its data mean; raises InputError or NewerFormatError."""
+    """Return the object in a document's bytes, without checking its meaning; raises InputError, NewerFormatError."""
     if len(content) > MAX_DOCUMENT:
         raise InputError(f"larger than {MAX_DOCUMENT // 2**20} MB")
     whole = parse_json(content)
     if not isinstance(whole, dict) or whole.get("format") != _format(name) or "data" not in whole:
-        raise InputError(f"it is no {_format(name)} file")
+        raise InputError(f"it is not a {_format(name)} file")
     version = whole.get("format_version")
     if type(version) is not int or version < 1:
         raise InputError("the format version is missing")
@@ -190,7 +215,7 @@ def _format(name: str) -> str:
 
 
 def _bounded(path: Path) -> bytes:
-    """Return a file's content, at most one byte beyond MAX_DOCUMENT; pipes and devices are no documents."""
+    """Return a file's content, at most one byte beyond MAX_DOCUMENT; empty for pipes and devices."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -199,14 +224,14 @@ def _bounded(path: Path) -> bytes:
 
 
 def _check_plain(value: Any) -> None:
-    """Raise InputError for what JSON does not hold as it is: keys that are no texts, objects of other types."""
+    """Raise InputError for data that JSON would change: keys that are not text, objects of other types."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise InputError(f"the key {shown(str(key))[:40]} is no text")
+                raise InputError(f"the key {shown(str(key))[:40]} is not a text")
             _check_plain(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
             _check_plain(item)
     elif value is not None and not isinstance(value, (bool, int, float, str)):
-        raise InputError(f"{type(value).__name__} is nothing JSON can hold; turn it into numbers, texts and lists")
+        raise InputError(f"{type(value).__name__} cannot be stored in JSON; convert it to numbers, texts and lists")

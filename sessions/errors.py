@@ -1,4 +1,4 @@
-"""The errors of the session store: one line each, naming the file, what is wrong with it and the remedy."""
+"""Errors of the session store: one line each, with the file, what is wrong with it and the remedy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from core.errors import ServoBenchError, shown
 
 
 class SessionError(ServoBenchError):
-    """A session or a run in it cannot be created, opened, read or written as asked."""
+    """A session or one of its runs cannot be created, opened, read or written as requested."""
 
 
 class UnreadableError(SessionError):
-    """A file of the store does not hold what it should: damaged or foreign."""
+    """A file of the store is damaged or foreign."""
 
 
 class NewerFormatError(SessionError):
@@ -20,7 +20,7 @@ class NewerFormatError(SessionError):
 
 
 UNUSABLE = (UnreadableError, NewerFormatError)
-"""Errors of a file's own: trying it again with this program is of no use."""
+"""Errors of the file itself, where another attempt with this program does not help."""
 
 
 class EmptyRunError(SessionError):
@@ -28,17 +28,17 @@ class EmptyRunError(SessionError):
 
 
 _REMEDIES = {
-    errno.ENOSPC: "make room on that disk",
-    errno.EDQUOT: "make room, your share of that disk is used up",
-    errno.EFBIG: "that disk takes no file so large",
-    errno.EROFS: "choose a place that can be written to",
-    errno.EACCES: "choose a place you may write to, or ask for the right to",
+    errno.ENOSPC: "free some space on that disk",
+    errno.EDQUOT: "free some space, your quota on that disk is used up",
+    errno.EFBIG: "that disk does not support files of this size",
+    errno.EROFS: "choose a writable place",
+    errno.EACCES: "choose a place that you may write to, or ask for permission",
 }
-"""What helps against what a disk says."""
+"""Remedy for errors of the disk."""
 
 
 def cause(error: BaseException) -> str:
-    """Return an exception's message as one line short enough to read, with what helps where that is known."""
+    """Return an exception's message as one short line, with a remedy where one is known."""
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         remedy = _REMEDIES.get(error.errno or 0)

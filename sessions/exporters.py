@@ -1,4 +1,4 @@
-"""Runs for other tools: CSV that anything opens, and BAM's JSON. Both come back through `import_paths` unchanged."""
+"""Export of runs to other tools: a common CSV, and BAM's JSON. `import_paths` reads both back unchanged."""
 
 from __future__ import annotations
 
@@ -22,25 +22,45 @@ from sessions.store import Session
 
 
 def export_csv(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write each run of these ids, or all that can be read, as `<id>.csv` into a folder; returns the files.
+    """Write each run as `<id>.csv` into a folder.
 
-    Numbers are written so that they read back to the last bit; a missing value is `nan`. Raises SessionError, also
-    if a file exists; no file is left then.
+    Numbers are written so that they read back to the last bit; a missing value is `nan`.
+
+    Args:
+        session: Session to export from.
+        ids: Runs to export; None for all that can be read.
+        folder: Folder to write to.
+
+    Returns:
+        The files written.
+
+    Raises:
+        SessionError: if a file exists or a run cannot be exported; then no file is left.
     """
     return _export(session, ids, folder, ".csv", csv_text)
 
 
 def export_bam(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write each run of these ids, or all that can be read, as BAM's raw log `<id>.json`; returns the files.
+    """Write each run as BAM's raw log `<id>.json` into a folder.
 
-    What BAM has no field for goes along under names it ignores. Raises SessionError, also if a file exists; no file is
-    left then.
+    Values that BAM has no field for are stored under names that it ignores.
+
+    Args:
+        session: Session to export from.
+        ids: Runs to export; None for all that can be read.
+        folder: Folder to write to.
+
+    Returns:
+        The files written.
+
+    Raises:
+        SessionError: if a file exists or a run cannot be exported; then no file is left.
     """
     return _export(session, ids, folder, ".json", bam_text)
 
 
 def csv_text(recording: Recording) -> str:
-    """A run as the CSV that `sessions.importers.own_csv` describes."""
+    """Return a run as the CSV that `sessions.importers.own_csv` describes."""
     facts = {
         "id": recording.id,
         "trajectory": recording.trajectory,
@@ -55,7 +75,7 @@ def csv_text(recording: Recording) -> str:
 
 
 def bam_text(recording: Recording) -> str:
-    """A run as BAM's raw log."""
+    """Return a run as BAM's raw log."""
     provenance = plain(recording.provenance)
     header = provenance.pop("header", {})
     header = dict(header) if isinstance(header, Mapping) else {}
@@ -88,7 +108,7 @@ def bam_text(recording: Recording) -> str:
 
 
 def _names(motor: str, servo: str) -> bool:
-    """Return whether a log's motor is a servo of the catalogue."""
+    """Return True if a log's motor is this servo of the catalogue."""
     try:
         return load_servo(motor).name == servo
     except ModelError:
@@ -96,7 +116,7 @@ def _names(motor: str, servo: str) -> bool:
 
 
 def _entries(recording: Recording) -> list[dict[str, Any]]:
-    """BAM's samples; values the servo did not give are left out."""
+    """Return BAM's samples, without values that the servo did not report."""
     columns: dict[str, list[Any]] = {"torque_enable": recording.torque_enable.tolist()}
     for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, **{count: count for count in COUNT_CHANNELS}}.items():
         if ours in recording.channels:
@@ -110,7 +130,7 @@ def _entries(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _present_pwm(recording: Recording) -> list[int] | None:
-    """Duty cycle as the servo's register, if that loses nothing."""
+    """Return the duty cycle as values of the servo's register; None if that would lose precision."""
     steps = PWM_STEPS.get(recording.settings.servo)
     duty = recording.channels.get("duty_cycle")
     if steps is None or duty is None or not np.all(np.isfinite(duty)):

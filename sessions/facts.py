@@ -1,4 +1,4 @@
-"""What is known about a run besides its samples, and the forms in which that can be stored and named."""
+"""Facts of a run besides its samples, and the forms in which they can be stored and named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sessions.errors import shown
 
 EXIT_STATUSES = tuple(STATUS_WORDS)
 MAX_TEXT = 2000
-"""Longest text kept as an attribute; HDF5 limits all of them together."""
+"""Longest text stored as an attribute; HDF5 limits their sum."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,19 +36,23 @@ class RunFacts:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     uid: str = field(default_factory=lambda: str(uuid.uuid4()))
     started: str = ""
-    """ISO 8601; with the zone where it is known, empty when nothing is known."""
+    """ISO 8601, with the zone if known; empty if unknown."""
     finished: str = ""
     exit_status: str = ""
     reason: str = ""
     git_revision: str = ""
     rate: float = 0.0
-    """Nominal sampling rate [Hz]; 0 = unknown."""
+    """Nominal sampling rate [Hz]; 0 if unknown."""
     rows_dropped: int = 0
-    """Rows left out on sealing, because time stood still or a required channel held no number."""
+    """Rows dropped on sealing, because time stood still or a required channel was not a number."""
 
     @classmethod
     def from_header(cls, run_id: str, header: RunHeader) -> RunFacts:
-        """Facts of a run that starts now; raises InputError for values that cannot be stored."""
+        """Return the facts of a run that starts now.
+
+        Raises:
+            InputError: for values that cannot be stored.
+        """
         rate = plain(header.rate)
         if not _is_rate(rate):
             raise InputError(f"run {run_id}: a sampling rate of {header.rate} Hz is not possible")
@@ -57,7 +61,16 @@ class RunFacts:
 
     @classmethod
     def from_recording(cls, run_id: str, recording: Recording, exit_status: str | None) -> RunFacts:
-        """Facts of a run that exists; an exit status of None keeps its own. Raises InputError."""
+        """Return the facts of an existing run.
+
+        Args:
+            run_id: Id of the run.
+            recording: The run.
+            exit_status: None keeps the recording's own.
+
+        Raises:
+            InputError: for values that cannot be stored.
+        """
         facts = cls.from_provenance(
             run_id, recording.trajectory, recording.bench, recording.settings, recording.provenance
         )
@@ -72,7 +85,7 @@ class RunFacts:
         settings: ServoSettings,
         provenance: Mapping[str, Any],
     ) -> RunFacts:
-        """Take the facts a provenance holds out of it; what cannot be one stays where it is."""
+        """Extract the facts from a provenance; values that cannot be facts stay in it."""
         rest = dict(plain(provenance))
         known: dict[str, Any] = {}
         for name, possible in _FACTS.items():
@@ -89,19 +102,19 @@ class RunFacts:
         )
 
     def full_provenance(self) -> dict[str, Any]:
-        """Provenance of the Recording: what was stored and the facts that are known."""
+        """Return the provenance of the Recording: the stored one and all known facts."""
         known = {name: value for name in _FACTS if (value := getattr(self, name))}
         return {**self.provenance, **known}
 
 
 def now() -> str:
-    """The present moment, ISO 8601 with zone."""
+    """Return the current time, ISO 8601 with zone."""
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
 @cache
 def creator_version() -> str:
-    """Version of this program."""
+    """Return the version of this program."""
     try:
         return metadata.version("servobench")
     except metadata.PackageNotFoundError:
@@ -109,19 +122,19 @@ def creator_version() -> str:
 
 
 def run_id(number: int, trajectory: str, kp: float) -> str:
-    """A name a person recognises and every file system takes, e.g. "0001_sin_sin_kp400"."""
+    """Return a readable name that every file system accepts, e.g. "0001_sin_sin_kp400"."""
     slug = re.sub(r"[^A-Za-z0-9-]+", "_", trajectory).strip("_-")[:48] or "run"
     gain = re.sub(r"[^0-9A-Za-z.-]", "", f"{kp:g}")
     return f"{number:04d}_{slug}_kp{gain}"
 
 
 def is_run_id(text: object) -> bool:
-    """Whether a text can be a run's id, and thus a file name of a run."""
+    """Return True if a text can be a run's id, and thus a file name of a run."""
     return isinstance(text, str) and re.fullmatch(r"\d{4,9}(_[A-Za-z0-9._-]{1,100})?", text, re.ASCII) is not None
 
 
 def plain(value: Any) -> Any:
-    """Turn any value into what JSON holds: numpy numbers become numbers, unknown objects their text."""
+    """Convert a value to what JSON can hold: numpy numbers to numbers, unknown objects to their text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -136,16 +149,20 @@ def plain(value: Any) -> Any:
 
 
 def storable(text: str) -> str:
-    """HDF5 texts hold neither zero bytes nor lone surrogates."""
+    """Return a text that HDF5 can store: without zero bytes and lone surrogates."""
     return text[:MAX_TEXT].encode("utf-8", "replace").decode().replace("\0", "")
 
 
 SETTING_TEXTS = ("servo", "actuator")
-"""Servo settings that are texts; all others are numbers."""
+"""Servo settings that are text; all others are numbers."""
 
 
 def checked_settings(data: Mapping[str, Any]) -> ServoSettings:
-    """Servo settings from plain data; raises InputError for unknown names and values that are no finite numbers."""
+    """Return servo settings from plain data.
+
+    Raises:
+        InputError: for unknown names and values that are not finite.
+    """
     for name, value in data.items():
         valid = isinstance(value, str) if name in SETTING_TEXTS else is_finite(value)
         if not valid:
@@ -176,4 +193,4 @@ _FACTS: dict[str, Callable[[Any], bool]] = {
     "rows_dropped": _is_count,
 }
 FACT_NAMES = tuple(_FACTS)
-"""Facts that a run's file keeps as attributes and a Recording carries in its provenance."""
+"""Facts that a run's file stores as attributes and a Recording carries in its provenance."""

@@ -1,9 +1,9 @@
-"""The list of a session's runs, remembered in index.json so that 10,000 runs need not be opened to be listed.
+"""List of a session's runs, cached in index.json so that 10,000 runs need not be opened to be listed.
 
-The index is a cache and nothing else. Each entry is keyed by file name, size and modification time; whatever is
-missing or changed is read again from the runs, and an index that cannot be read or written is done without. Runs that
-could not be read are not remembered: each process tries them again. Writers of runs never touch the index, so two
-processes cannot lose each other's entries.
+The index is only a cache. Each entry is keyed by file name, size and modification time. Missing or outdated entries are
+read again from the runs, and an index that cannot be read or written is ignored. Runs that could not be read are not
+cached: each process tries them again. Writers of runs never touch the index, so two processes cannot lose each
+other's entries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sessions.writing.locks import number_of
 
 INDEX_NAME = "index.json"
 READS_PER_WRITE = 50
-"""Reading one run costs about as much as writing this many entries of the index."""
+"""Entries of the index whose writing costs about as much as reading one run."""
 
 Key = tuple[int, int]
 """Size and modification time [ns] of a run's file."""
@@ -38,11 +38,11 @@ class Listing:
 
     runs: tuple[RunSummary, ...]
     damaged: Mapping[str, str]
-    """Id of each run whose file cannot be read to the reason, one line."""
+    """Runs whose file cannot be read: id to the reason, one line."""
 
 
 class RunIndex:
-    """The runs of one session folder; re-reads only what changed."""
+    """The runs of one session folder; reads only files that changed."""
 
     def __init__(self, session: Path) -> None:
         self._path = session / INDEX_NAME
@@ -51,10 +51,14 @@ class RunIndex:
         self._unsaved = 0
 
     def listing(self, on_progress: Callable[[int, int], object] = lambda read, total: None) -> Listing:
-        """Return the runs as they are on the disk now; raises ServoBenchError if the folder cannot be read.
+        """Return the runs that are on the disk now.
 
-        on_progress: called after each file with how many were read and how many runs there are; may raise to end it,
-        and what was read until then is kept.
+        Args:
+            on_progress: Called after each file with the number of files read and the number of runs. It may raise to
+                stop; entries read so far are kept.
+
+        Raises:
+            ServoBenchError: if the folder cannot be read.
         """
         if self._entries is None:
             remove_stale(self._path.parent, INDEX_NAME)
@@ -71,6 +75,7 @@ class RunIndex:
                     on_progress(read, len(current))
                 entries[name] = entry
         finally:
+            # Saving costs more the longer the index is, so a few changes to a long one are not saved yet.
             self._unsaved += read + len(known.keys() - current.keys())
             self._entries = entries if len(entries) == len(current) else {**known, **entries}
             if self._unsaved * READS_PER_WRITE >= len(entries) and self._unsaved:
@@ -82,14 +87,14 @@ class RunIndex:
         )
 
     def note_damaged(self, run: str, why: str) -> None:
-        """List a run as one that cannot be read, although its file has not changed since it was listed."""
+        """List a run as unreadable, although its file has not changed since it was listed."""
         name = f"{run}.h5"
         if self._entries is not None and name in self._entries:
             self._entries[name] = (self._entries[name][0], why)
             self._save()
 
     def forget(self) -> None:
-        """Hold no entries any more; the next listing reads what the disk remembers."""
+        """Drop all entries; the next listing reads the saved index."""
         if self._entries is not None and self._unsaved:
             self._save()
         self._entries = None
@@ -107,7 +112,7 @@ class RunIndex:
 
 
 def _scan(runs: Path) -> dict[str, Key]:
-    """Finished runs in a folder, in the order of their numbers."""
+    """Return the finished runs in a folder, in the order of their numbers."""
     found: list[tuple[int, str, Key]] = []
     try:
         with os.scandir(runs) as entries:
@@ -137,7 +142,7 @@ def _read(path: Path) -> RunSummary | str:
 
 
 def _load(path: Path) -> dict[str, tuple[Key, RunSummary | str]]:
-    """Read a saved index; a missing, old or damaged one is an empty one."""
+    """Read a saved index; empty if it is missing, old or damaged."""
     try:
         data: Any = parse_sealed(path.read_bytes())
         if data["format_version"] != FORMAT_VERSION:

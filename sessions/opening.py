@@ -1,4 +1,4 @@
-"""What makes a folder or a file a session, and what an exported file holds besides its runs' samples."""
+"""Recognition of session folders and files, and the contents of an exported file besides its runs' samples."""
 
 from __future__ import annotations
 
@@ -28,18 +28,22 @@ from sessions.run_file.summary import RunSummary, read_summary
 
 SESSION_NAME = "session.json"
 DOCUMENTS_GROUP = "documents"
-"""Group of an exported file with a dataset for each document, exactly the bytes of its file."""
+"""Group of an exported file with a dataset for each document, which holds exactly the bytes of its file."""
 
 
 def check_creatable(folder: Path) -> None:
-    """Raise SessionError unless a session can be created at this path: nothing, or an empty folder."""
+    """Raise SessionError unless a session can be created at this path: nothing there, or an empty folder."""
     if not is_creatable(folder):
         what = "already a session" if (folder / SESSION_NAME).exists() else "not an empty folder"
         raise SessionError(f"{shown(folder)}: this is {what}; name a new folder for the session")
 
 
 def is_creatable(folder: Path) -> bool:
-    """Whether a session can be created at this path; raises SessionError if it cannot be read."""
+    """Return True if a session can be created at this path.
+
+    Raises:
+        SessionError: if the path cannot be read.
+    """
     try:
         if not folder.is_dir():
             return not folder.exists() and not folder.is_symlink()
@@ -49,18 +53,22 @@ def is_creatable(folder: Path) -> bool:
 
 
 def _began_here(entry: Path) -> bool:
-    """Tell whether a creation that was interrupted left this behind."""
+    """Return True if an interrupted creation left this file or folder behind."""
     return (entry.name == "runs" and not any(entry.iterdir())) or entry.match(f".{SESSION_NAME}.*.tmp")
 
 
 def folder_facts(folder: Path) -> dict[str, Any]:
-    """What a session folder's own file says; raises SessionError."""
+    """Return the facts in a session folder's own file.
+
+    Raises:
+        SessionError: if it is missing, damaged or cannot be read.
+    """
     place = folder / SESSION_NAME
     try:
         with place.open("rb") as file:
             facts = json.loads(file.read(1_000_000))
     except FileNotFoundError:
-        raise SessionError(f"{shown(folder)}: this is no session, it has no {SESSION_NAME}") from None
+        raise SessionError(f"{shown(folder)}: this is not a session, it has no {SESSION_NAME}") from None
     except OSError as error:
         raise SessionError(f"{shown(place)}: the session cannot be opened ({cause(error)})") from None
     except (ValueError, RecursionError):
@@ -75,16 +83,20 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
     with reading(place):
         if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
-            raise UnreadableError(f"this is no {SESSION_FORMAT} file")
+            raise UnreadableError(f"this is not a {SESSION_FORMAT} file")
         check_version(facts.get("format_version"))
         for name in ("uid", "title", "created"):
             if not isinstance(facts.get(name), str):
-                raise UnreadableError(f"{name} is missing or no text")
+                raise UnreadableError(f"{name} is missing or not a text")
     return facts
 
 
 def exported_facts(path: Path) -> dict[str, Any]:
-    """What an exported file says of its session; raises SessionError."""
+    """Return the facts of the session in an exported file.
+
+    Raises:
+        SessionError: if it is not an exported session or cannot be read.
+    """
     with opened(path) as file:
         check_format(file, SESSION_FORMAT)
         facts = {name: text_attribute(file, name) for name in ("uid", "title", "created")}
@@ -92,7 +104,11 @@ def exported_facts(path: Path) -> dict[str, Any]:
 
 
 def exported_listing(path: Path) -> Listing:
-    """The runs in an exported file; raises SessionError."""
+    """Return the runs in an exported file.
+
+    Raises:
+        SessionError: if the file cannot be read.
+    """
     found: list[RunSummary] = []
     damaged: dict[str, str] = {}
     with opened(path, checked=False) as file:
@@ -110,7 +126,11 @@ def exported_listing(path: Path) -> Listing:
 
 
 def exported_document(path: Path, name: str) -> Any | None:
-    """Read a document of an exported file, None if it has none; raises SessionError."""
+    """Read a document of an exported file, None if it has none.
+
+    Raises:
+        SessionError: if the document is damaged or cannot be read.
+    """
     with opened(path, checked=False) as file:
         if DOCUMENTS_GROUP not in file:
             return None
@@ -119,6 +139,6 @@ def exported_document(path: Path, name: str) -> Any | None:
             return None
         dataset = hard_member(group, name, h5py.Dataset)
         if dataset.dtype != np.uint8 or dataset.ndim != 1 or dataset.shape[0] > MAX_DOCUMENT:
-            raise UnreadableError(f"{name} is no text; export the session again")
+            raise UnreadableError(f"{name} is not a text; export the session again")
         content = read_values(dataset, name).tobytes()
     return decoded(content, name, path)

@@ -1,4 +1,4 @@
-"""A few of many runs, chosen before any is read, so that a session of any length can be fitted in little memory."""
+"""Selection of a few of many runs before any is read, so that fits of long sessions need little memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ if TYPE_CHECKING:
 
 
 def sample_of(runs: Sequence[RunSummary], count: int | None, seed: int = 0) -> list[RunSummary]:
-    """At most `count` runs, in their order, in which every condition has as equal a share as possible; None: all.
+    """Return at most `count` runs, in their order, with equal shares of the conditions as far as possible.
 
-    The same runs, count and seed give the same sample. Raises IdentificationError for a count below 1.
+    The same runs, count and seed give the same sample.
+
+    Args:
+        runs: Runs to choose from.
+        count: Largest number of runs; None for all.
+        seed: Random seed.
+
+    Raises:
+        IdentificationError: for a count below 1.
     """
     if count is None or count >= len(runs):
         return list(runs)

@@ -1,7 +1,7 @@
-"""The runs of a session that a result is made from, and what it leaves out for which reason.
+"""Selection of the runs of a session for a result, with the reason for each run that is left out.
 
-`fit_runs` is the one rule by which runs are chosen, in the window and on the command line, for fits, comparisons and
-averages; `selection_of` says what became of the others. Simulated runs are never mixed with real ones unless named: an
+`fit_runs` is the one rule by which the window and the command line choose runs for fits, comparisons and averages.
+`selection_of` gives the reasons for the others. Simulated runs are never mixed with real ones unless named: an
 error averaged over both describes neither.
 """
 
@@ -22,54 +22,54 @@ from sessions.run_file.summary import RunSummary
 from sessions.writing.locks import number_of
 
 MOST_NAMED = 6
-"""Runs of one kind that a sentence names; it counts the others."""
+"""Runs of one kind that a sentence names; further ones are counted."""
 
 MOST_DAMAGED = 3
-"""Damaged runs whose file and damage a sentence names; it counts the others."""
+"""Damaged runs whose file and damage a sentence names; further ones are counted."""
 
 DAMAGED = "damaged"
 
 MOST_REASON = 40
-"""Characters of a reason in a sentence."""
+"""Longest reason in a sentence [characters]."""
 
 OWN_REASONS = ("damaged", "excluded", "simulated")
-"""Reasons that are counted by themselves; the others are ways in which a run did not end well."""
+"""Reasons that are counted separately; the others are ways in which a run did not end well."""
 
 BLANK = Annotation()
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that could not be used, or was not to be."""
+    """A run that could not be used, or was excluded."""
 
     run: str
     why: str
-    """"damaged", "excluded", "simulated" beside real runs, or how it ended: "aborted", "failed", "recovered"."""
+    """"damaged", "excluded", "simulated" (beside real runs), or the way it ended: "aborted", "failed", "recovered"."""
     reason: str = ""
     """Known cause, one line; may be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """The runs of a result, and the session's other ones."""
+    """The runs used for a result, and the other runs of the session."""
 
     runs: tuple[str, ...]
     left_out: tuple[LeftOut, ...] = ()
     not_chosen: tuple[str, ...] = ()
-    """Runs that were not asked for, by id, tag, sample or servo."""
+    """Runs that were not chosen by id, tag, sample or servo."""
     equal: tuple[tuple[str, ...], ...] = ()
-    """Runs with the same content, each set in the order of the runs."""
+    """Groups of runs with the same content, each in the order of the runs."""
     simulated: tuple[str, ...] = ()
     """Runs of a simulated servo that are used together with real ones."""
 
     @property
     def complete(self) -> bool:
-        """Nothing to report: every run of the session is used, no two are equal, and real ones are among themselves."""
+        """True if there is nothing to report: all runs are used, none are equal, none simulated beside real ones."""
         return not (self.left_out or self.not_chosen or self.equal or self.simulated)
 
     @property
     def reasons(self) -> list[str]:
-        """How many runs are left out for which reason, such as ["2 not complete", "1 excluded"]."""
+        """Number of runs left out for each reason, such as ["2 not complete", "1 excluded"]."""
         kinds = Counter(out.why if out.why in OWN_REASONS else "not complete" for out in self.left_out)
         kinds["not chosen"] = len(self.not_chosen)
         return [f"{count} {why}" for why, count in kinds.items() if count]
@@ -86,12 +86,12 @@ class Selection:
 
     @property
     def damage(self) -> str:
-        """Sentence about `damaged`; empty when every run can be read."""
+        """Sentence about `damaged`; empty if every run can be read."""
         return damage_text(self.damaged, self.total)
 
     @property
     def total(self) -> int:
-        """How many runs the session has."""
+        """Number of runs in the session."""
         return len(self.runs) + len(self.left_out) + len(self.not_chosen)
 
     @property
@@ -116,7 +116,7 @@ class Selection:
         return f"{used}{counted(total, 'run')}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; runs that were merely not chosen are counted."""
+        """Return plain data; of the runs that were not chosen, only the number."""
         return {
             "text": self.text,
             "brief": self.brief,
@@ -133,9 +133,13 @@ class Selection:
 def fit_runs(
     runs: Sequence[RunSummary], noted: Mapping[str, Annotation], ids: Iterable[str] | None = None
 ) -> list[str]:
-    """Ids of the runs a fit uses: of these, all; never excluded ones.
+    """Return the ids of the runs that a fit uses.
 
-    Without ids, of all runs those that ended well: the real ones, or the simulated ones where there are no others.
+    Args:
+        runs: All runs of the session.
+        noted: Annotations by run id.
+        ids: Runs asked for; all but excluded ones are used. None for all runs that ended well and are not excluded: the
+            real ones, or the simulated ones if there are no others.
     """
     if ids is not None:
         return [identity for identity in ids if not noted.get(identity, BLANK).excluded]
@@ -151,16 +155,21 @@ def selection_of(
     noted: Mapping[str, Annotation],
     asked: Container[str] | None = None,
 ) -> Selection:
-    """Say what became of every run of a session.
+    """Return what happened to every run of a session.
 
-    used: recordings, or the summaries of runs; runs: all that can be read; damaged: run id to why a run cannot be
-    read; noted: annotations by run id; asked: ids of the runs that were asked for, None for all.
+    Args:
+        used: Recordings, or summaries of runs.
+        runs: All runs that can be read.
+        damaged: Runs that cannot be read: id to the reason.
+        noted: Annotations by run id.
+        asked: Ids of the runs that were asked for; None for all.
     """
     chosen = {run.id for run in used}
     made = [run.id for run in runs if run.id in chosen and run.simulated]
     only_real = bool(chosen) and not made
     left_out: list[LeftOut] = []
     not_chosen: list[str] = []
+    # The order of the conditions is the precedence of the reasons: an exclusion by the user comes first.
     for identity, why in damaged.items():
         note = noted.get(identity, BLANK)
         if identity in chosen:
@@ -193,9 +202,11 @@ def selection_of(
 
 
 def damage_text(damaged: Mapping[str, str], total: int) -> str:
-    """Sentence about runs that cannot be read and are left out; empty without any.
+    """Return a sentence about runs that cannot be read and are left out; empty without any.
 
-    damaged: run id to why it cannot be read, one line that names its file; total: runs of the session.
+    Args:
+        damaged: Runs that cannot be read: id to the reason, one line that names the file.
+        total: Number of runs in the session.
     """
     if not damaged:
         return ""
@@ -209,31 +220,31 @@ def damage_text(damaged: Mapping[str, str], total: int) -> str:
 
 
 def selection_damage(data: Mapping[str, Any]) -> str:
-    """The damage of a `Selection.to_json` under "selection" in a model's provenance or a result; empty without any."""
+    """Return the damage of a `Selection.to_json` under "selection" in a provenance or a result; empty without any."""
     kept = data.get("selection")
     text = kept.get("damage") if isinstance(kept, Mapping) else None
     return text if isinstance(text, str) else ""
 
 
 def selection_text(data: Mapping[str, Any]) -> str:
-    """Sentence of a `Selection.to_json` under "selection" in a model's provenance or a result; empty without one."""
+    """Return the sentence of a `Selection.to_json` under "selection" in a provenance or a result; empty without one."""
     kept = data.get("selection")
     text = kept.get("text") if isinstance(kept, Mapping) else None
     return text if isinstance(text, str) else ""
 
 
 def selection_note(data: Mapping[str, Any]) -> str:
-    """As `selection_text`; empty also where there is nothing to say, see `Selection.complete`."""
+    """Return the `selection_text`, or an empty text if the selection is complete, see `Selection.complete`."""
     text = selection_text(data)
     return "" if text and data["selection"].get("complete") is True else text
 
 
 def number(identity: str) -> str:
-    """Number of a run as it stands in its id, e.g. "0012"; the id itself where it has none."""
+    """Return the number of a run as written in its id, e.g. "0012"; the whole id if it has none."""
     return identity.split("_")[0] if number_of(identity) is not None else identity
 
 
 def _brief(out: LeftOut) -> str:
-    """A person's reason; what is known of the others is in `to_json`."""
+    """Return the user's reason for an exclusion, in brackets; empty for other reasons, which `to_json` contains."""
     reason = textwrap.shorten(shown(out.reason), MOST_REASON, placeholder=" …") if out.why == "excluded" else ""
     return f" ({reason})" if reason else ""

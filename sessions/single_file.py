@@ -1,6 +1,6 @@
-"""A whole session in one .h5 file, to be sent or archived: a group per run, each exactly what its own file holds.
+"""A whole session in one .h5 file, to be sent or archived: one group per run, with exactly the content of its own file.
 
-Documents go along as the bytes of their files; annotations those of the runs that are in it.
+Documents are included as the bytes of their files; annotations only for the runs in the file.
 """
 
 from __future__ import annotations
@@ -25,16 +25,25 @@ from sessions.run_file.trailer import append_trailer
 from sessions.store import Session
 
 ROOM = 2**20
-"""Room kept free for HDF5's own needs [bytes]."""
+"""Space kept free for HDF5's own needs [bytes]."""
 ROOM_PER_RUN = 65_536
-"""How much more than its own file a run may take in the exported one [bytes]."""
+"""Additional space of a run in the exported file, compared with its own file [bytes]."""
 
 
 def export_single(session: Session, path: str | Path, ids: Iterable[str] | None = None) -> Path:
-    """Write the runs of these ids, or all that can be read, into one file that `Session.open` reads; returns its path.
+    """Write runs into one file that `Session.open` reads.
 
-    Raises SessionError if the file exists, a run of these ids or a document is damaged or the disk refuses; nothing is
-    left behind then.
+    Args:
+        session: Session to export.
+        path: File to write.
+        ids: Runs to export; None for all that can be read.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        SessionError: if the file exists, a named run or a document is damaged, or the disk refuses. Nothing is left
+            behind then.
     """
     target = Path(path)
     chosen = [identity for identity, _ in session.readable()] if ids is None else list(ids)
@@ -58,17 +67,21 @@ def export_single(session: Session, path: str | Path, ids: Iterable[str] | None 
 
 
 def import_single(path: str | Path, session: Session) -> list[str]:
-    """Add everything in an exported file to a session and return the runs' ids there.
+    """Add everything in an exported file to a session.
 
-    Raises ServoBenchError and then adds nothing.
+    Returns:
+        The ids of the runs in the session.
+
+    Raises:
+        ServoBenchError: if something cannot be added; then nothing is.
     """
     return store_contents(session, [contents_of(Session.open(path))])
 
 
 def _write_reserved(path: Path, content: bytes, room: int) -> None:
-    """Write a new file with room behind it, as HDF5 does not survive a full disk; raises OSError.
+    """Write a new file with reserved space after its content, as HDF5 does not survive a full disk; raises OSError.
 
-    A system that cannot promise room is taken at its word.
+    On a system that cannot reserve space, the space is assumed to be there.
     """
     with path.open("xb") as file:
         file.write(content)
@@ -78,7 +91,7 @@ def _write_reserved(path: Path, content: bytes, room: int) -> None:
 
 
 def _room(session: Session, ids: list[str]) -> int:
-    """Upper bound of what runs take in an exported file [bytes]."""
+    """Return an upper bound of the size of runs in an exported file [bytes]."""
     if session.read_only:
         return ROOM + os.path.getsize(session.path)
     known = {run.id: session.path / run.file for run in session.runs()}

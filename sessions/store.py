@@ -1,14 +1,14 @@
-"""A session: one folder a person can zip and send, or one exported file.
+"""Sessions: one folder that can be zipped and sent, or one exported file.
 
     session.json          format, creator, created, uid, title
     runs/NNNN_….h5        one immutable HDF5 file per run
-    runs/NNNN_….h5.part   a run under way; recovered on opening once its process is dead
-    runs/damaged/         parts that could not be read, kept for whoever can
-    index.json            list of the runs, a cache rebuilt whenever it does not fit them
-    annotations.json …    what a person adds beside the runs, see sessions.documents
+    runs/NNNN_….h5.part   a run being recorded; recovered on opening once its process has ended
+    runs/damaged/         parts that could not be read, kept for a later rescue
+    index.json            list of the runs, a cache that is rebuilt whenever it is out of date
+    annotations.json …    what the user adds to the runs, see sessions.documents
 
-Runs are never written again: notes, tags, exclusion, trimming and points placed by hand are documents beside them.
-Files this module does not know are left alone.
+A run's file is never modified: notes, tags, exclusion, trimming and points placed by hand are separate documents.
+Unknown files are left alone.
 """
 
 from __future__ import annotations
@@ -61,11 +61,16 @@ from sessions.writing.staging import publish, stage, unstage
 from sessions.writing.writer import SessionSink
 
 CLAIM_BLOCK = 64
-"""Run numbers taken at once when many runs are added; each holds a file descriptor."""
+"""Run numbers claimed at once when many runs are added; each holds a file descriptor."""
 
 
 class Session(Tabular):
-    """Runs of one bench. Get one by `create`, `open` or `open_or_create`."""
+    """Runs of one bench, created by `create`, `open` or `open_or_create`.
+
+    Example:
+        >>> session = Session.open("benchday")
+        >>> recordings = session.load_for_fit()
+    """
 
     def __init__(self, path: Path, facts: dict[str, Any], recovery: RecoveryReport) -> None:
         self.path = path
@@ -74,18 +79,18 @@ class Session(Tabular):
         self.created: str = facts["created"]
         """ISO 8601 with zone."""
         self.recovery = recovery
-        """What the last recovery found."""
+        """Result of the last recovery."""
         self.read_only = path.is_file()
-        """Whether this is an exported file, to which nothing can be added."""
+        """True for an exported file, to which nothing can be added."""
         self._index = None if self.read_only else RunIndex(path)
         self._listing: Listing | None = None
 
     def heading(self) -> str:
-        """Return folder and number of runs."""
+        """Return the folder's name and the number of runs."""
         return f"{self.path.name}, {counted(len(self.runs()), 'run')}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the conditions of each run."""
+        """Return the conditions of the runs, by column title."""
         runs = self.runs()
         return {
             "run": [run.id for run in runs],
@@ -99,7 +104,11 @@ class Session(Tabular):
 
     @classmethod
     def create(cls, path: str | Path, title: str = "") -> Session:
-        """Create a session in a new or empty folder; raises SessionError."""
+        """Create a session in a new or empty folder.
+
+        Raises:
+            SessionError: if the folder holds something or cannot be written.
+        """
         folder = Path(path)
         check_creatable(folder)
         facts = {
@@ -120,9 +129,10 @@ class Session(Tabular):
 
     @classmethod
     def open(cls, path: str | Path) -> Session:
-        """Open a session folder, recovering what a crash left behind, or an exported .h5 file read-only.
+        """Open a session folder, recovering what a crash left behind, or an exported .h5 file (read-only).
 
-        Raises SessionError for anything that is no session or cannot be read.
+        Raises:
+            SessionError: if it is not a session or cannot be read.
         """
         place = Path(path)
         try:
@@ -138,30 +148,41 @@ class Session(Tabular):
 
     @classmethod
     def open_or_create(cls, path: str | Path, title: str = "") -> Session:
-        """Open the session at a path or create it if there is nothing yet; raises SessionError."""
+        """Open the session at a path, or create it if nothing is there.
+
+        Raises:
+            SessionError: if it is not a session, or cannot be read or created.
+        """
         return cls.create(path, title) if is_creatable(Path(path)) else cls.open(path)
 
     def runs(self, on_progress: Callable[[int, int], object] = lambda read, total: None) -> list[RunSummary]:
-        """Return the finished runs as they are on the disk now, by number; raises SessionError.
+        """Return the finished runs that are on the disk now, by number.
 
-        on_progress: as for `RunIndex.listing`, since without an index every run's file is read.
+        Args:
+            on_progress: See `RunIndex.listing`; without an index, every run's file is read.
+
+        Raises:
+            SessionError: if the runs cannot be listed.
         """
         return list(self._refreshed(on_progress).runs)
 
     def forget(self) -> None:
-        """Hold nothing of the runs in memory; they are read again when they are asked for."""
+        """Drop everything held in memory about the runs; the next access reads it again."""
         if self._index is not None:
             self._index.forget()
         self._listing = None
 
     def damaged(self) -> dict[str, str]:
-        """Return the id of each run whose file cannot be read, and why in one line."""
+        """Return the runs whose files cannot be read: id to the reason, one line."""
         return dict(self._refreshed().damaged)
 
     def damage(self) -> str:
-        """Sentence about the runs that cannot be read and are not excluded; raises SessionError.
+        """Return a sentence about the runs that cannot be read and are not excluded; empty without any.
 
-        Where the annotations cannot be read, no run counts as excluded.
+        If the annotations cannot be read, no run counts as excluded.
+
+        Raises:
+            SessionError: if the runs cannot be listed.
         """
         noted: Mapping[str, Annotation] = {}
         with contextlib.suppress(*UNUSABLE):
@@ -169,11 +190,11 @@ class Session(Tabular):
         return selection_of((), self.runs(), self.damaged(), noted).damage
 
     def problems(self) -> list[str]:
-        """One line for each file that should be a run or a document and cannot be read."""
+        """Return one line per run file or document that cannot be read."""
         return [*self.damaged().values(), *self.document_problems()]
 
     def document_problems(self) -> list[str]:
-        """One line for each document that cannot be read."""
+        """Return one line per document that cannot be read."""
         found: list[str] = []
         for name in documents.DOCUMENT_NAMES:
             try:
@@ -183,23 +204,39 @@ class Session(Tabular):
         return found
 
     def load(self, run_id: str) -> Recording:
-        """Read one run; raises SessionError if there is none of this id or it is damaged."""
+        """Read one run.
+
+        Raises:
+            SessionError: if there is no run of this id or it is damaged.
+        """
         with self.run_group(run_id) as group:
             return read_recording(group)
 
     def provenance(self, run_id: str) -> Mapping[str, Any]:
-        """What a run's recording says of its origin, without reading its samples; raises SessionError."""
+        """Read the provenance of a run without its samples.
+
+        Raises:
+            SessionError: if there is no run of this id or it is damaged.
+        """
         with self.run_group(run_id) as group:
             return read_facts(group).provenance
 
     def load_all(self, ids: Iterable[str] | None = None) -> list[Recording]:
-        """Read the runs of these ids, or all, as they were recorded; raises SessionError."""
+        """Read the runs of these ids, or all runs, as they were recorded.
+
+        Raises:
+            SessionError: if a run does not exist or is damaged.
+        """
         return [self.load(identity) for identity in self._chosen(ids)]
 
     def document(self, name: str) -> Any | None:
-        """Return what a document of documents.DOCUMENT_NAMES holds, None if there is none.
+        """Return the content of a document, None if there is none.
 
-        Raises SessionError if it is damaged or cannot be read.
+        Args:
+            name: One of `documents.DOCUMENT_NAMES`.
+
+        Raises:
+            SessionError: if the document is damaged or cannot be read.
         """
         documents.check_name(name)
         if self.read_only:
@@ -207,9 +244,14 @@ class Session(Tabular):
         return documents.read_document(self.path, name)
 
     def set_document(self, name: str, data: Any | None) -> None:
-        """Replace a document by JSON data as a whole, or remove it with None; a damaged one is kept aside.
+        """Replace a whole document; a damaged one is kept aside.
 
-        Raises SessionError for data that JSON cannot hold, for a document of a newer version and if the disk refuses.
+        Args:
+            name: One of `documents.DOCUMENT_NAMES`.
+            data: JSON data; None removes the document.
+
+        Raises:
+            SessionError: if JSON cannot hold the data, the document is of a newer version, or the disk refuses.
         """
         documents.check_name(name)
         self._require_folder()
@@ -218,20 +260,32 @@ class Session(Tabular):
             documents.replace_document(self.path, name, content)
 
     def annotations(self) -> dict[str, Annotation]:
-        """What is noted about runs, by run id; raises SessionError if it cannot be read."""
+        """Return the annotations of the runs by run id.
+
+        Raises:
+            SessionError: if they cannot be read.
+        """
         return annotations_from(self.document("annotations"))
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
-        """Note this about a run instead of what was noted before; an empty annotation removes it.
+        """Replace the annotation of a run; an empty annotation removes it.
 
-        Raises SessionError for an unknown run or if the disk refuses, InputError for a trim the run does not allow.
+        Raises:
+            SessionError: for an unknown run, or if the disk refuses.
+            InputError: for a trim that the run does not allow.
         """
         self.revise([run_id], lambda _run, _old: annotation)
 
     def revise(self, ids: Iterable[str], change: Callable[[str, Annotation], Annotation]) -> None:
-        """Change what is noted about runs, all of them or none; what others write meanwhile is kept.
+        """Change the annotations of runs, all or none; what other processes write meanwhile is kept.
 
-        change: from a run's id and the annotation on the disk now to the new one; may raise. Raises as `annotate`.
+        Args:
+            ids: Runs to change.
+            change: Called with a run's id and its annotation on the disk; returns the new one. May raise.
+
+        Raises:
+            SessionError: for an unknown run, or if the disk refuses.
+            InputError: for a trim that a run does not allow.
         """
         self._require_folder()
         chosen = self._chosen(ids)
@@ -246,7 +300,11 @@ class Session(Tabular):
         self._revise(chosen, checked)
 
     def annotate_added(self, noted: Mapping[str, Annotation]) -> None:
-        """Note this about runs within `adding`, by their ids; raises SessionError."""
+        """Annotate runs within `adding`, by their ids.
+
+        Raises:
+            SessionError: if the disk refuses.
+        """
         if noted:
             self._revise(list(noted), lambda identity, _: noted[identity])
 
@@ -261,7 +319,15 @@ class Session(Tabular):
             documents.replace_document(self.path, "annotations", content)
 
     def fit_ids(self, ids: Iterable[str] | None = None) -> list[str]:
-        """Runs a fit uses: of all, those that ended well; of these, all; never excluded ones. Raises SessionError."""
+        """Return the ids of the runs that a fit uses.
+
+        Args:
+            ids: Runs asked for: all of them are used, except excluded ones. None for all runs that ended well and are
+                not excluded.
+
+        Raises:
+            SessionError: for an unknown run, or if the session cannot be read.
+        """
         if ids is None:
             return fit_runs(self.runs(), self.annotations())
         chosen = self._chosen(ids)
@@ -269,7 +335,11 @@ class Session(Tabular):
         return fit_runs((), self.annotations(), chosen)
 
     def missing(self, ids: Iterable[str]) -> list[str]:
-        """One line for each of these runs that is gone or cannot be read, in their order; raises SessionError."""
+        """Return one line per run of these ids that is gone or cannot be read, in their order.
+
+        Raises:
+            SessionError: if the runs cannot be listed.
+        """
         there = {run.id for run in self.runs()}
         damaged = self.damaged()
         return [
@@ -279,40 +349,64 @@ class Session(Tabular):
         ]
 
     def selection(self, used: Sequence[Divisible], asked: Container[str] | None = None) -> Selection:
-        """Say which runs of the session these recordings are, and what became of the others; raises SessionError.
+        """Return which runs of the session these recordings are, and why the others are not used.
 
-        asked: as for `selection_of`.
+        Args:
+            used: Recordings, or summaries of runs.
+            asked: Ids of the runs that were asked for; None for all.
+
+        Raises:
+            SessionError: if the session cannot be read.
         """
         return selection_of(used, self.runs(), self.damaged(), self.annotations(), asked)
 
     def load_for_fit(self, ids: Iterable[str] | None = None, channels: Container[str] | None = None) -> list[Recording]:
-        """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.
+        """Read runs for a fit, each trimmed as annotated.
 
-        channels: all that is kept of each, so that many runs take less memory; None keeps every channel. Raises
-        SessionError, and InputError for a trim that does not fit the run.
+        Args:
+            ids: Runs to read; None for those of `fit_ids`.
+            channels: Channels to keep, so that many runs take less memory; None keeps all.
+
+        Raises:
+            SessionError: if a run does not exist or is damaged.
+            InputError: for a trim that does not fit the run.
         """
         noted = self.annotations()
         chosen = self.fit_ids() if ids is None else self._chosen(ids)
         return [_fit_part(self.load(identity), noted.get(identity, Annotation()), channels) for identity in chosen]
 
     def readable(self, ids: Iterable[str] | None = None) -> Iterator[tuple[str, Recording]]:
-        """Read these runs, or all, one after the other; those that turn out to be damaged are left out.
+        """Read the runs of these ids, or all runs, one after the other; skip damaged ones.
 
-        Yields id and recording. `damaged` lists what was left out. Raises SessionError.
+        `damaged` lists the skipped runs.
+
+        Yields:
+            Id and recording of each run.
+
+        Raises:
+            SessionError: if a run does not exist.
         """
         for identity in self._chosen(ids):
             with contextlib.suppress(*UNUSABLE):
                 yield identity, self.load(identity)
 
     def load_readable(self, ids: Iterable[str], channels: Container[str] | None = None) -> list[Recording]:
-        """As `load_for_fit`, without the runs that turn out to be damaged; `damaged` lists them from then on."""
+        """As `load_for_fit`, but skip runs that turn out to be damaged; `damaged` lists them from then on."""
         noted = self.annotations()
         return [_fit_part(run, noted.get(identity, Annotation()), channels) for identity, run in self.readable(ids)]
 
     def add(self, recording: Recording, exit_status: str | None = None) -> str:
-        """Store a run that exists already and return its id here; raises SessionError.
+        """Store an existing run.
 
-        exit_status: None keeps the one in the recording's provenance, "success" if it has none.
+        Args:
+            recording: The run.
+            exit_status: None keeps the status in the recording's provenance, or "success" if there is none.
+
+        Returns:
+            The run's id in this session.
+
+        Raises:
+            SessionError: if the run cannot be written.
         """
         return self.add_all([recording], exit_status)[0]
 
@@ -322,9 +416,18 @@ class Session(Tabular):
         exit_status: str | None = None,
         stored: Callable[[int, str], None] | None = None,
     ) -> list[str]:
-        """Store runs, all of them or, if one cannot be written, none; return their ids. Raises SessionError.
+        """Store runs: all of them, or none if one cannot be written.
 
-        stored: called after each run with the number of runs stored so far and its id.
+        Args:
+            recordings: The runs.
+            exit_status: See `add`.
+            stored: Called after each run with the number of runs stored so far and the run's id.
+
+        Returns:
+            The ids of the runs in this session.
+
+        Raises:
+            SessionError: if a run cannot be written.
         """
         with self.adding(recordings, exit_status, stored) as ids:
             return ids
@@ -338,11 +441,14 @@ class Session(Tabular):
     ) -> Iterator[list[str]]:
         """Write runs that appear together when the block ends, or never if it raises or the process dies in it.
 
-        Yields their ids. Arguments and errors as for `add_all`.
+        Arguments and errors as for `add_all`.
+
+        Yields:
+            The ids of the runs.
         """
         self._require_folder()
         if exit_status is not None and exit_status not in EXIT_STATUSES:
-            raise SessionError(f"exit status {exit_status!r} is none of {', '.join(EXIT_STATUSES)}")
+            raise SessionError(f"exit status {exit_status!r} is not one of {', '.join(EXIT_STATUSES)}")
         chosen = list(recordings)
         added: list[str] = []
         locks: list[RunLock] = []
@@ -364,6 +470,7 @@ class Session(Tabular):
                     added.append(identity)
                     if stored is not None:
                         stored(len(added), identity)
+                # The first run's lock marks the staged folder as alive, so it is held until the end.
                 finally:
                     if lock is not owner:
                         lock.release()
@@ -379,22 +486,29 @@ class Session(Tabular):
                 lock.release()
 
     def sink(self) -> SessionSink:
-        """Return a picklable description of where a recorder's samples go; raises SessionError."""
+        """Return a picklable description of the place where a recorder stores its samples.
+
+        Raises:
+            SessionError: if this is an exported session.
+        """
         if self.read_only:
             raise SessionError(f"{shown(self.path)}: an exported session is read-only; record into a session folder")
         return SessionSink(str(self._runs_folder.absolute()))
 
     def recover(self) -> RecoveryReport:
-        """Look again for runs that a dead process left behind, e.g. after a recorder died."""
+        """Recover runs that a dead process left behind, e.g. after a recorder died."""
         if not self.read_only:
             self.recovery = recover(self._runs_folder)
         return self.recovery
 
     def data_hash(self, ids: Iterable[str] | None = None) -> str:
-        """SHA-256 of the evidence in these runs, or in all: channels, benches, settings, trajectories and trims.
+        """Return the SHA-256 of the evidence in these runs, or in all.
 
-        Independent of the runs' ids, order, times, uids and place, so that it names the data a result came from.
-        Raises SessionError for an unknown id.
+        The evidence is channels, benches, settings, trajectories and trims. The hash identifies the data that a result
+        was made from. It does not depend on the runs' ids, order, times, uids and place.
+
+        Raises:
+            SessionError: for an unknown id.
         """
         known = {run.id: run for run in self.runs()}
         noted = self.annotations()
@@ -407,12 +521,15 @@ class Session(Tabular):
 
     @contextlib.contextmanager
     def run_group(self, run_id: str) -> Iterator[h5py.Group]:
-        """Open the HDF5 group of one run for the modules of this package; raises SessionError.
+        """Open the HDF5 group of one run, for the modules of this package.
 
         A run that turns out to be damaged is among `damaged` from then on.
+
+        Raises:
+            SessionError: if there is no run of this id or it is damaged.
         """
         if not is_run_id(run_id):
-            raise SessionError(f"{shown(self.path)}: {shown(str(run_id))!r} is no run id")
+            raise SessionError(f"{shown(self.path)}: {shown(str(run_id))!r} is not a run id")
         path = self.path if self.read_only else self._runs_folder / f"{run_id}.h5"
         if not path.exists():
             raise SessionError(f"{shown(self.path)}: there is no run {run_id}")
@@ -468,7 +585,7 @@ class Session(Tabular):
 
 
 def _fit_part(whole: Recording, annotation: Annotation, channels: Container[str] | None) -> Recording:
-    """The part of a run that it is trimmed to, with these channels alone; raises InputError."""
+    """Return a run trimmed as annotated, with these channels only; raises InputError."""
     part = whole.trimmed(annotation.trim_begin, annotation.trim_end)
     if channels is None:
         return part
@@ -477,7 +594,7 @@ def _fit_part(whole: Recording, annotation: Annotation, channels: Container[str]
 
 
 def _evidence(run: RunSummary, annotation: Annotation) -> str:
-    """Hash of what a fit sees of a run: of all of it, or of the part it is trimmed to."""
+    """Return the hash of the part of a run that a fit uses."""
     begin = annotation.trim_begin or None
     end = annotation.trim_end if annotation.trim_end is not None and annotation.trim_end < run.duration else None
     if begin is None and end is None:

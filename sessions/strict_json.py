@@ -1,7 +1,7 @@
-"""JSON from anywhere: bounded, standard, and of the types that were asked for, or an InputError.
+"""JSON of any origin, parsed strictly: bounded, standard, and of the expected types, or an InputError.
 
-Python's parser takes NaN, any depth and any number of objects. Here a text is refused before it is parsed when
-its objects would not fit in memory, and every value goes through a check that names it.
+Python's parser accepts NaN, any depth and any number of objects. Here a text is refused before it is parsed if
+its objects would not fit in memory, and every value passes a check that names it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,24 @@ from core.errors import InputError
 from sessions.errors import cause, shown
 
 MAX_VALUES = 8_000_000
-"""Most values a text may hold, an hour at 250 Hz; about a gigabyte once parsed."""
+"""Most values in a text: an hour at 250 Hz, about a gigabyte once parsed."""
 
 MAX_CONTAINERS = 2_000_000
 MAX_DEPTH = 20
-"""Deepest nesting of data that are kept."""
+"""Deepest nesting of stored data."""
 
 MAX_MAGNITUDE = 1e6
-"""Largest number that a log may hold in its SI unit."""
+"""Largest number in a log, in its SI unit."""
 
 _NAME = re.compile(r"\w[\w .+-]{0,63}")
 
 
 def parse_json(content: bytes) -> Any:
-    """Parse standard JSON; raises InputError."""
+    """Parse standard JSON.
+
+    Raises:
+        InputError: for anything else, or too many values.
+    """
     containers = content.count(b"{") + content.count(b"[")
     if containers > MAX_CONTAINERS or content.count(b",") + containers > MAX_VALUES:
         raise InputError("too many values for one file; split it")
@@ -42,11 +46,15 @@ def parse_json(content: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def number(value: Any, what: str, low: float = -MAX_MAGNITUDE, high: float = MAX_MAGNITUDE) -> float:
-    """Return a JSON number within bounds; raises InputError naming it."""
+    """Return a JSON number within bounds.
+
+    Raises:
+        InputError: for another type or value, named by `what`.
+    """
     if type(value) is not float and type(value) is not int:
         raise InputError(f"{what} is {_quoted(value)}, not a number")
     if not low <= value <= high:
@@ -55,21 +63,29 @@ def number(value: Any, what: str, low: float = -MAX_MAGNITUDE, high: float = MAX
 
 
 def name(value: Any, what: str) -> str:
-    """Return a JSON text that can serve as a name; raises InputError."""
+    """Return a JSON text that can be used as a name.
+
+    Raises:
+        InputError: for another type or text, named by `what`.
+    """
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise InputError(f"{what} is {_quoted(value)}, not a name of letters, digits, spaces and . + - _")
     return value
 
 
 def storable(data: Mapping[str, Any], what: str, limit: int = 65_536) -> dict[str, Any]:
-    """Return JSON data that a store can keep as it is; raises InputError if it is too long or no proper text."""
+    """Return JSON data that can be stored unchanged.
+
+    Raises:
+        InputError: if the data are too long or not valid Unicode.
+    """
     _check_depth(data, what, MAX_DEPTH)
     try:
         size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
     except ValueError as error:
         raise InputError(f"{what}: it cannot be stored ({cause(error)})") from None
     if size > limit:
-        raise InputError(f"{what}: {size} bytes are more than the {limit} that are kept")
+        raise InputError(f"{what}: {size} bytes are more than the {limit} that can be stored")
     return dict(data)
 
 

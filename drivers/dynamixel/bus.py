@@ -1,10 +1,10 @@
-"""One Dynamixel bus: transactions that return what was asked for now, or raise a typed error within a known time.
+"""One Dynamixel bus: transactions that return the requested data, or raise a typed error within a known time.
 
-Neither protocol numbers its packets: an answer that comes late looks like the answer to the next question, with
-another register's data. So the length is the number: a read that was not answered is repeated with another length,
-its own is not asked for again while its answer may still come, and whatever has another length than the last request
-(a late answer, an acknowledgement, an echo of what was sent) is passed over. Reads repeat themselves while the time
-allowed lasts; what must not wait, a goal or a release, goes out without an answer.
+Neither protocol numbers its packets: a late answer looks like the answer to the next request, with the data of another
+register. The length therefore serves as the number. An unanswered read is repeated with another length, and its own
+length is not requested again while the answer may still come. Packets of another length than the last request (a late
+answer, an acknowledgement, an echo of the request) are ignored. Reads are repeated while the time allowed lasts. A goal
+or a release, which must not wait, is sent without an answer.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.serial_port import GONE, not_open
 
 READ_TIME = 0.031
-"""A read of a driven servo is repeated while this time lasts [s]."""
+"""Time within which a read of a driven servo is repeated [s]."""
 LATE = 0.1
-"""An answer that did not come within this time will not come any more [s]."""
+"""Time after which an answer will not come any more [s]."""
 BROADCAST = 254
 ALERT = 0x80
-"""Protocol 2's error byte: the servo has a hardware error; the bits below say why an instruction was refused."""
+"""Bit of protocol 2's error byte for a hardware error; the bits below give the reason why a request was refused."""
 DAMAGED_1, DAMAGED_2 = 0x10, 3
 """A bit of protocol 1's error byte and a number of protocol 2's: the request itself arrived damaged."""
 REFUSED_1 = 0x08 | DAMAGED_1 | 0x40
-"""Protocol 1's error byte: bits that mean that the instruction was not carried out."""
+"""Bits of protocol 1's error byte which mean that the instruction was not carried out."""
 NONSENSE = (IndexError, ValueError, TypeError)
-"""What the SDK raises for bytes it did not expect."""
+"""Exceptions of the SDK for bytes that it did not expect."""
 
 REFUSALS_2 = {
     1: "the servo could not carry it out",
@@ -64,18 +64,25 @@ class Bus:
         self.protocol = protocol
         self.baud = baud
         self.echoes = 0
-        """How often an adapter sent back what it was told."""
+        """Number of times that an adapter echoed a request."""
         self.repeats = 0
-        """How often something was asked again since the answer stayed away or arrived damaged."""
+        """Number of requests repeated because the answer was missing or damaged."""
         self._handler = packet_handler(protocol)
         self._port: Port | None = None
         self._missing: dict[tuple[int, int], float] = {}
-        """ID and length of answers that may still come to when they were asked for [s]."""
+        """ID and length of answers that may still come, to the time of the request [s]."""
 
     # The port.
 
     def open(self, *, exclusive: bool = True) -> None:
-        """Open the port; exclusive: with a lock that keeps other programs out. Raises BusError."""
+        """Open the port.
+
+        Args:
+            exclusive: Take a lock that keeps other programs out.
+
+        Raises:
+            BusError: if the port cannot be opened.
+        """
         self.close()
         self._missing = {}
         try:
@@ -94,12 +101,12 @@ class Bus:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a port to talk through."""
+        """True while the port is open."""
         return self._port is not None
 
     @property
     def patience(self) -> float:
-        """How long an answer may take besides its time on the wire [s]."""
+        """Time allowed for an answer in addition to its time on the wire [s]."""
         return self._open_port.patience
 
     @patience.setter
@@ -108,11 +115,11 @@ class Bus:
 
     @property
     def serial(self) -> serial.Serial:
-        """The device itself."""
+        """The serial device."""
         return self._open_port.ser
 
     def wire_time(self, count: int) -> float:
-        """Time a number of bytes takes on the wire [s]."""
+        """Return the time that a number of bytes takes on the wire [s]."""
         return 10.0 * count / self.baud
 
     @property
@@ -121,11 +128,11 @@ class Bus:
         return self._handler.write_length
 
     def read_wire_time(self, count: int) -> float:
-        """Time reading a number of bytes takes on the wire [s]."""
+        """Return the time on the wire for reading a number of bytes [s]."""
         return self.wire_time(self._handler.read_length + self._handler.overhead + count)
 
     def forget_unsent(self) -> None:
-        """Take back what nobody took yet: an old goal must not arrive later."""
+        """Discard bytes that were not sent yet: an old goal must not arrive later."""
         if self._port is not None:
             try:
                 self._port.ser.reset_output_buffer()
@@ -137,9 +144,22 @@ class Bus:
     def read(
         self, id: int, address: int, size: int, windows: Sequence[tuple[int, int]] = (), time_allowed: float = READ_TIME
     ) -> tuple[bytes, int]:
-        """Return `size` bytes from `address` and the error byte; raises NoAnswer, BusError, DriverError.
+        """Read registers.
 
-        windows: (address, length) of reads that contain these bytes, all of different lengths.
+        Args:
+            id: ID of the servo.
+            address: Address of the first byte.
+            size: Number of bytes.
+            windows: (address, length) of reads that contain these bytes, all of different lengths.
+            time_allowed: Time within which the read is repeated [s].
+
+        Returns:
+            The `size` bytes from `address`, and the error byte.
+
+        Raises:
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            DriverError: if the servo refuses.
         """
         until = time.perf_counter() + time_allowed
         what = f"reading {counted(size, 'byte')} at address {address} of ID {id}"
@@ -162,7 +182,7 @@ class Bus:
         return self._handler.readTx(self._open_port, id, address, length)
 
     def _window(self, id: int, windows: Sequence[tuple[int, int]], what: str, until: float) -> tuple[int, int]:
-        """Return the first of these reads that no late answer can be taken for; waits for that if it has to."""
+        """Return the first of these reads that no late answer can be mistaken for; wait for that if necessary."""
         now = time.perf_counter()
         self._missing = {answer: asked for answer, asked in self._missing.items() if now - asked < LATE}
         for window in windows:
@@ -176,9 +196,17 @@ class Bus:
         return window
 
     def write(self, id: int, address: int, data: bytes, attempts: int = 3) -> int:
-        """Write and wait for the acknowledgement; returns the error byte. Raises NoAnswer, BusError, DriverError.
+        """Write and wait for the acknowledgement.
 
-        A late acknowledgement of an earlier write looks the same: read back what matters.
+        A late acknowledgement of an earlier write looks the same: read important values back.
+
+        Returns:
+            The error byte.
+
+        Raises:
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            DriverError: if the servo refuses.
         """
         what = f"writing {data.hex(' ')} at address {address} of ID {id}"
 
@@ -197,7 +225,11 @@ class Bus:
                 self.repeats += 1
 
     def send(self, id: int, address: int, data: bytes) -> None:
-        """Write without an answer, by a group write with one member. Raises BusError."""
+        """Write without an answer, by a group write with one member.
+
+        Raises:
+            BusError: if the port does not take the packet.
+        """
         with self._guarded(f"sending {data.hex(' ')} to address {address} of ID {id}"):
             port = self._open_port
             port.is_using = False
@@ -206,8 +238,13 @@ class Bus:
                 raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while sending to ID {id}")
 
     def ping(self, id: int) -> int:
-        """Return the model number of a servo; raises NoAnswer, BusError. Protocol 1 reads it, since its answer to a
-        ping looks like an echo of the question.
+        """Return the model number of a servo.
+
+        In protocol 1 the number is read, since the answer to a ping looks like an echo of the request.
+
+        Raises:
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
         """
         if self.protocol == 1:
             data, _ = self.read(id, 0, 3, [(0, length) for length in range(3, 7)], time_allowed=0.0)
@@ -217,9 +254,17 @@ class Bus:
         return int.from_bytes(data[:2], "little")
 
     def ping_all(self, heed: Callable[[], bool], seconds: float) -> dict[int, int]:
-        """Protocol 2: ask who is there and listen for so long; returns ID to model number. Raises BusError.
+        """Ping all IDs with protocol 2.
 
-        heed: asked every few milliseconds, True ends the listening.
+        Args:
+            heed: Polled every few milliseconds; True ends the listening.
+            seconds: Time to listen [s].
+
+        Returns:
+            Model numbers by ID.
+
+        Raises:
+            BusError: if the bus fails.
         """
         with self._guarded("pinging all IDs"):
             port = self._open_port
@@ -232,12 +277,16 @@ class Bus:
         return self._handler.pinged(heard)  # pyright: ignore[reportAttributeAccessIssue]
 
     def reboot(self, id: int) -> None:
-        """Protocol 2: restart a servo. Raises BusError; whether it came back is for the caller to see."""
+        """Restart a servo with protocol 2. The caller checks that the servo came back.
+
+        Raises:
+            BusError: if the bus fails.
+        """
         with self._guarded(f"rebooting ID {id}"):
             self._open_port.is_using = False
             self._handler.reboot(self._open_port, id)
 
-    # Inside.
+    # Internals.
 
     @property
     def _open_port(self) -> Port:
@@ -246,7 +295,7 @@ class Bus:
         return self._port
 
     def _ask(self, what: str, id: int, length: int, send: Callable[[], int]) -> tuple[bytes, int]:
-        """Send and wait for the answer of this ID with this many bytes of data."""
+        """Send, and wait for an answer of this ID with this many bytes of data."""
         with self._guarded(what):
             port = self._open_port
             port.is_using = False
@@ -263,6 +312,7 @@ class Bus:
                     raise DriverError(f"{self.path}: {what} was refused: {refusal}")
                 if len(status.data) == length:
                     return status.data, status.error
+                # Another length: a late answer, which is then no longer missing, or an echo.
                 self._missing.pop((id, len(status.data)), None)
                 self.echoes += self._handler.is_echo(status, port.sent)
         if result == COMM_RX_TIMEOUT:
@@ -271,13 +321,13 @@ class Bus:
 
     @contextmanager
     def _guarded(self, what: str) -> Generator[None]:
-        """Turn whatever a broken port makes the SDK raise into a BusError, and close the port."""
+        """Turn any exception of the SDK on a broken port into a BusError, and close the port."""
         try:
             yield
         except serial.SerialTimeoutException:
             self.forget_unsent()
             raise BusError(
-                f"{self.path}: nobody took what was sent while {what}; check the adapter and its cable"
+                f"{self.path}: the adapter did not take the data while {what}; check the adapter and its cable"
             ) from None
         except GONE as error:
             self.close()
@@ -295,7 +345,7 @@ class Bus:
 
 
 def _refusal(protocol: int, error: int) -> str:
-    """Why an instruction was not carried out; empty when it was."""
+    """Return the reason why an instruction was not carried out; empty if it was."""
     if protocol == 2:
         number = error & ~ALERT
         return REFUSALS_2.get(number, f"error number {number}") if number else ""

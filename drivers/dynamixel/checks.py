@@ -1,4 +1,4 @@
-"""Whether Dynamixel servos can be reached from this machine: the library, the ports, the adapters' latency."""
+"""Checks that this machine can reach Dynamixel servos: the libraries, the ports, the adapters' latency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drivers.serial_port import BEST_LATENCY, latency_file, serial_ports
 
 
 def examine() -> list[MachineCheck]:
-    """Look at the library and at every serial port."""
+    """Check the libraries and every serial port."""
     return [_library("dynamixel-sdk"), _library("pyserial"), *_ports()]
 
 
@@ -30,7 +30,7 @@ def _ports() -> list[MachineCheck]:
                 "serial ports",
                 "note",
                 "none found",
-                "plug the adapter of a Dynamixel servo in; `bench emulate dynamixel` makes a port without hardware",
+                "plug in the adapter of a Dynamixel servo; `bench emulate dynamixel` makes a port without hardware",
             )
         ]
     return [_port(path, title) for path, title in ports]
@@ -42,7 +42,7 @@ def _port(path: str, title: str) -> MachineCheck:
         return MachineCheck(
             subject,
             "note",
-            f"{title}: you may not use it",
+            f"{title}: no permission to use it",
             f"sudo usermod -aG {_group(path)} $USER, then log in again",
         )
     file = latency_file(path)
@@ -52,13 +52,13 @@ def _port(path: str, title: str) -> MachineCheck:
     return MachineCheck(
         subject,
         "note",
-        f"{title}: answers are held back for {latency} ms, which leaves about {1000 // (2 * latency)} cycles a second",
+        f"{title}: answers are delayed by {latency} ms, which leaves about {1000 // (2 * latency)} cycles a second",
         f"echo {BEST_LATENCY} | sudo tee {file}",
     )
 
 
 def _group(path: str) -> str:
-    """The group a port belongs to."""
+    """Return the group that owns a port."""
     try:
         return Path(path).group()
     except (OSError, KeyError):

@@ -1,4 +1,4 @@
-"""A Dynamixel's address as a form: `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`."""
+"""The address form of a Dynamixel: `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from drivers.family import AddressField, Family
 from drivers.serial_port import serial_ports
 
 BAUD_RATES = (57600, 1_000_000, 115200, 2_000_000, 3_000_000, 4_000_000, 9600)
-"""Those Dynamixels are set to, new ones first."""
+"""Baud rates that Dynamixels are set to, those of new ones first."""
 HIGHEST_ID = 252
 USUAL_PORT = "COM3" if sys.platform == "win32" else "/dev/ttyUSB0"
 
 
 def family() -> Family:
-    """Return the form of Dynamixels' addresses, with the ports there are now."""
+    """Return the form of Dynamixel addresses, with the ports that exist now."""
     ports = serial_ports()
     return Family(
         name="dynamixel",
@@ -24,7 +24,7 @@ def family() -> Family:
             AddressField(
                 name="port",
                 title="Port",
-                tip="Serial port of the adapter; a link or a pseudo terminal will do",
+                tip="Serial port of the adapter; may be a link or a pseudo terminal",
                 kind="text",
                 choices=tuple((f"{path} ({title})" if title else path, path) for path, title in ports),
                 default=ports[0][0] if ports else USUAL_PORT,
@@ -33,7 +33,7 @@ def family() -> Family:
             AddressField(
                 name="id",
                 title="ID",
-                tip="Of the servo on its bus; 1 when new",
+                tip="ID of the servo on its bus; 1 when new",
                 kind="whole",
                 default="1",
                 lowest=0,
@@ -43,7 +43,7 @@ def family() -> Family:
             AddressField(
                 name="protocol",
                 title="Protocol",
-                tip="2, except for MX servos with their first firmware",
+                tip="2, except for MX servos with their original firmware",
                 kind="choice",
                 choices=(("Protocol 2", "2"), ("Protocol 1 (MX)", "1")),
                 default="2",
@@ -52,7 +52,7 @@ def family() -> Family:
             AddressField(
                 name="baud",
                 title="Baud rate",
-                tip="As set in the servo: 57600 when new, an XL-320 1000000. 200 cycles a second need 1000000",
+                tip="As set in the servo: 57600 when new (XL-320: 1000000). 200 cycles per second need 1000000",
                 kind="whole",
                 choices=tuple((str(rate), str(rate)) for rate in BAUD_RATES),
                 default=str(BAUD_RATES[0]),

@@ -1,4 +1,4 @@
-"""What a connected Dynamixel tells about itself: facts for the recordings, warnings for the person."""
+"""Identity of a connected Dynamixel: facts for the recordings, warnings for the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from drivers.dynamixel.profile import DynamixelProfile
 from drivers.servo import ServoIdentity
 
 SLOW = 100.0
-"""Fewer cycles a second than this are worth a warning [Hz]."""
+"""Cycle rate below which the user is warned [Hz]."""
 
 
 def identity_of(
@@ -29,10 +29,19 @@ def identity_of(
     latency: str,
     complaints: Sequence[str],
 ) -> ServoIdentity:
-    """Return who answered.
+    """Return the identity of a prepared servo.
 
-    held: model_number and firmware_version as read; delay: of an answer besides its time on the wire [s]; latency:
-    warning about the adapter; complaints: hardware errors it reports.
+    Args:
+        spec: Its catalogue entry.
+        profile: Its control table and units.
+        bus: Its bus.
+        prepared: Result of the preparation.
+        id: Its ID.
+        held: model_number and firmware_version as read.
+        delay: Delay of an answer in addition to its time on the wire [s].
+        motor: Its motor constants.
+        latency: Warning about the adapter; empty without one.
+        complaints: Hardware errors that it reports.
     """
     rate = cycle_rate(profile, bus, delay)
     units = {
@@ -69,7 +78,7 @@ def identity_of(
 
 
 def cycle_rate(profile: DynamixelProfile, bus: Bus, delay: float) -> float:
-    """Cycles of a goal and a read that fit into a second [Hz]."""
+    """Return how many cycles of a goal and a read fit into a second [Hz]."""
     goal = bus.wire_time(bus.write_length + profile.table["goal_position"].size)
     return 1.0 / (goal + bus.read_wire_time(profile.block_size) + delay)
 
@@ -83,8 +92,8 @@ def _warnings(
         warnings.append(f"the servo reports {' and '.join(complaints)}; acknowledge the fault to restart it")
     if profile.torque_mode in ("pwm", "wheel"):
         warnings.append(
-            "a held torque is made from the motor's model (kt, R) and the speed, since this servo does not control its "
-            "current well enough; it is as true as the model"
+            "a held torque is computed from the motor's model (kt, R) and the speed, since this servo does not control "
+            "its current well enough; it is as accurate as the model"
         )
     if rate < SLOW:
         warnings.append(
@@ -92,5 +101,5 @@ def _warnings(
             "rate in the servo with the vendor's program, e.g. 1000000"
         )
     if bus.echoes:
-        warnings.append("the adapter sends back what it is told (local echo); that is passed over")
+        warnings.append("the adapter echoes what is sent to it (local echo); the echo is ignored")
     return warnings

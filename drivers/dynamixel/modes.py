@@ -1,8 +1,8 @@
-"""Ways to drive a Dynamixel: by its position law, or with a constant motor torque in the way its model allows.
+"""Modes of a Dynamixel: its position law, or a constant motor torque in the way that its model allows.
 
-X and MX (protocol 2) control current; the XL330 measures it where it says little, and the XL-320 not at all, so these
-get a duty cycle that follows the speed: duty·U = τ·R/kt + kt·ω, the motor equation of seed 004, eq. (13), solved for
-the voltage. MX with protocol 1 firmware have a torque control mode of their own, in units of current.
+X and MX (protocol 2) control current. The XL330 measures its current too coarsely and the XL-320 not at all. These get
+a duty cycle that follows the speed: duty·U = τ·R/kt + kt·ω, the motor equation of seed 004, eq. (13), solved for the
+voltage. MX with protocol 1 firmware have a torque control mode of their own, in units of current.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ GOAL_REGISTERS = {
     "goal_torque": "goal_torque",
     "wheel": "moving_speed",
 }
-"""Mode to the register that its goals go to."""
+"""Mode to the register for its goals."""
 GOAL_CAPS = {"current": "current_limit", "pwm": "pwm_limit", "goal_torque": "max_torque", "wheel": "max_torque"}
 """Mode with a torque goal to the register that caps its goals."""
 UNHURRIED = ("moving_speed", "goal_acceleration", "profile_acceleration", "profile_velocity")
-"""Registers that shape the way to a goal position; 0 is as fast as the motor can."""
+"""Registers that shape the way to a goal position; 0 means as fast as the motor can."""
 FULL_OUTPUT = {"goal_pwm": "pwm_limit", "torque_limit": "max_torque"}
-"""Registers that cap the output of the position law, and those that cap them."""
+"""Registers that cap the output of the position law, and the registers that cap them."""
 
 
 @dataclass(frozen=True)
 class Motor:
-    """What converts torque into current and voltage."""
+    """Constants that convert torque into current and voltage."""
 
     kt: float
     """[N·m/A]"""
@@ -44,16 +44,16 @@ class Motor:
 
     @classmethod
     def of(cls, spec: ServoSpec) -> Motor:
-        """Return the motor of the best model the catalogue has of a servo."""
+        """Return the constants of the best model of a servo in the catalogue."""
         values = nominal_model(spec).values
         return cls(values["kt"], values["R"])
 
     def current(self, torque: float) -> float:
-        """[A]"""
+        """Return the current for a torque [A]."""
         return torque / self.kt
 
     def duty_cycle(self, torque: float, velocity: float, supply_voltage: float) -> float:
-        """Duty cycle that gives a motor torque at a velocity, −1 … 1."""
+        """Return the duty cycle that gives a motor torque at a velocity, −1 … 1."""
         duty = (torque * self.resistance / self.kt + self.kt * velocity) / supply_voltage
         return min(max(duty, -1.0), 1.0)
 
@@ -64,9 +64,16 @@ def mode_of(profile: DynamixelProfile, goal: PositionGoal | TorqueGoal) -> str:
 
 
 def goal_counts(profile: DynamixelProfile, motor: Motor, goal: PositionGoal | TorqueGoal, seen: Reading) -> int:
-    """Return what a goal is in the goal register of its mode; seen: the servo's last reading.
+    """Return the value of a goal in the goal register of its mode.
 
-    Raises ServoFault when the voltage is needed and there is none.
+    Args:
+        profile: Control table and units.
+        motor: Motor constants.
+        goal: The goal.
+        seen: The servo's last reading.
+
+    Raises:
+        ServoFault: if the supply voltage is needed and the servo reports none.
     """
     mode = mode_of(profile, goal)
     register = profile.table[GOAL_REGISTERS[mode]]

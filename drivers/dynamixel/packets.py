@@ -1,9 +1,9 @@
-"""dynamixel-sdk's port and packet handlers, with what they lack mended. Nothing else here talks to the SDK.
+"""Port and packet handlers of dynamixel-sdk, with their defects fixed. Only this module uses the SDK.
 
-The port: an exclusive lock, a clock that does not jump, reads that wait in the kernel instead of spinning (79 % of a
-processor become 8 %), writes that end even when nobody reads, and waiting times by what the adapter needs. The
-handlers: byte stuffing, which the SDK's transmission leaves out (a payload with FF FF FD is dropped by the servo) and
-its reception undoes wrongly for FF FF FD FF FD FD.
+The port gets an exclusive lock, a clock that does not jump, reads that wait in the kernel instead of spinning (79 % of
+a processor become 8 %), writes that end even if nothing reads them, and waiting times that suit the adapter. The
+handlers get byte stuffing. The SDK omits it when it sends, so that the servo drops a payload with FF FF FD. The SDK
+undoes it wrongly for FF FF FD FF FD FD when it receives.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dynamixel_sdk.protocol1_packet_handler import Protocol1PacketHandler
 from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
 
 READ_SLICE = 0.002
-"""Longest wait in the kernel before the answer's time is looked at again [s]."""
+"""Longest wait in the kernel between two checks of the answer's time [s]."""
 WRITE_LIMIT = 0.02
-"""A write that takes longer found nobody who reads [s]."""
+"""Time after which a write has failed, because nothing reads it [s]."""
 FIRST_PATIENCE = 0.024
-"""How long an answer may take besides its time on the wire until that was measured [s]: a USB adapter's 16 ms and
-what the machine adds."""
+"""Time allowed for an answer in addition to its time on the wire, until it was measured [s]: a USB adapter's 16 ms
+and the machine's own delay."""
 
 PING_ANSWER = 14
 """Bytes of an answer to a ping in protocol 2."""
@@ -36,34 +36,43 @@ _PATTERN, _STUFFED = b"\xff\xff\xfd", b"\xff\xff\xfd\xfd"
 
 
 class Port(PortHandler):
-    """The SDK's port on a serial device opened by us."""
+    """The SDK's port, on a serial device opened by us."""
 
     def __init__(self, path: str, baud: int, *, exclusive: bool = True) -> None:
-        """exclusive: take the lock that keeps a second program away. Raises what pyserial raises."""
+        """Open the port.
+
+        Args:
+            path: Path of the port.
+            baud: Baud rate.
+            exclusive: Take the lock that keeps a second program away.
+
+        Raises:
+            OSError: and further errors of pyserial, see `drivers.serial_port.GONE`.
+        """
         super().__init__(path)
         self.baudrate = baud
         self.tx_time_per_byte = 10_000.0 / baud
         self.patience = FIRST_PATIENCE
         self.sent = b""
-        """The last packet, to recognise an echo of it."""
+        """The last packet sent, to recognise an echo of it."""
         self._free = 0.0
-        """When everything sent so far has left on the wire [s]."""
+        """Time at which everything sent so far has left on the wire [s]."""
         self.ser = serial.Serial(
             path, baud, timeout=READ_SLICE, write_timeout=WRITE_LIMIT, exclusive=True if exclusive else None
         )
         self.is_open = True
 
     def wire_time(self, count: int) -> float:
-        """Time a number of bytes takes on the wire [s]."""
+        """Return the time that a number of bytes takes on the wire [s]."""
         return 1e-3 * self.tx_time_per_byte * count
 
     def writePort(self, packet):
-        """Send a packet; raises SerialTimeoutException when it cannot be sent whole within WRITE_LIMIT."""
+        """Send a packet; raises SerialTimeoutException if it cannot be sent whole within WRITE_LIMIT."""
         self.sent = bytes(packet)
         self._free = max(self._free, time.perf_counter()) + self.wire_time(len(packet))
         if os.name != "posix":
             return self.ser.write(self.sent)
-        # pyserial's own write takes a pause of this process for a port that does not take anything.
+        # pyserial's own write takes a pause of this process for a port that accepts nothing.
         left, until = self.sent, time.perf_counter() + WRITE_LIMIT
         while True:
             with suppress(BlockingIOError):
@@ -76,12 +85,12 @@ class Port(PortHandler):
             select.select((), (self.ser,), (), rest)
 
     def setPacketTimeout(self, packet_length):
-        """Begin to wait for an answer of this many bytes, which begins once everything sent before is out."""
+        """Start waiting for an answer of this many bytes, which begins once everything sent before is out."""
         sending = max(0.0, self._free - time.perf_counter())
         self.setPacketTimeoutMillis(1e3 * (sending + self.wire_time(packet_length) + self.patience))
 
     def getCurrentTime(self):
-        """Milliseconds that never run backwards, unlike the SDK's."""
+        """Return milliseconds that never run backwards, unlike the SDK's."""
         return 1e3 * time.perf_counter()
 
 
@@ -113,12 +122,12 @@ class Protocol1(Protocol1PacketHandler):
         return Status(packet[2], packet[4], bytes(packet[5 : 3 + packet[3]])), result
 
     def is_echo(self, status: Status, sent: bytes) -> bool:
-        """Whether an answer is nothing but the packet that was sent."""
+        """Return True if an answer is only an echo of the packet that was sent."""
         return (status.error, status.data) == (sent[4], sent[5:-1])
 
 
 class Protocol2(Protocol2PacketHandler):
-    """Protocol 2, one packet at a time, with byte stuffing as it is specified."""
+    """Protocol 2, one packet at a time, with byte stuffing as specified."""
 
     version = 2
     overhead = 11
@@ -126,7 +135,7 @@ class Protocol2(Protocol2PacketHandler):
     write_length = 15
 
     def addStuffing(self, packet):
-        """Stuff a packet in place, which is what the SDK's sender expects."""
+        """Stuff a packet in place, as the SDK's sender expects."""
         length = packet[5] | packet[6] << 8
         body = bytes(packet[_HEADER : _HEADER + length - _CRC]).replace(_PATTERN, _STUFFED)
         packet[_HEADER:] = [*body, 0, 0]
@@ -148,18 +157,18 @@ class Protocol2(Protocol2PacketHandler):
         return Status(packet[4], packet[8], bytes(packet[9:-_CRC])), result
 
     def is_echo(self, status: Status, sent: bytes) -> bool:
-        """No answer can be mistaken for a request in this protocol."""
+        """Return False: in this protocol no answer can be mistaken for a request."""
         return False
 
     def pingTx(self, port: Port, id: int) -> int:
-        """Send a ping, whose answer has three bytes of data; returns the SDK's result."""
+        """Send a ping, whose answer has three bytes of data; return the SDK's result."""
         result = self.txPacket(port, [0, 0, 0, 0, id, 3, 0, INST_PING, 0, 0])
         if result == COMM_SUCCESS:
             port.setPacketTimeout(PING_ANSWER)
         return result
 
     def pinged(self, heard: bytes) -> dict[int, int]:
-        """Return ID to model number of every answer to a ping in what was heard."""
+        """Return the model number by ID for every answer to a ping in the received bytes."""
         found = {}
         start = heard.find(_PATTERN)
         while start >= 0:

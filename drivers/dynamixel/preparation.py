@@ -1,4 +1,4 @@
-"""Bringing a servo that answered into a known state, torque off, and finding out what it allows."""
+"""Preparation of a servo that answered: a known state, torque off, and its limits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.limits import Limits
 
 WATCHDOG = 0.1
-"""A driven servo stops when its bus was silent for this long [s]: longer than a slow cycle, shorter than a person
-needs to notice."""
+"""Time without traffic on the bus after which a driven servo stops [s]: longer than a slow cycle, shorter than a
+human reaction."""
 ANSWERS_ALL = 2
 """Status return level: every instruction is answered."""
 RESTART_LIMIT = 3.0
-"""A servo is back after a restart within this time [s]."""
+"""Time within which a servo is back after a restart [s]."""
 RESTART_PAUSE = 0.1
-"""Between two looks whether it is [s]."""
+"""Pause between two checks that it is back [s]."""
 _TOLD = (
     "drive_mode",
     "homing_offset",
@@ -34,27 +34,32 @@ _TOLD = (
     "punch",
     "pwm_slope",
 )
-"""Registers that are left as they are and told."""
+"""Registers that are left as they are and reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What was found out while preparing a servo."""
+    """Result of preparing a servo."""
 
     facts: Mapping[str, str | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     position_limits: tuple[int, int]
     """[counts]"""
     caps: Mapping[str, int] = field(default_factory=dict)
-    """Register that caps the output to its content [counts]."""
+    """Register that caps the output, to its content [counts]."""
     watchdog: int = 0
-    """What arms the bus watchdog [counts]; 0 when there is none."""
+    """Value that arms the bus watchdog [counts]; 0 if there is none."""
 
 
 def prepare(registers: Registers, profile: DynamixelProfile) -> Prepared:
-    """Switch the motor off, make the servo answer everything at once, choose the position mode, look at its limits.
+    """Switch the motor off, make the servo answer every request, choose the position mode, and read its limits.
 
-    EEPROM is written only where it holds something else. Raises NoAnswer, BusError, DriverError.
+    EEPROM is written only where its content differs.
+
+    Raises:
+        NoAnswer: if the servo does not answer.
+        BusError: if the bus fails.
+        DriverError: if the servo refuses or its limits leave no angle.
     """
     table = registers.table
     registers.send({"torque_enable": 0})
@@ -99,10 +104,10 @@ def prepare(registers: Registers, profile: DynamixelProfile) -> Prepared:
 
 
 def narrowed(limits: Limits, profile: DynamixelProfile, prepared: Prepared) -> Limits:
-    """Return limits without the angles that the position limits set in the servo exclude."""
+    """Return limits without the angles that the servo's own position limits exclude."""
     register = profile.table["goal_position"]
     low, high = (profile.from_counts(register, counts) for counts in prepared.position_limits)
-    # Half a turn above the centre is one count more than there is; that makes no limit narrower.
+    # Half a turn above the centre is one count more than exists; that does not make a limit narrower.
     slack = 1.5 * profile.position_unit
     if low > limits.lowest_position + slack:
         limits = replace(limits, lowest_position=low)
@@ -112,7 +117,7 @@ def narrowed(limits: Limits, profile: DynamixelProfile, prepared: Prepared) -> L
 
 
 def hardware_errors(registers: Registers, error: int) -> list[str]:
-    """Return what a servo complains of, by an answer's error byte; protocol 2 is asked for the details."""
+    """Return the servo's hardware errors for an answer's error byte; in protocol 2 the details are read."""
     table = registers.table
     bits = error
     if table.protocol == 2:
@@ -125,9 +130,14 @@ def hardware_errors(registers: Registers, error: int) -> list[str]:
 
 
 def restart(registers: Registers) -> None:
-    """Get a released servo out of its shutdown. Raises NoAnswer or BusError when it does not come back."""
+    """Restart a released servo after its shutdown.
+
+    Raises:
+        NoAnswer: if it does not come back.
+        BusError: if the bus fails.
+    """
     if registers.table.protocol == 1:
-        # A shutdown sets this to 0, again and again while its cause lasts; there is no instruction to restart.
+        # A shutdown sets this to 0 repeatedly while its cause lasts; there is no restart instruction.
         registers.send({"torque_limit": registers.read_one("max_torque")})
         return
     registers.bus.reboot(registers.id)
@@ -143,7 +153,7 @@ def restart(registers: Registers) -> None:
 
 
 def _make_answer(registers: Registers) -> None:
-    """See to it that every instruction is answered, also if the servo does not even answer reads yet."""
+    """Make the servo answer every instruction, even if it does not answer reads yet."""
     try:
         if registers.read_one("status_return_level") == ANSWERS_ALL:
             return
@@ -154,7 +164,7 @@ def _make_answer(registers: Registers) -> None:
 
 
 def _try_watchdog(registers: Registers, counts: int) -> bool:
-    """Whether the bus watchdog can be set, which old firmware cannot; it is off afterwards, and an old trip cleared."""
+    """Return True if the bus watchdog can be set, which old firmware cannot; it is off afterwards and not tripped."""
     registers.send({"bus_watchdog": 0})
     registers.send({"bus_watchdog": counts})
     works = registers.read_one("bus_watchdog") == counts

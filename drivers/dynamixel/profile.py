@@ -1,6 +1,6 @@
-"""What the driver knows of one model: its control table and its units, from `[bus.dynamixel]` of its servo file.
+"""Profile of one model: its control table and its units, from `[bus.dynamixel]` of its servo file.
 
-Adding a model is adding a servo file; see `resources/servos/xm430_w350.toml` for one.
+To add a model, add a servo file; see `resources/servos/xm430_w350.toml` for an example.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class DynamixelProfile:
     servo: str
     """Catalogue name."""
     table: ControlTable
-    """With what this model has besides or otherwise."""
+    """Control table of the series with this model's own registers and values."""
     model_numbers: tuple[int, ...]
     torque_mode: str
-    """How a constant motor torque is made: "current" and "goal_torque" by the servo's own current control, "pwm" and
-    "wheel" by a duty cycle that follows the speed by the motor's model."""
+    """Source of a constant motor torque: for "current" and "goal_torque" the servo's own current control, for "pwm" and
+    "wheel" a duty cycle that follows the speed by the motor's model."""
     current_unit: float
-    """[A] per count; NaN when it does not measure current."""
+    """Current per count [A]; NaN if it does not measure current."""
 
     @property
     def protocol(self) -> int:
-        """1 or 2."""
+        """Protocol, 1 or 2."""
         return self.table.protocol
 
     @property
@@ -51,17 +51,17 @@ class DynamixelProfile:
 
     @property
     def position_unit(self) -> float:
-        """[rad] per count."""
+        """Angle per count [rad]."""
         return 2.0 * math.pi / self.position_counts
 
     @property
     def velocity_unit(self) -> float:
-        """[rad/s] per count."""
+        """Velocity per count [rad/s]."""
         return self.table.units["velocity"] * RPM
 
     @property
     def voltage_unit(self) -> float:
-        """[V] per count."""
+        """Voltage per count [V]."""
         return self.table.units["voltage"]
 
     @property
@@ -76,7 +76,7 @@ class DynamixelProfile:
 
     @property
     def watchdog_unit(self) -> float:
-        """[s] per count; 0 when it has no bus watchdog."""
+        """Time per count [s]; 0 if it has no bus watchdog."""
         return self.table.units.get("watchdog", 0.0)
 
     @property
@@ -86,7 +86,7 @@ class DynamixelProfile:
         return max(register.end for register in registers) - min(register.address for register in registers)
 
     def unit(self, register: Register) -> float:
-        """What one count of a register is, in SI units or °C; 1 for a bare number."""
+        """Return the value of one count of a register, in SI units or °C; 1 for a plain number."""
         return {
             "position": self.position_unit,
             "velocity": self.velocity_unit,
@@ -97,25 +97,29 @@ class DynamixelProfile:
         }.get(register.quantity, 1.0)
 
     def centre(self, register: Register) -> float:
-        """Count of a register that means 0."""
+        """Return the count of a register that means 0."""
         if register.quantity == "position":
             return self.position_centre
         return self.current_centre if register.name == self.table.reading.get("current") else 0.0
 
     def from_counts(self, register: Register, counts: int) -> float:
-        """Physical value of a register's content, SI units or °C."""
+        """Return the physical value of a register's content, in SI units or °C."""
         return (counts - self.centre(register)) * self.unit(register)
 
     def to_counts(self, register: Register, value: float) -> int:
-        """Nearest content of a register for a physical value, clamped to what the register can hold."""
+        """Return the nearest content of a register for a physical value, clamped to the register's range."""
         counts = round(value / self.unit(register) + self.centre(register))
         return min(max(counts, register.lowest), register.highest)
 
 
 def profile_of(spec: ServoSpec) -> DynamixelProfile:
-    """Return the profile of a catalogue servo; raises ModelError when it has none or a wrong one."""
+    """Return the profile of a catalogue servo.
+
+    Raises:
+        ModelError: if it has none or an invalid one.
+    """
     if "dynamixel" not in spec.buses:
-        raise ModelError(f"{spec.title} is no Dynamixel: its servo file has no section [bus.dynamixel]")
+        raise ModelError(f"{spec.title} is not a Dynamixel: its servo file has no section [bus.dynamixel]")
     try:
         return _parse(spec, spec.buses["dynamixel"])
     except KeyError as error:
@@ -127,7 +131,7 @@ def profile_of(spec: ServoSpec) -> DynamixelProfile:
 def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
     unknown = sorted(set(entries) - set(_ENTRIES))
     if unknown:
-        raise ModelError(f"no entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
+        raise ModelError(f"unknown entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
     mode = entries["torque_mode"]
     if mode not in TORQUE_MODES:
         raise ModelError(f"torque_mode = {mode!r} must be one of {', '.join(TORQUE_MODES)}")
@@ -150,7 +154,7 @@ def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
 
 
 def dynamixels() -> dict[str, ServoSpec]:
-    """Every catalogue servo that is a Dynamixel, by name; one's own with a broken section is left out."""
+    """Return every catalogue servo that is a Dynamixel, by name, except the user's own with an invalid section."""
     return {
         name: spec for name, spec in servos().items() if "dynamixel" in spec.buses and not (spec.file and _broken(spec))
     }
@@ -165,7 +169,11 @@ def _broken(spec: ServoSpec) -> bool:
 
 
 def servo_by_model_number(number: int, protocol: int) -> ServoSpec:
-    """Return the catalogue servo that reports a model number; raises ModelError saying how to add one."""
+    """Return the catalogue servo that reports a model number.
+
+    Raises:
+        ModelError: if there is none, with the way to add one.
+    """
     for spec in dynamixels().values():
         profile = profile_of(spec)
         if profile.protocol == protocol and number in profile.model_numbers:

@@ -10,9 +10,9 @@ from drivers.dynamixel.table import ControlTable, Register
 from drivers.errors import CommandError, DriverError
 
 WINDOWS = 8
-"""Different lengths in which the same registers can be read."""
+"""Number of different lengths in which the same registers can be read."""
 RELAXED = 0.5
-"""A released servo may take this long to answer a read [s]."""
+"""Time that a released servo may take to answer a read [s]."""
 
 
 class Registers:
@@ -26,7 +26,13 @@ class Registers:
         self._windows = cache(self._find_windows)
 
     def read(self, *names: str, time_allowed: float = RELAXED) -> dict[str, int]:
-        """Return the contents of registers, read as one block. Raises NoAnswer, BusError, DriverError."""
+        """Return the contents of registers by name, read as one block.
+
+        Raises:
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            DriverError: if the servo refuses.
+        """
         registers = [self.table[name] for name in names]
         begin = min(register.address for register in registers)
         end = max(register.end for register in registers)
@@ -38,13 +44,20 @@ class Registers:
         return self.read(name, time_allowed=time_allowed)[name]
 
     def write(self, name: str, value: int) -> None:
-        """Write a register and read it back. Raises CommandError, NoAnswer, BusError, DriverError."""
+        """Write a register and read it back.
+
+        Raises:
+            CommandError: for a value that does not fit.
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+            DriverError: if the servo refuses or does not keep the value.
+        """
         register = self.table[name]
         self.error = self.bus.write(self.id, register.address, self._encoded(register, value))
         self.confirm({name: value})
 
     def change(self, name: str, value: int) -> bool:
-        """Write a register if it holds something else, which spares its EEPROM; returns whether it did."""
+        """Write a register if its content differs, which spares its EEPROM; return True if it did."""
         if self.read_one(name) == value:
             return False
         self.write(name, value)
@@ -53,7 +66,9 @@ class Registers:
     def send(self, values: Mapping[str, int]) -> None:
         """Write registers in the order of their addresses without waiting for an answer, adjacent ones in one packet.
 
-        Raises CommandError, BusError.
+        Raises:
+            CommandError: for a value that does not fit.
+            BusError: if the bus fails.
         """
         packets: list[tuple[int, bytes]] = []
         for register in sorted((self.table[name] for name in values), key=lambda register: register.address):
@@ -67,7 +82,11 @@ class Registers:
             self.bus.send(self.id, address, data)
 
     def confirm(self, values: Mapping[str, int], time_allowed: float = RELAXED) -> None:
-        """Read registers back; raises DriverError when one does not hold what it should."""
+        """Read registers back.
+
+        Raises:
+            DriverError: if one does not hold its value.
+        """
         held = self.read(*values, time_allowed=time_allowed)
         for name, value in values.items():
             if held[name] != value:
@@ -85,8 +104,10 @@ class Registers:
             raise CommandError(str(error)) from None
 
     def _find_windows(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
-        """Reads of different lengths that contain these bytes and otherwise only registers that exist, unless what is
-        read anyway has gaps. In protocol 1 none has a length of 2, as an echo of the request to read would.
+        """Return reads of different lengths that contain these bytes.
+
+        They contain no bytes without a register, unless the requested bytes do. In protocol 1 none has a length of 2,
+        which an echo of the request has.
         """
         known = {byte for register in self.table.registers.values() for byte in range(register.address, register.end)}
         if not known.issuperset(range(begin, end)):

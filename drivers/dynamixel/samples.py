@@ -1,4 +1,4 @@
-"""Whether a sample is a new one, and how fast the shaft turns when the servo does not say."""
+"""Age of samples, and the shaft's velocity where the servo does not report it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections import deque
 
 TICKS = 32768
-"""A servo's millisecond counter starts again after so many."""
+"""Counts after which a servo's millisecond counter restarts."""
 TOLERANCE = 0.004
-"""Between the servo's clock and ours, besides the time a read takes [s]."""
+"""Allowed difference between the servo's clock and ours, in addition to the time of a read [s]."""
 DRIFT = 0.02
-"""A servo's clock may be wrong by this share."""
+"""Allowed relative error of a servo's clock."""
 LONGEST_GAP = 0.4 * TICKS * 1e-3
-"""After a longer pause the counter says nothing [s]."""
+"""Pause after which the counter is ambiguous [s]."""
 SPEED_WINDOW = 0.06
-"""A velocity is taken from the positions of this time [s]."""
+"""Time of the positions from which a velocity is computed [s]."""
 
 
 class TickCheck:
@@ -24,13 +24,18 @@ class TickCheck:
         self._last: tuple[int, float, float] | None = None
 
     def forget(self) -> None:
-        """Begin anew, e.g. after a reboot."""
+        """Start over, e.g. after a reboot."""
         self._last = None
 
     def plausible(self, tick: int, asked: float, answered: float) -> bool:
-        """Whether a sample was taken between asking and being answered [s]; keeps it as the next one's reference if so.
+        """Return True if a sample was taken between request and answer; it then becomes the reference for the next one.
 
-        Only what a servo said after the last sample can be judged, so the first one always passes.
+        Only the time since the last sample can be checked, so the first one always passes.
+
+        Args:
+            tick: The servo's counter [ms].
+            asked: Time of the request [s].
+            answered: Time of the answer [s].
         """
         if self._last is not None:
             before, last_asked, last_answered = self._last
@@ -45,17 +50,17 @@ class TickCheck:
 
 
 class Speedometer:
-    """Velocity from positions, for a servo that reports something else in the mode it is in."""
+    """Velocity from positions, for a servo that does not report it in its present mode."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start over."""
         self._seen.clear()
 
     def velocity(self, time: float, position: float) -> float:
-        """Return the velocity over the last positions, this one included [rad/s]; NaN for the first one."""
+        """Return the velocity over the last positions including this one [rad/s]; NaN for the first one."""
         self._seen.append((time, position))
         while len(self._seen) > 2 and time - self._seen[0][0] > SPEED_WINDOW:
             self._seen.popleft()

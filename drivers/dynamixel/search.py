@@ -1,4 +1,4 @@
-"""Looking for Dynamixels on a port: every baud rate they are set to, both protocols."""
+"""Scan for Dynamixels on a port: every usual baud rate, both protocols."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from drivers.serial_port import BaudRateRefused, shorten_latency
 
 PATIENCE_PROMPT = 0.006
 PATIENCE_SLOW = 0.02
-"""How long an answer may take besides its time on the wire [s], through an adapter that delivers at once or not."""
+"""Time allowed for an answer besides its time on the wire [s], with and without a low-latency adapter."""
 ATTEMPTS = 1 + HIGHEST_ID + 1
-"""At each baud rate: all servos at once, then each ID."""
+"""Attempts per baud rate: all servos at once, then each ID."""
 EACH_ID = 0.003
-"""Servos answer a ping of all one after the other, so long for each ID [s]."""
+"""Time per ID [s], since servos answer a ping of all one after the other."""
 
 
 def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
-    """Ping with protocol 2 all servos at once, with protocol 1 each ID; the form's baud rate comes first.
+    """Ping all servos at once with protocol 2, each ID with protocol 1; the form's baud rate comes first.
 
-    Raises BusError when the port is missing or somebody else's.
+    Raises:
+        BusError: if the port is missing or used by another program.
     """
     defaults = {field.name: field.default for field in family().fields}
     given = {**defaults, **{name: value.strip() for name, value in values.items()}}
@@ -44,7 +45,7 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
 
 
 def _numbered(on_step: OnStep, before: int, total: int) -> OnStep:
-    """Tell each attempt with its number."""
+    """Return a callback that reports each attempt with its number."""
     numbers = itertools.count(before + 1)
     return lambda step: on_step(replace(step, number=next(numbers), total=total))
 

@@ -1,4 +1,4 @@
-"""A Dynamixel as the recorder sees it; what its series has to say about itself stands in tables, not here."""
+"""A Dynamixel as a `Servo`; the differences between series are in tables, not here."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from drivers.serial_port import shorten_latency
 from drivers.servo import PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
 FIND_TIME = 1.0
-"""A servo that was just switched on answers within this time [s]."""
+"""Time within which a servo that was just switched on answers [s]."""
 MEASURED_READS = 8
-"""Reads by which the adapter's delay is measured."""
+"""Number of reads that measure the adapter's delay."""
 BUSY = 0.006
-"""What a busy machine may add to twice an answer's usual delay [s]."""
+"""Time that a busy machine may add to twice an answer's usual delay [s]."""
 SHORTEST_PATIENCE = 0.008
-"""An answer may always be so late [s]."""
+"""Shortest time allowed for an answer [s]."""
 GAP = 0.06
-"""After so long without an answer a driven servo is asked whether it still is [s]."""
+"""Time without an answer after which a driven servo is asked whether it still is driven [s]."""
 NOTHING_SEEN = Reading(math.nan)
 
 
@@ -58,14 +58,14 @@ class DynamixelServo(Servo):
         self._seen = NOTHING_SEEN
         self._counts = 0
         self._watch: Watch | None = None
-        """From when the servo confirmed that its torque is on, so that it has to stay on."""
+        """Watches from the time the servo confirmed that its torque is on, since it has to stay on."""
         self._answered = -math.inf
         self._ticks = TickCheck()
         self._speed = Speedometer()
 
     @property
     def spec(self) -> ServoSpec:
-        """The catalogue servo that answered. Raises NotReady before one did."""
+        """Catalogue servo that answered; raises NotReady before that."""
         if self._spec is None:
             self._require("look into", ServoState.READY)
         assert self._spec is not None
@@ -101,7 +101,7 @@ class DynamixelServo(Servo):
         self._measure_delay()
 
     def _find(self) -> int:
-        """Return the model number of whoever has this ID."""
+        """Return the model number of the servo with this ID."""
         bus = self._bus
         until = time.perf_counter() + FIND_TIME
         while True:
@@ -111,8 +111,8 @@ class DynamixelServo(Servo):
                 if not bus.is_open or time.perf_counter() > until:
                     raise
             if bus.protocol == 1:
-                # It may have been told to answer pings only, which in this protocol do not say who answers. All of
-                # these servos have the register at the same place.
+                # It may be set to answer pings only, which in this protocol do not name the model. All of these servos
+                # have the register at the same address.
                 level = load_table("mx1")["status_return_level"]
                 bus.send(self._id, level.address, level.encode(ANSWERS_ALL))
 
@@ -126,7 +126,7 @@ class DynamixelServo(Servo):
         self.limits = narrowed(self.limits, self.profile, self._prepared)
 
     def _measure_delay(self) -> None:
-        """Wait for answers as long as this adapter needs, not as long as the slowest one."""
+        """Measure the delay of answers, to wait as long as this adapter needs and not as long as the slowest one."""
         names = tuple(self.profile.table.reading.values())
         wire = self._bus.read_wire_time(self.profile.block_size)
         took = []
@@ -160,7 +160,7 @@ class DynamixelServo(Servo):
         self._written = settings
 
     def _set_mode(self, mode: str) -> None:
-        """Choose a mode; torque is off. A protocol 2 servo then forgets its gains."""
+        """Choose a mode while torque is off. A protocol 2 servo then forgets its gains."""
         if self._mode == mode:
             return
         self._mode = ""
@@ -214,14 +214,14 @@ class DynamixelServo(Servo):
         self._answered = time.perf_counter()
 
     def _present_goal(self) -> int:
-        """Goal that keeps the shaft where it is; a servo that was turned by hand counts on past a turn."""
+        """Return the goal that keeps the shaft where it is; a servo turned by hand counts on beyond a turn."""
         low, high = self._prepared.position_limits
         counts = self._counts
         if not low <= counts <= high:
             counts %= round(self.profile.position_counts)
         if not low <= counts <= high:
             raise DriverError(
-                f"the servo stands at {self._seen.position:.3f} rad, beyond the position limits set in it; "
+                f"the servo is at {self._seen.position:.3f} rad, beyond the position limits set in it; "
                 "move the pendulum inside them by hand"
             )
         return counts
@@ -254,14 +254,14 @@ class DynamixelServo(Servo):
         return reading
 
     def _block(self) -> tuple[dict[str, int], Reading]:
-        """Read one block, and make sure that it is not an old one; returns the registers and what they mean."""
+        """Read one block that is not an old one; return the registers and the reading."""
         table = self.profile.table
         names = table.reading
         held, moment, fresh = self._look()
         if not fresh or (self._watch is not None and self._watch.is_late(held)):
             held, moment, fresh = self._look()
         if not fresh:
-            # Its clock jumped: it restarted, or the pause was a long one.
+            # Its clock jumped: it restarted, or the pause was long.
             self._check_restart()
             self._ticks.forget()
         found = {
@@ -275,31 +275,31 @@ class DynamixelServo(Servo):
         return held, reading
 
     def _look(self) -> tuple[dict[str, int], float, bool]:
-        """Return one block's registers, the middle of the read [s], and whether the servo's clock agrees with that."""
+        """Return one block's registers, the middle of the read [s], and True if the servo's clock agrees with it."""
         names = self.profile.table.reading
         asked = time.perf_counter()
         watched = self._watch.block if self._watch is not None else ()
         held = self.registers.read(*watched, *names.values(), time_allowed=READ_TIME)
         answered = time.perf_counter()
         tick = held.get(names.get("tick", ""), 0)
-        # Firmware without the counter reports 0 for ever.
+        # Firmware without the counter always reports 0.
         fresh = not tick or self._ticks.plausible(tick, asked, answered)
         return held, 0.5 * (asked + answered), fresh
 
     def _check_still_driven(self) -> None:
-        """After a gap, raise ServoFault when the servo stopped by itself or restarted meanwhile."""
+        """Raise ServoFault if, during a gap, the servo stopped on its own or restarted."""
         if time.perf_counter() - self._answered < GAP:
             return
         self._check_restart()
         if self._prepared.watchdog and self.registers.read_one("bus_watchdog", READ_TIME) < 0:
             limit = 1e3 * self._prepared.watchdog * self.profile.watchdog_unit
             raise ServoFault(
-                f"the servo stopped by itself since it heard nothing for {limit:.0f} ms; check the cable and the "
+                f"the servo stopped on its own since it received nothing for {limit:.0f} ms; check the cable and the "
                 "computer's load, then acknowledge"
             )
 
     def _check_restart(self) -> None:
-        """Raise ServoFault when a driven servo forgot that it is driven."""
+        """Raise ServoFault if a driven servo restarted."""
         if self._watch is not None and not self.registers.read_one("torque_enable", READ_TIME):
             raise ServoFault(
                 "the servo restarted while it was driven; check that its power supply is strong enough and its plugs "
@@ -339,7 +339,7 @@ class DynamixelServo(Servo):
 
     @property
     def repeats(self) -> int:
-        """As `Servo.repeats`."""
+        """See `Servo.repeats`."""
         return self._bus.repeats
 
     def _close(self) -> None:

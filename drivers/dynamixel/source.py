@@ -1,4 +1,4 @@
-"""A Dynamixel as a picklable description, as an address a person types, and its release by somebody else."""
+"""A Dynamixel as a picklable description, as an address, and its release by another process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from drivers.registry import ServoAddress
 
 BLIND_PATIENCE = 0.018
-"""How long a blind release waits to hear which model it releases, and again that it is released [s]."""
+"""Time that a blind release waits for the model number, and again for the confirmation [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamixelSource:
-    """Which servo on which port."""
+    """Address of a servo: port, ID, protocol and baud rate."""
 
     port: str
     id: int = 1
@@ -31,7 +31,7 @@ class DynamixelSource:
     baud: int = 57600
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Be unpickled, and ready to release at once: the catalogue is read now, not then."""
+        """Restore the state, ready to release at once: the catalogue is read now, not then."""
         self.__dict__.update(state)
         dynamixels()
 
@@ -40,9 +40,14 @@ class DynamixelSource:
         return DynamixelServo(self.port, self.id, self.protocol, self.baud)
 
     def release_blindly(self, alone: bool = False) -> None:
-        """Switch the motor off although somebody else owns the port; alone: only while nobody does, which is not taken.
+        """Switch the motor off although another process owns the port.
 
-        Raises BusError when the port cannot be opened, NoAnswer or DriverError when the servo did not confirm it.
+        Args:
+            alone: Act only while no process owns the port. The port is not locked.
+
+        Raises:
+            BusError: if the port cannot be opened.
+            DriverError: if the servo did not confirm the release; NoAnswer if it did not answer.
         """
         if alone:
             with Bus(self.port, self.protocol, self.baud) as free:
@@ -59,10 +64,10 @@ class DynamixelSource:
                 raise NoAnswer(f"{self.port}: ID {self.id} did not confirm that its motor is off; {SILENCE}")
 
     def _tables(self, bus: Bus) -> list[ControlTable]:
-        """This servo's control table; all that it may be if it does not say what it is.
+        """Return this servo's control table; all possible ones if it does not report its model.
 
-        The XL-320's comes first: there a driven servo of the X series has a register that is locked while it is
-        driven, whereas a released one would lose its moving threshold.
+        The XL-320's comes first. At its address, a driven servo of the X series has a register that is locked while it
+        is driven, whereas a released one would lose its moving threshold.
         """
         if self.protocol == 1:
             return [load_table("mx1")]
@@ -74,7 +79,11 @@ class DynamixelSource:
 
 
 def from_address(address: ServoAddress) -> DynamixelSource:
-    """Read `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`; raises AddressError."""
+    """Return the source for `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`.
+
+    Raises:
+        AddressError: for another form or an invalid value.
+    """
     form = family()
     if not 2 <= len(address.parts) <= len(form.fields) or address.options:
         raise AddressError(

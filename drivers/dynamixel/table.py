@@ -1,6 +1,6 @@
-"""Control tables: where a Dynamixel keeps what, read from `resources/control_tables/*.toml`.
+"""Control tables: the registers of a Dynamixel, read from `resources/control_tables/*.toml`.
 
-A table serves a whole series; what one model has otherwise stands in its servo file and is merged by `profile`.
+A table covers a whole series. Differences of one model are in its servo file and merged by `profile`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIGNS = ("none", "twos_complement", "sign_magnitude")
 QUANTITIES = ("", "position", "velocity", "current", "duty", "voltage", "temperature", "watchdog")
 READABLE = ("position", "velocity", "current", "duty_cycle", "supply_voltage", "temperature", "tick")
 SIGN_BIT = 1 << 10
-"""Of a sign-magnitude register."""
+"""Sign bit of a sign-magnitude register."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,9 @@ class Register:
     signed: str = "none"
     """One of SIGNS; sign-magnitude has the sign in bit 10."""
     initial: int | None = None
-    """What a new servo holds; None when that varies."""
+    """Content in a new servo; None if that varies."""
     quantity: str = ""
-    """One of QUANTITIES; its unit stands in the table's `units`."""
+    """One of QUANTITIES; its unit is in the table's `units`."""
 
     def __post_init__(self) -> None:
         checks = (
@@ -66,20 +66,24 @@ class Register:
 
     @property
     def lowest(self) -> int:
-        """Smallest value its bytes can hold."""
+        """Smallest value that its bytes can hold."""
         if self.signed == "twos_complement":
             return -(1 << (8 * self.size - 1))
         return 1 - SIGN_BIT if self.signed == "sign_magnitude" else 0
 
     @property
     def highest(self) -> int:
-        """Largest value its bytes can hold."""
+        """Largest value that its bytes can hold."""
         if self.signed == "twos_complement":
             return (1 << (8 * self.size - 1)) - 1
         return SIGN_BIT - 1 if self.signed == "sign_magnitude" else (1 << (8 * self.size)) - 1
 
     def encode(self, value: int) -> bytes:
-        """Return the bytes of a value; raises ValueError when they cannot hold it."""
+        """Return the bytes of a value.
+
+        Raises:
+            ValueError: if they cannot hold it.
+        """
         if not self.lowest <= value <= self.highest:
             raise ValueError(f"{value} does not fit into {self.name}; it holds {self.lowest} to {self.highest}")
         if self.signed == "sign_magnitude" and value < 0:
@@ -87,7 +91,11 @@ class Register:
         return value.to_bytes(self.size, "little", signed=self.signed == "twos_complement")
 
     def decode(self, data: bytes) -> int:
-        """Return the value of its bytes; raises ValueError for another number of them."""
+        """Return the value of its bytes.
+
+        Raises:
+            ValueError: for another number of bytes.
+        """
         if len(data) != self.size:
             raise ValueError(f"{self.name} has {self.size} bytes, got {len(data)}")
         value = int.from_bytes(data, "little", signed=self.signed == "twos_complement")
@@ -99,16 +107,16 @@ class Register:
 
 @dataclass(frozen=True, kw_only=True)
 class ControlTable:
-    """The registers of a series and what the driver uses them for."""
+    """The registers of a series and their use by the driver."""
 
     name: str
     protocol: int
     """1 or 2."""
     units: Mapping[str, float]
     """position_counts (per turn), position_centre (count at 0 rad), velocity [rpm], voltage [V], duty_steps (at full
-    duty), current_centre (count at 0 A), watchdog [s; only where there is one]."""
+    duty), current_centre (count at 0 A), watchdog [s; only if there is one]."""
     registers: Mapping[str, Register]
-    """In the order of their addresses."""
+    """Registers in the order of their addresses."""
     reading: Mapping[str, str]
     """Field of a Reading, or "tick", to register."""
     gains: Mapping[str, str]
@@ -154,11 +162,15 @@ class ControlTable:
         return max(register.end for register in self.registers.values())
 
     def with_model(self, registers: Mapping[str, Register], initial: Mapping[str, int]) -> ControlTable:
-        """Return the table of one model: further registers and other initial values. Raises ModelError."""
+        """Return the table of one model, with further registers and other initial values.
+
+        Raises:
+            ModelError: for an initial value of an unknown register.
+        """
         merged = {**self.registers, **registers}
         for name, value in initial.items():
             if name not in merged:
-                raise ModelError(f"control table {self.name}: initial: no register {name!r}")
+                raise ModelError(f"control table {self.name}: initial: unknown register {name!r}")
             merged[name] = replace(merged[name], initial=value)
         return replace(self, registers=merged)
 
@@ -172,11 +184,15 @@ ALWAYS = (
     "status_return_level",
     "goal_position",
 )
-"""Registers the driver cannot do without, whatever else a table has."""
+"""Registers that the driver always needs."""
 
 
 def parse_table(text: str, source: str = "control table") -> ControlTable:
-    """Read a table from TOML text; raises ModelError naming the entry that is missing or wrong."""
+    """Read a table from TOML text.
+
+    Raises:
+        ModelError: naming the missing or invalid entry.
+    """
     try:
         data = tomllib.loads(text)
         modes = dict(data["modes"])
@@ -198,7 +214,11 @@ def parse_table(text: str, source: str = "control table") -> ControlTable:
 
 
 def parse_registers(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Register]:
-    """Read a TOML table of registers; raises ModelError naming the register."""
+    """Read a TOML table of registers.
+
+    Raises:
+        ModelError: naming an invalid register.
+    """
     registers = {}
     for name, entries in data.items():
         try:
@@ -210,9 +230,13 @@ def parse_registers(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Register
 
 @cache
 def load_table(name: str) -> ControlTable:
-    """Return a shipped table, e.g. "x"; raises ModelError naming those there are."""
+    """Return a shipped table, e.g. "x".
+
+    Raises:
+        ModelError: for an unknown name, with the list of tables.
+    """
     folder = files(resources) / "control_tables"
     known = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     if name not in known:
-        raise ModelError(f"no control table {name!r}; there are {', '.join(known)}")
+        raise ModelError(f"unknown control table {name!r}; there are {', '.join(known)}")
     return parse_table((folder / f"{name}.toml").read_text("utf-8"), f"{name}.toml")

@@ -1,6 +1,7 @@
-"""Checks that a driven servo keeps the torque, mode and goal it was given.
+"""Checks that a driven servo keeps its torque, mode and goal.
 
-A second program or controller on the bus may change them, and a goal is sent without an answer, so that it can be lost.
+A second program or controller on the bus may change them. A goal may also be lost, because it is sent without an
+answer.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from drivers.dynamixel.registers import Registers
 from drivers.errors import BusError, NoAnswer, ServoFault
 
 PERIOD = 0.05
-"""One of the three is read back so often [s]."""
+"""Period in which one of the three is read back [s]."""
 MOST_LOST = 10
-"""A servo that took none of so many goals follows old ones."""
+"""Lost goals in a row after which a servo follows old ones."""
 KEPT_GOALS = 32
-"""Goals that a servo may still hold when later ones were lost."""
+"""Goals that a servo may still hold if later ones were lost."""
 REMEDY = "end the other program or unplug the other controller on its bus, then acknowledge"
 
 
 class Watch:
-    """Watches one servo from when its torque is on until it is released."""
+    """Watches one servo from torque on until its release."""
 
     def __init__(self, registers: Registers, mode: str) -> None:
         table = registers.table
@@ -42,15 +43,22 @@ class Watch:
         self._lost = 0
 
     def send(self, goal: int) -> None:
-        """Send a goal [counts]; before it, now and then, read back what the servo holds. Raises ServoFault, BusError.
+        """Send a goal, and periodically read back the servo's registers before it.
 
-        What somebody else wrote since the last cycle is still there then.
+        A value that another program wrote since the last cycle is still there then.
+
+        Args:
+            goal: Goal [counts].
+
+        Raises:
+            ServoFault: if another program changed a register.
+            BusError: if the bus fails.
         """
         now = time.perf_counter()
         if now - self._looked > PERIOD:
             self._looked = now
             name = next(self._turn)
-            # What is not answered is found out by the next sample.
+            # A missing answer is detected by the next sample.
             with suppress(NoAnswer, BusError):
                 self._require_ours(name, self._registers.read_one(name, 0.0))
         self._registers.send({self._goal: goal})
@@ -58,17 +66,18 @@ class Watch:
 
     @property
     def block(self) -> tuple[str, ...]:
-        """Registers that are read with every sample: an old answer brings an old goal."""
+        """Registers that are read with every sample: an old answer contains an old goal."""
         return ("goal_position",) if self._goal == "goal_position" and self._sent else ()
 
     def is_late(self, held: Mapping[str, int]) -> bool:
-        """Return whether a sample's registers lack the newest goal."""
+        """Return True if a sample's registers lack the newest goal."""
         return any(held[name] != self._sent[-1] for name in self.block)
 
     def check(self, held: Mapping[str, int]) -> bool:
-        """Return whether the newest goal was lost, judged by a sample's registers.
+        """Return True if a sample's registers show that the newest goal was lost.
 
-        Raises ServoFault for somebody else's goal, or when the servo takes none any more.
+        Raises:
+            ServoFault: for a goal of another program, or if the servo accepts none any more.
         """
         for name in self.block:
             self._require_ours(name, held[name])
@@ -76,7 +85,7 @@ class Watch:
         self._lost = self._lost + 1 if late else 0
         if self._lost > MOST_LOST:
             raise ServoFault(
-                f"the servo took none of {self._lost} goals, or its answers are old ones; check the cable and the "
+                f"the servo accepted none of {self._lost} goals, or its answers are old ones; check the cable and the "
                 "adapter, then acknowledge"
             )
         return late
@@ -84,4 +93,4 @@ class Watch:
     def _require_ours(self, name: str, held: int) -> None:
         ours = self._ours[name]
         if ours and held not in ours:
-            raise ServoFault(f"somebody else set {name} to {held} while the servo was driven; {REMEDY}")
+            raise ServoFault(f"another program or controller set {name} to {held} while the servo was driven; {REMEDY}")

@@ -1,4 +1,4 @@
-"""The console of an emulator: one line in, one answer out; the faults of a bench by name.
+"""The console of an emulator: one line in, one answer out; commands for the faults of a bench.
 
 The same lines are typed at `bench emulate` and sent by tests and the window through `process.EmulatorProcess.say`.
 """
@@ -14,16 +14,16 @@ from core.errors import InputError
 from drivers.errors import CommandError
 
 Act = Callable[[list[str]], str | None]
-"""Takes the words after the command's name; returns what to answer, None for "ok"."""
+"""Takes the words after the command's name; returns the answer, None for "ok"."""
 
 
 @dataclass(frozen=True)
 class ConsoleCommand:
-    """One thing an emulator can be told."""
+    """One command of an emulator's console."""
 
     name: str
     usage: str
-    """Its words, e.g. "drop [COUNT] [id=ID]"."""
+    """Syntax, e.g. "drop [COUNT] [id=ID]"."""
     help: str
     act: Act
 
@@ -41,16 +41,16 @@ class Console:
 
     @property
     def commands(self) -> tuple[ConsoleCommand, ...]:
-        """All of them in the order they were added."""
+        """All commands in the order in which they were added."""
         return tuple(self._commands.values())
 
     def help(self) -> str:
-        """Every command with its meaning, a line each."""
+        """Return every command with its meaning, one per line."""
         width = max(len(command.usage) for command in self._commands.values())
         return "\n".join(f"{command.usage:{width}}  {command.help}" for command in self._commands.values())
 
     def execute(self, line: str) -> str:
-        """Do what a line says and return the answer. Raises CommandError for a line that cannot be understood."""
+        """Execute a line and return the answer; raises CommandError for an invalid line."""
         try:
             words = shlex.split(line)
         except ValueError as error:
@@ -59,7 +59,7 @@ class Console:
             return ""
         command = self._commands.get(words[0])
         if command is None:
-            raise CommandError(f"console: no command {words[0]!r}; there are {', '.join(self._commands)}")
+            raise CommandError(f"console: unknown command {words[0]!r}; there are {', '.join(self._commands)}")
         try:
             return command.act(words[1:]) or "ok"
         except (IndexError, ValueError, InputError) as error:
@@ -67,7 +67,7 @@ class Console:
 
 
 def number(text: str, lowest: float = -math.inf, highest: float = math.inf) -> float:
-    """Read a finite number in a range; raises ValueError."""
+    """Return a finite number in a range; raises ValueError."""
     value = float(text)
     if not (math.isfinite(value) and lowest <= value <= highest):
         raise ValueError(f"{text} is not a number from {lowest:g} to {highest:g}")
@@ -75,7 +75,7 @@ def number(text: str, lowest: float = -math.inf, highest: float = math.inf) -> f
 
 
 def switch(text: str) -> bool:
-    """Read "on" or "off"; raises ValueError."""
+    """Return True for "on", False for "off"; raises ValueError."""
     if text not in ("on", "off"):
         raise ValueError(f'{text!r} is neither "on" nor "off"')
     return text == "on"

@@ -17,11 +17,11 @@ from drivers.simulated.plant import TICK, Imperfections, Plant, PlantGoal
 from drivers.simulated.servo import starting_bench
 
 HAND_STIFFNESS = 8.0
-"""Of the hand a console moves, as a multiple of the gravity torque [1/rad]."""
+"""Stiffness of the hand that the console moves, as a multiple of the gravity torque [1/rad]."""
 
 
 class Mechanism:
-    """One servo's moving parts. Time is the machine's; call `advance` before looking."""
+    """One servo's moving parts. Time is the machine's; call `advance` before reading."""
 
     def __init__(
         self,
@@ -32,7 +32,15 @@ class Mechanism:
         bench: Bench | None = None,
         imperfections: Imperfections | None = None,
     ) -> None:
-        """model: the truth, the catalogue's best unless given; bench: what hangs on it, easy to lift unless given."""
+        """Create the parts, hanging at rest.
+
+        Args:
+            spec: The catalogue servo.
+            hand: Hand on the pendulum.
+            model: True model; None for the catalogue's best.
+            bench: Load; None for one that is easy to lift.
+            imperfections: Delays, noise and resolution.
+        """
         self.spec = spec
         self.hand = hand
         self.truth = nominal_model(spec) if model is None else model
@@ -47,16 +55,16 @@ class Mechanism:
         self._begin = time.perf_counter() - 2 * TICK
 
     def now(self) -> float:
-        """Time since the plant was made [s]."""
+        """Return the time since the plant was created [s]."""
         return time.perf_counter() - self._begin
 
     def advance(self) -> None:
-        """Move on to now."""
+        """Advance to the current time."""
         self.plant.advance_to(self.now())
 
     @property
     def position(self) -> float:
-        """What the encoder sees [rad]."""
+        """Position seen by the encoder [rad]."""
         return self.plant.position if math.isnan(self._stuck_at) else self._stuck_at
 
     @property
@@ -66,7 +74,7 @@ class Mechanism:
 
     @property
     def temperature(self) -> float:
-        """[degC]"""
+        """Reported temperature [°C]."""
         return self.plant.temperature if math.isnan(self._heat) else self._heat
 
     @property
@@ -76,7 +84,7 @@ class Mechanism:
         return current, duty_cycle, supply if math.isnan(self._supply) else self._supply
 
     def configure(self, settings: ServoSettings) -> None:
-        """Take over gains and supply of the position law."""
+        """Apply gains and supply voltage of the position law."""
         self.plant.configure(settings)
 
     def drive(self, goal: PlantGoal) -> None:
@@ -85,25 +93,25 @@ class Mechanism:
         self.plant.command(goal, self.now())
 
     def release(self) -> None:
-        """Let the motor go."""
+        """Switch the motor off."""
         self.plant.release(self.now())
 
     @property
     def driven(self) -> bool:
-        """Whether the motor is driven: what a test asks the truth."""
+        """True if the motor is really driven, for tests."""
         return self.plant.driven
 
     # The console.
 
     def add_commands(self, console: Console) -> None:
-        """Offer what can be done to the pendulum and to what the servo measures."""
-        console.add("state", "state", "say where the pendulum really is and whether it is driven", self._say_state)
-        console.add("load", "load KG METRE [ROD_KG]", "hang another load on the shaft", self._hang)
+        """Add the commands that act on the pendulum and on the servo's measurements."""
+        console.add("state", "state", "print the true state of the pendulum and the motor", self._say_state)
+        console.add("load", "load KG METRE [ROD_KG]", "replace the load on the shaft", self._hang)
         usage = "hand torque NM | hand angle DEG | hand off"
         console.add("hand", usage, "push the pendulum, or pull it to an angle", self._push)
         console.add("temperature", "temperature DEGC | off", "report another temperature", self._set_heat)
         console.add("supply", "supply VOLT | off", "report another supply voltage", self._set_supply)
-        console.add("stuck", "stuck on | off", "let the encoder report one position", self._stick)
+        console.add("stuck", "stuck on | off", "freeze the position that the encoder reports", self._stick)
 
     def _say_state(self, words: list[str]) -> str:
         self.advance()
@@ -131,7 +139,7 @@ class Mechanism:
             inertia = bench.inertia + self.truth.values["armature"]
             self.hand.pull_to(math.radians(number(words[1])), stiffness, 1.4 * math.sqrt(stiffness * inertia))
         else:
-            raise ValueError(f"no {words[0]!r}")
+            raise ValueError(f"unknown word {words[0]!r}")
 
     def _set_heat(self, words: list[str]) -> None:
         self._heat = math.nan if words[0] == "off" else number(words[0], -40.0, 200.0)

@@ -1,8 +1,9 @@
-"""An emulator in a process of its own: started, told things through its console, ended.
+"""An emulator in a process of its own: start, console, end.
 
-with EmulatorProcess(source) as emulator:
-    address = emulator.addresses[0]
-    emulator.say("drop 3")
+Example:
+    with EmulatorProcess(source) as emulator:
+        address = emulator.addresses[0]
+        emulator.say("drop 3")
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from drivers.priority import raise_priority
 from drivers.simulated.hand import SharedHand
 
 START_LIMIT = 60.0
-"""A first start may compile the simulation [s]."""
+"""Longest time for the start [s]; the first one may compile the simulation."""
 ANSWER_LIMIT = 5.0
-"""The console answers within this time [s]."""
+"""Time within which the console answers [s]."""
 PRIORITY = 10
-"""Of real-time scheduling; below what a recorder asks for."""
+"""Priority of real-time scheduling, below that of a recorder."""
 LONGEST_REST = 0.005
-"""An emulator looks at its pendulum at least this often [s]."""
+"""Longest pause between two updates of the pendulum [s]."""
 
 
 class Emulator(ABC):
@@ -42,15 +43,15 @@ class Emulator(ABC):
     @property
     @abstractmethod
     def addresses(self) -> tuple[str, ...]:
-        """Servo addresses a person types to reach its devices."""
+        """Servo addresses of its devices."""
 
     @abstractmethod
     def files(self) -> Collection[int]:
-        """File descriptors whose input it waits for now."""
+        """Return the file descriptors whose input it waits for now."""
 
     @abstractmethod
     def serve(self, ready: Collection[int]) -> float:
-        """Answer what came in on these descriptors and move on to now; returns how long it can rest then [s]."""
+        """Answer the input of these descriptors, advance to the current time, and return how long it may rest [s]."""
 
     @abstractmethod
     def close(self) -> None:
@@ -61,13 +62,17 @@ class EmulatorSource(Protocol):
     """A picklable description of an emulator."""
 
     def open(self, hand: SharedHand) -> Emulator:
-        """Enter the bus and return the emulator; hand: what moves the pendulum of its first device."""
+        """Enter the bus and return the emulator.
+
+        Args:
+            hand: Moves the pendulum of the first device.
+        """
         ...
 
 
 def hurry() -> None:
-    """Be let onto the processor at once and stay there: hardware is not late because a window is busy."""
-    # Looking through what the simulation's compiler left would take a twentieth of a second.
+    """Request immediate scheduling: hardware is not late because a window is busy."""
+    # A garbage collection of the compiled simulation would take a twentieth of a second.
     gc.freeze()
     raise_priority(PRIORITY)
 
@@ -83,19 +88,24 @@ def run(emulator: Emulator, console: int, heed: Callable[[], bool]) -> None:
 
 
 class EmulatorProcess:
-    """Holds an emulator's process. It ends with the program that started it."""
+    """Owns an emulator's process, which ends with the program that started it."""
 
     def __init__(self, source: EmulatorSource, hand: SharedHand | None = None) -> None:
-        """hand: shared with the emulator, for moving its pendulum from here."""
+        """Prepare an emulator without starting it.
+
+        Args:
+            source: Description of the emulator.
+            hand: Hand shared with the emulator, to move its pendulum from here.
+        """
         self._source = source
         self.hand = SharedHand() if hand is None else hand
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self.addresses: tuple[str, ...] = ()
-        """Servo addresses of its devices once it was started."""
+        """Servo addresses of its devices; empty before it was started."""
 
     def launch(self) -> None:
-        """Start the process and return at once; `ready` tells when it has entered its bus."""
+        """Start the process and return at once; `ready` reports when it has entered its bus."""
         context = get_context("spawn")
         here, there = context.Pipe()
         process = context.Process(target=_be, args=(self._source, self.hand, there), name="emulator", daemon=True)
@@ -104,48 +114,53 @@ class EmulatorProcess:
         self._process, self._pipe = process, here
 
     def ready(self) -> bool:
-        """Whether it has entered its bus. Raises BusError when it could not."""
+        """Return True once it has entered its bus; raises BusError if it could not."""
         if not self.addresses and self._pipe is not None and self._pipe.poll():
             self.addresses = self._received()[1]
         return bool(self.addresses)
 
     def start(self, timeout: float = START_LIMIT) -> tuple[str, ...]:
-        """Start the process, wait until it has entered its bus, return the addresses. Raises BusError."""
+        """Start the process, wait until it has entered its bus, and return the addresses; raises BusError."""
         self.launch()
         assert self._pipe is not None
         if not self._pipe.poll(timeout):
             self.close()
-            raise BusError(f"the emulator did not start within {timeout:g} s; look at the processor's load")
+            raise BusError(f"the emulator did not start within {timeout:g} s; check the processor's load")
         self.ready()
         return self.addresses
 
     def say(self, line: str) -> str:
-        """Say a line to the console and return the answer. Raises CommandError, or BusError when nobody is there."""
+        """Send a line to the console and return the answer.
+
+        Raises:
+            CommandError: if the console refuses the line.
+            BusError: if the emulator does not answer.
+        """
         pipe = self.send(line)
         if not pipe.poll(ANSWER_LIMIT):
-            raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it anew")
+            raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it again")
         kind, answer = self._received()
         if kind == "refused":
             raise CommandError(answer)
         return answer
 
     def send(self, line: str) -> Connection:
-        """Say a line to the console without waiting; `answer` brings what it says, in order. Raises BusError."""
+        """Send a line to the console without waiting; `answer` returns the answers in order. Raises BusError."""
         if self._pipe is None:
             raise BusError("the emulator is not running; start it first")
         try:
             self._pipe.send(line)
         except ConnectionError:
-            raise BusError("the emulator is gone; start it anew") from None
+            raise BusError("the emulator is gone; start it again") from None
         return self._pipe
 
     def answer(self) -> str | None:
-        """Return the next answer to a line that was sent, a refusal as its reason; None while there is none."""
+        """Return the next answer to a line that was sent, a refusal as its reason; None if there is none yet."""
         return self._received()[1] if self._pipe is not None and self._pipe.poll() else None
 
     @property
     def alive(self) -> bool:
-        """Whether its process runs."""
+        """True while its process runs."""
         return self._process is not None and self._process.is_alive()
 
     @property
@@ -180,7 +195,7 @@ class EmulatorProcess:
             kind, value = self._pipe.recv()
         except (EOFError, ConnectionError):
             self.close()
-            raise BusError("the emulator ended; start it anew") from None
+            raise BusError("the emulator ended; start it again") from None
         if kind == "failed":
             self.close()
             raise BusError(value)
@@ -188,8 +203,8 @@ class EmulatorProcess:
 
 
 def _be(source: EmulatorSource, hand: SharedHand, pipe: Connection) -> None:
-    """Be an emulator's process."""
-    # Ctrl+C in a terminal reaches every process there; this one ends when the program that holds it does.
+    """Run an emulator's process."""
+    # Ctrl+C in a terminal reaches every process there; this one ends with the program that owns it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         emulator = source.open(hand)

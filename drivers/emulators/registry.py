@@ -1,7 +1,7 @@
-"""Which buses can be emulated, and an emulator as the text a person types.
+"""The buses that can be emulated, and an emulator's address.
 
-It is written like a servo's address with the catalogue servo in the place of the port, e.g. `dynamixel:xl330?id=3`.
-A new emulator is one folder here with a `form.py` in it, named as the family it answers to; the package offers
+It is written like a servo's address with the catalogue servo in place of the port, e.g. `dynamixel:xl330?id=3`. A new
+emulator is one folder here with a `form.py` in it, named after the family it answers to. The package offers
 
     family() -> Family                                      the form of its emulators
     from_address(address: ServoAddress) -> EmulatorSource   raises AddressError
@@ -20,18 +20,18 @@ from drivers.registry import ServoAddress
 
 
 def emulators() -> list[str]:
-    """Names of the buses that can be emulated."""
+    """Return the names of the buses that can be emulated."""
     folders = (entry for entry in files(__name__.rpartition(".")[0]).iterdir() if entry.is_dir())
     return sorted(folder.name for folder in folders if (folder / "form.py").is_file())
 
 
 def emulator_families() -> list[Family]:
-    """The form of every kind of emulator."""
+    """Return the form of every kind of emulator."""
     return [_module(name).family() for name in emulators()]
 
 
 def emulator_source(text: str) -> EmulatorSource:
-    """Return the emulator a text describes. Raises AddressError."""
+    """Return the emulator at an address; raises AddressError."""
     name = text.partition("?")[0].partition(":")[0]
     if name not in emulators():
         raise AddressError(f"there is no emulator of {name!r}; there are {', '.join(emulators())}")

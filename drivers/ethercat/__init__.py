@@ -1,15 +1,15 @@
-"""EtherCAT drives of the CiA 402 profile, such as the eRob: a bus thread, a position law and the servo made of them.
+"""EtherCAT drives of the CiA 402 profile, such as the eRob: a bus thread, a position law and a servo built on both.
 
 Address: `ethercat:INTERFACE:SLAVE[?option=value&…]`, e.g. `ethercat:eth0:1?servo=erob80_100`. Options: `servo` (a
-catalogue servo, where several announce themselves alike), `mode` (cst: the law is computed here; csp: by the drive),
+catalogue servo, if several report the same identity), `mode` (cst: the law is computed here; csp: by the drive),
 `cycle` [ms], `dc` (preop, safeop, off) and `zero` (encoder counts where the pendulum hangs down). What the driver has
-to know about a drive stands under [bus.ethercat] in its catalogue file.
+to know about a drive is under [bus.ethercat] in its catalogue file.
 
-    source, form   the address and what a person fills in        profile     the catalogue's table
-    servo          the contract `drivers.servo.Servo`            identity    who the drive is, and its scale
-    drive          what it is told and what it said              bus         the thread that makes the cycles
+    source, form   the address and its form                      profile     the catalogue's table
+    servo          the contract `drivers.servo.Servo`            identity    identity and scale of the drive
+    drive          commands and answers                          bus         the thread that runs the cycles
     cia402, pdo, law, dc   state machine, bytes, position law, time: pure    master, nic   the library and the wire
-    checks         whether this machine can reach drives
+    checks         checks that this machine can reach drives
 """
 
 from drivers.ethercat.checks import examine

@@ -1,10 +1,10 @@
-"""The thread that keeps a bus alive: one frame a cycle from SAFEOP until the end, whoever else is busy.
+"""The thread that keeps a bus alive: one frame per cycle from SAFEOP until the end, whatever other threads do.
 
-A drive wants its frames also while nobody records, while settings are written and while a run is stored; its watchdog
-ends them otherwise. So the frames have a thread of their own, next to the one the servo is used by. The two do not
-disturb each other: the servo's thread waits on `BusClock` for the cycle that came back, works for some 0.1 ms and waits
-again, while this one sleeps. A servo's thread that hangs is noticed by `CyclicDrive`, a process that hangs or is gone
-by the drive's own watchdog.
+A drive needs its frames also between runs, while settings are written and while a run is stored; otherwise its watchdog
+stops it. The frames therefore have their own thread, beside the thread that uses the servo. The two do not disturb each
+other: the servo's thread waits on `BusClock` for the cycle that came back, works for some 0.1 ms and waits again, while
+this one sleeps. `CyclicDrive` detects a servo's thread that hangs; the drive's own watchdog detects a process that
+hangs or is gone.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from drivers.ethercat.pdo import Image
 from drivers.priority import raise_priority
 
 FIFO_PRIORITY = 51
-"""Above the recorder's own loop: this thread works for a tenth of each cycle."""
+"""Priority above that of the recorder's loop: this thread works for a tenth of each cycle."""
 WATCH_PERIOD = 0.1
-"""Between two looks at the slave's own state and its mailbox [s]."""
+"""Pause between two checks of the slave's own state and its mailbox [s]."""
 LATEST = 0.5
-"""A frame that would be later than this share of a cycle is left out."""
+"""Delay of a frame, as a share of a cycle, beyond which it is skipped."""
 REQUEST_LIMIT = 0.5
 MOST_MESSAGES = 16
 STOP_LIMIT = 1.0
-"""The thread ends within this time [s]."""
+"""Time within which the thread ends [s]."""
 
 T = TypeVar("T")
 
@@ -45,7 +45,16 @@ class Bus:
     def __init__(
         self, master: Master, drive: CyclicDrive, clock: BusClock, outputs: Image, inputs: Image, *, pulses: bool
     ) -> None:
-        """pulses: whether the drive runs by SYNC0, so that frames have to keep in step with it."""
+        """Prepare the cycles.
+
+        Args:
+            master: The master.
+            drive: The drive.
+            clock: Its clock.
+            outputs: Layout of the outputs.
+            inputs: Layout of the inputs.
+            pulses: True if the drive runs by SYNC0, so that frames have to keep in step with it.
+        """
         self.lock = PhaseLock(clock.cycle) if pulses else None
         self._looked_at = 0.0
         self._master = master
@@ -57,41 +66,56 @@ class Bus:
         self._thread = threading.Thread(target=self._run, name="ethercat", daemon=True)
 
     def start(self) -> None:
-        """Begin the cycles."""
+        """Start the cycles."""
         self._thread.start()
 
     @property
     def alive(self) -> bool:
-        """Whether the cycles go on."""
+        """True while the cycles run."""
         return self._thread.is_alive()
 
     def stop(self) -> bool:
-        """End the cycles; returns whether they have ended."""
+        """End the cycles; return True if they have ended."""
         self._ending.set()
         if self._thread.ident is not None:
             self._thread.join(STOP_LIMIT)
         return not self._thread.is_alive()
 
     def look(self, limit: float) -> AlState:
-        """Ask the slave for its state now. Raises BusError when there is no answer in time [s]."""
+        """Read the slave's present state.
+
+        Args:
+            limit: Longest wait [s].
+
+        Raises:
+            BusError: if there is no answer in time.
+        """
         return self._do(self._look, limit)
 
     def request(self, state: int) -> None:
-        """Ask the slave for another state. Raises BusError."""
+        """Request another state of the slave.
+
+        Raises:
+            BusError: if the bus is not free in time.
+        """
         self._do(lambda: self._master.request(state), REQUEST_LIMIT)
 
     def empty_mailbox(self) -> None:
-        """Hear what the slave has to say about errors that are over. Raises BusError."""
+        """Read the slave's reports about past errors.
+
+        Raises:
+            BusError: if the bus is not free in time.
+        """
         self._do(lambda: any(not self._master.fetch_emergency() for _ in range(MOST_MESSAGES)), REQUEST_LIMIT)
 
     def _do(self, job: Callable[[], T], limit: float) -> T:
-        """Have something asked of the master between two cycles; returns or raises what it does."""
+        """Run a job on the master between two cycles; return its result or raise its error."""
         future: Future[T] = Future()
         self._jobs.put((future, job))
         try:
             return future.result(limit)
         except NotDone:
-            raise BusError(f"the bus was not free for {1e3 * limit:.0f} ms; look at the processor's load") from None
+            raise BusError(f"the bus was not free for {1e3 * limit:.0f} ms; check the processor's load") from None
 
     def _run(self) -> None:
         raise_priority(FIFO_PRIORITY)
@@ -116,7 +140,7 @@ class Bus:
                     else:
                         lasting = cycle + self.lock.correction(bus_time, late)
                 self._attend(came)
-            except Exception as error:  # the thread has to go on, or the drive could not be let go any more
+            except Exception as error:  # the thread must continue, or the drive could not be released
                 known = error if isinstance(error, DriverError) else BusError(f"{type(error).__name__}: {error}")
                 self._drive.fail(known)
                 self._clock.complete(moment)
@@ -125,7 +149,7 @@ class Bus:
                 deadline += cycle
 
     def _exchange(self) -> bool:
-        """One frame; returns whether it came back from every slave."""
+        """Exchange one frame; return True if it came back from every slave."""
         begun = time.perf_counter()
         sent = self._drive.outputs(begun)
         data = self._master.exchange(self._outputs.pack(sent))
@@ -134,7 +158,7 @@ class Bus:
         return data is not None
 
     def _attend(self, came: bool) -> None:
-        """What is not done every cycle."""
+        """Perform the checks that are not done every cycle."""
         with suppress(Empty):
             future, job = self._jobs.get_nowait()
             try:
@@ -142,12 +166,12 @@ class Bus:
             except Exception as error:
                 future.set_exception(error)
             return
-        # On a dead wire a look takes 14 ms with every other thread waiting; lost frames are counted by the drive.
+        # On a dead wire a check blocks every other thread for 14 ms; the drive counts lost frames anyway.
         if not came or not self._drive.in_service or time.perf_counter() - self._looked_at < WATCH_PERIOD:
             return
         state = self._look()
         if state.base and (state.base != OP or state.code):
-            self._drive.fail(ServoFault(f"the drive left OP: it is in {state}; acknowledge to start it anew"))
+            self._drive.fail(ServoFault(f"the drive left OP: it is in {state}; acknowledge to start it again"))
         self._master.fetch_emergency()
 
     def _look(self) -> AlState:

@@ -1,4 +1,4 @@
-"""Whether EtherCAT drives can be reached from this machine: the library, the rights, the interfaces."""
+"""Checks that this machine can reach EtherCAT drives: the library, the permissions, the interfaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drivers.finding import MachineCheck
 
 
 def examine() -> list[MachineCheck]:
-    """Look at the library, the right to send raw frames, and the interfaces."""
+    """Check the library, the permission to send raw frames, and the interfaces."""
     return [_library(), _rights(), _interfaces()]
 
 

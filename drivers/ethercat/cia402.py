@@ -1,11 +1,11 @@
-"""The drive profile CiA 402 as far as this bench needs it: what a status word says and which control word comes next.
+"""The drive profile CiA 402 as far as this bench needs it: status words and the control words that follow.
 
     NOT_READY → SWITCH_ON_DISABLED → READY → SWITCHED_ON → OPERATION_ENABLED → (torque)
                       ↑ 0x80 (reset)                              │ any fault
                     FAULT ←───────────── FAULT_REACTION ←─────────┘
 
-`PowerSwitch` says one control word a cycle and goes no step further before the drive has confirmed the last one.
-Downwards it does not wait: every control word on the way down takes the torque away by itself.
+`PowerSwitch` sends one control word per cycle and takes no further step before the drive has confirmed the last one. On
+the way down it does not wait: there, every control word removes the torque on its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENABLE_OPERATION = 0x0F
 FAULT_RESET = 0x80
 
 STATUS_MASK = 0x6F
-"""The other bits say warnings, limits and voltage; eRob drives set 7, 9 and 12 in every state."""
+"""The other bits report warnings, limits and voltage; eRob drives set 7, 9 and 12 in every state."""
 
 
 _ERRORS = {
@@ -51,7 +51,7 @@ _KNOWN_ERRORS = {
 
 
 def error_text(code: int) -> str:
-    """An error code of 0x603F or of an emergency in words: CiA 402's groups by the first digit, known ones by name."""
+    """Return an error code of 0x603F or of an emergency as text: known ones by name, others by CiA 402's groups."""
     meaning = _KNOWN_ERRORS.get(code) or _ERRORS.get(code >> 12, "of the drive's own list")
     return f"0x{code:04X} ({meaning})"
 
@@ -70,12 +70,12 @@ class DriveState(Enum):
 
     @property
     def released(self) -> bool:
-        """Whether the motor has no torque in it."""
+        """True if there is no torque in the motor."""
         return self in _RELEASED
 
     @property
     def faulty(self) -> bool:
-        """Whether the drive reports a fault of its own."""
+        """True if the drive reports a fault of its own."""
         return self in (DriveState.FAULT, DriveState.FAULT_REACTION)
 
 
@@ -110,18 +110,22 @@ _DOWNWARDS = (SWITCH_ON, SHUTDOWN, DISABLE_VOLTAGE)
 
 
 def drive_state(status_word: int) -> DriveState | None:
-    """What 0x6041 says, CiA 402 table of states; None for a combination the profile does not know."""
+    """Return the state of a 0x6041 by CiA 402's table of states; None for a combination that it does not contain."""
     return next((state for mask, bits, state in _BY_STATUS if status_word & mask == bits), None)
 
 
 class PowerSwitch:
-    """Leads one drive from state to state. Begins switched off; `control_word` is asked once a cycle.
+    """Leads one drive from state to state. Starts switched off; `control_word` is called once per cycle.
 
-    A status word tells what came of the control word of the cycle before, so each one is kept until it is confirmed.
+    A status word shows the result of the previous cycle's control word, so each word is kept until it is confirmed.
     """
 
     def __init__(self, dwell: int) -> None:
-        """dwell: cycles a drive is seen in each state on the way up before the next one."""
+        """Create a switch in the state off.
+
+        Args:
+            dwell: Cycles for which a drive is seen in each state on the way up before the next one.
+        """
         self._dwell = dwell
         self._on = False
         self._step = len(_DOWNWARDS) - 1
@@ -129,7 +133,7 @@ class PowerSwitch:
         self._resets = 0
 
     def switch_on(self) -> None:
-        """Lead the drive to OPERATION_ENABLED from the next cycle on. A fault is not left this way."""
+        """Lead the drive to OPERATION_ENABLED from the next cycle on. This does not leave a fault."""
         if not self._on:
             self._on = True
             self._resets = 0
@@ -142,11 +146,11 @@ class PowerSwitch:
             self._step = -1
 
     def reset_fault(self, times: int = 4) -> None:
-        """Ask the switched-off drive so many times to leave FAULT; each one is an edge of the reset bit."""
+        """Request that the switched-off drive leave FAULT, `times` times; each one is an edge of the reset bit."""
         self._resets = 2 * times
 
     def control_word(self, state: DriveState | None) -> int:
-        """Control word of this cycle for a drive that was last seen in `state`."""
+        """Return the control word of this cycle for a drive that was last seen in `state`."""
         return self._word_up(state) if self._on else self._word_down(state)
 
     def _word_up(self, state: DriveState | None) -> int:

@@ -1,8 +1,8 @@
 """Time on the bus: frames at a fixed place between two SYNC0 pulses, and a clock that counts in those cycles.
 
-A drive with distributed clocks takes over its outputs at each SYNC0 pulse of its own oscillator; the host's runs a
-little faster or slower. `PhaseLock` stretches or shortens the host's cycles by what it takes to stay in step, and
-`BusClock` is the time in which every cycle lasts exactly as long as it should.
+A drive with distributed clocks applies its outputs at each SYNC0 pulse of its own oscillator; the host's runs a little
+faster or slower. `PhaseLock` stretches or shortens the host's cycles to stay in step. `BusClock` is the time in which
+every cycle lasts exactly as long as it should.
 """
 
 from __future__ import annotations
@@ -12,28 +12,32 @@ import time
 from collections.abc import Callable
 
 PHASE = 0.3
-"""Where frames are sent, as a share of the cycle after SYNC0: a thread can be late, never early."""
+"""Place of frames, as a share of the cycle after SYNC0: a thread can be late, never early."""
 PROPORTIONAL = 0.05
 INTEGRAL = 0.0005
-"""Per cycle; a damped second-order loop that has learnt how fast a crystal runs after some hundred cycles."""
+"""Gains per cycle: a damped second-order loop that has learnt the speed of a crystal after some hundred cycles."""
 CREDIBLE = 0.05
-"""A larger distance than this share of a cycle counts as no more than that: one late frame says little."""
+"""Largest distance that counts in full, as a share of a cycle: one late frame is weak evidence."""
 LONGEST_CORRECTION = 0.005
-"""Of one cycle, as a share of it; no crystal is that wrong."""
+"""Largest correction of one cycle, as a share of it; no crystal is that wrong."""
 LOCKED_WITHIN = 0.05
-"""Of the place, as a share of the cycle."""
+"""Largest distance from the place that counts as in step, as a share of the cycle."""
 LOCKED_FOR = 20
-"""Cycles in a row."""
+"""Cycles in a row after which the lock counts as in step."""
 
 SLICE = 5e-3
-"""Longest wait between two looks at whether somebody wants it to end [s]."""
+"""Longest wait between two checks for an interruption [s]."""
 
 
 class PhaseLock:
     """Keeps the host's cycles in step with the SYNC0 pulses of a bus."""
 
     def __init__(self, cycle: float) -> None:
-        """cycle: time between two SYNC0 pulses, which are where the bus time is a multiple of it [s]."""
+        """Create a lock.
+
+        Args:
+            cycle: Time between two SYNC0 pulses [s], which are where the bus time is a multiple of it.
+        """
         self._cycle = cycle
         self._drift = 0.0
         self._good = 0
@@ -42,23 +46,25 @@ class PhaseLock:
 
     @property
     def locked(self) -> bool:
-        """Whether it has been in step for a while."""
+        """True if it has been in step for LOCKED_FOR cycles."""
         return self._good >= LOCKED_FOR
 
     @property
     def drift(self) -> float:
-        """What every cycle is corrected by besides the distance; its share of the cycle is the oscillators' [s]."""
+        """Correction of every cycle besides that for the distance [s]; it reflects how the oscillators differ."""
         return self._drift
 
     def first_shift(self, bus_time: float, late: float) -> float:
-        """How much later than planned the frames have to be sent to be in place [s], once at the beginning.
+        """Return how much later than planned the frames have to be sent to be in place [s]; for the first cycle.
 
-        bus_time: of a frame [s]; late: how long after its deadline that was sent [s].
+        Args:
+            bus_time: Bus time of a frame [s].
+            late: Delay of that frame after its deadline [s].
         """
         return -self._distance(bus_time, late)
 
     def correction(self, bus_time: float, late: float) -> float:
-        """What to add to the next cycle [s]; arguments as for `first_shift`."""
+        """Return the correction of the next cycle [s]; arguments as for `first_shift`."""
         cycle = self._cycle
         self.error = error = self._distance(bus_time, late)
         self._good = self._good + 1 if abs(error) < LOCKED_WITHIN * cycle else 0
@@ -67,7 +73,7 @@ class PhaseLock:
         return _within(self._drift - PROPORTIONAL * error, LONGEST_CORRECTION * cycle)
 
     def _distance(self, bus_time: float, late: float) -> float:
-        """How far behind its place a frame sent in time would have been, −cycle/2 … cycle/2 [s]."""
+        """Return how far behind its place a punctual frame would have been, −cycle/2 … cycle/2 [s]."""
         cycle = self._cycle
         return (bus_time - late - (PHASE - 0.5) * cycle) % cycle - 0.5 * cycle
 
@@ -79,51 +85,63 @@ def _within(value: float, limit: float) -> float:
 class BusClock:
     """A `drivers.clock.Clock` whose seconds are counted in cycles of the bus.
 
-    The thread that makes the cycles tells each of them with `begin` and `complete`; before the first one and when
-    cycles stop coming, time goes on like the machine's. `wait_until` returns when the cycle has come back that is
-    nearest to the deadline and was not used yet, so that whoever waits gets inputs that were measured just now.
+    The thread that runs the cycles reports each of them with `begin` and `complete`. Before the first one, and when
+    cycles stop coming, time runs like the machine's. `wait_until` returns when the unused cycle nearest to the deadline
+    has come back, so that the caller gets inputs that were measured just now.
     """
 
     virtual = False
     speed = 1.0
 
     def __init__(self, cycle: float) -> None:
-        """cycle: nominal time between two cycles [s]."""
+        """Create a clock.
+
+        Args:
+            cycle: Nominal time between two cycles [s].
+        """
         self.cycle = cycle
         self.waited_at = time.perf_counter()
-        """When somebody waited last, in the machine's seconds."""
+        """Time of the last wait, in the machine's seconds."""
         self._came = threading.Condition()
-        # Machine's moment, this clock's moment and seconds of this one in one of the machine's; replaced as a whole.
+        # Machine's time, this clock's time, and its seconds per second of the machine; replaced as a whole.
         self._anchor = (0.0, 0.0, 1.0)
         self._completed = self._used = -1.0
 
     def now(self) -> float:
-        """Seconds since an arbitrary origin."""
+        """Return the seconds since an arbitrary origin."""
         return self.at(time.perf_counter())
 
     def at(self, moment: float) -> float:
-        """This clock's time at a moment of the machine's [s]."""
+        """Return this clock's time for a time of the machine [s]."""
         machine, bus, pace = self._anchor
         return bus + pace * (moment - machine)
 
     def begin(self, deadline: float, lasting: float) -> float:
-        """A cycle that was due at `deadline` will last so long, both in the machine's seconds; returns its moment."""
+        """Report a cycle.
+
+        Args:
+            deadline: Time at which the cycle was due, in the machine's seconds.
+            lasting: Duration of the cycle, in the machine's seconds.
+
+        Returns:
+            The beginning of the cycle on this clock [s].
+        """
         moment = self.at(deadline)
         self._anchor = (deadline, moment, self.cycle / lasting)
         return moment
 
     def complete(self, moment: float) -> None:
-        """The cycle that began at this moment of this clock has come back, or is lost."""
+        """Report that the cycle that began at this time of this clock has come back or is lost."""
         with self._came:
             self._completed = moment
             self._came.notify_all()
 
     def use(self) -> None:
-        """What came back last has been used; a wait for it again is one for the next."""
+        """Mark the last cycle as used; a further wait for it waits for the next one."""
         self._used = self._completed
 
     def wait_for(self, come: Callable[[], bool], limit: float) -> bool:
-        """Wait until `come` is true after some cycle, at most so long [s]; returns whether it is."""
+        """Wait until `come` is true after some cycle, at most `limit` [s]; return True if it is."""
         with self._came:
             return self._came.wait_for(come, limit)
 

@@ -1,7 +1,7 @@
-"""One drive from cycle to cycle: what it is told, what it said, and when it has to be let go.
+"""One drive from cycle to cycle: commands, answers, and the reasons to release it.
 
-The bus's thread calls `outputs` and `take` in every cycle; the servo's thread sets what is wanted and looks at the
-newest sample. Whatever goes wrong lets the drive go first and is kept in `trouble` for whoever asks next.
+The bus's thread calls `outputs` and `take` in every cycle. The servo's thread sets the wanted state and reads the
+newest sample. Any problem releases the drive first and is kept in `trouble` for the next caller.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from drivers.reading import Reading
 from drivers.servo import PositionGoal, TorqueGoal
 
 ORPHAN_LIMIT = 0.1
-"""A driven servo nobody commanded, read or waited with for this long [s] is let go."""
+"""Time without a command, read or wait after which a driven servo is released [s]."""
 LOST_FRAMES = 5
-"""So many cycles without an answer in a row end a run. Each lasts 8 to 16 ms on a usual kernel, so that the drive's own
+"""Cycles in a row without an answer that end a run. Each lasts 8 to 16 ms on a usual kernel, so that the drive's own
 watchdog is not far then."""
 DWELL = 0.004
-"""In every state on the way up [s]."""
+"""Time in every state on the way up [s]."""
 STUCK_LIMIT = 0.15
 STUCK_SHARE = 0.8
-"""An encoder that gives the very same count for STUCK_LIMIT [s] under this share of the largest current is stuck, or
-the arm is: both end the run."""
+"""An encoder that reports the same count for STUCK_LIMIT [s] under this share of the largest current is stuck, or the
+arm is: both end the run."""
 JUMP_SPEED = 6.0
 JUMP_ROOM = 0.05
-"""A driven motor's position that changed by more than JUMP_ROOM [rad] beyond what JUMP_SPEED times the no-load speed
-allows was not measured."""
+"""Tolerance of the plausibility check: a driven motor cannot move by more than JUMP_ROOM [rad] plus the way at
+JUMP_SPEED times its no-load speed. A larger change was not measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Between the drive's units and ours."""
+    """Conversion between the drive's units and SI units."""
 
     counts_per_turn: int
     zero: int
-    """[counts] where the pendulum hangs down"""
+    """Counts where the pendulum hangs down."""
     amps_per_permille: float
     torque_constant: float
     """[N·m/A]"""
@@ -59,16 +59,16 @@ class Scale:
 
     @property
     def step(self) -> float:
-        """[rad] of a count"""
+        """Angle of one count [rad]."""
         return 2.0 * math.pi / self.counts_per_turn
 
     def permille(self, amps: float) -> int:
-        """Target torque for a current [A], limited to the largest."""
+        """Return the target torque for a current [A], limited to the largest."""
         allowed = min(max(amps, -self.largest_current), self.largest_current)
         return min(max(round(allowed / self.amps_per_permille), -32768), 32767)
 
     def reading(self, inputs: Inputs) -> Reading:
-        """Inputs in SI units."""
+        """Return inputs in SI units."""
         return Reading(
             position=(inputs.position - self.zero) * self.step,
             velocity=inputs.velocity * self.step,
@@ -79,7 +79,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What came back in one cycle."""
+    """Inputs of one cycle."""
 
     number: int
     moment: float
@@ -91,13 +91,13 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the servo's thread wants; replaced as a whole."""
+    """State wanted by the servo's thread; replaced as a whole."""
 
     mode: int
-    """Of operation, 0x6060."""
+    """Mode of operation, 0x6060."""
     on: bool = False
     goal: PositionGoal | TorqueGoal | None = None
-    """None: no torque, whatever the mode."""
+    """Goal; None for no torque, whatever the mode."""
 
 
 class CyclicDrive:
@@ -111,17 +111,25 @@ class CyclicDrive:
         waited_at: Callable[[], float],
         harmless: tuple[int, ...] = (),
     ) -> None:
-        """waited_at: when the servo's clock was waited with last; harmless: emergencies a drive goes on with."""
+        """Create the state of a switched-off drive.
+
+        Args:
+            scale: Units of the drive.
+            law: Position law for mode CST.
+            cycle: Time between two frames [s].
+            waited_at: Returns the time of the last wait on the servo's clock.
+            harmless: Emergency codes after which the drive keeps running.
+        """
         self.scale = scale
         self.law = law
         self.newest: Sample | None = None
         self.trouble: DriverError | None = None
         self.in_service = False
-        """Whether missing answers matter; set once the drive is in OP."""
+        """True once the drive is in OP, so that missing answers count."""
         self.lost = 0
-        """Cycles without an answer so far."""
+        """Number of cycles without an answer so far."""
         self.last_error = 0
-        """Code of the last emergency, 0 for none or an error that is over."""
+        """Code of the last emergency; 0 for none or a past error."""
         self._cycle = cycle
         self._waited_at = waited_at
         self._harmless = harmless
@@ -151,55 +159,55 @@ class CyclicDrive:
             self._wanted = replace(self._wanted, goal=goal)
 
     def switch_off(self) -> None:
-        """Let the motor go: no torque in the next cycle, then power off."""
+        """Release the motor: no torque in the next cycle, then power off."""
         self._wanted = replace(self._wanted, on=False, goal=None)
         self._asked_at = 0 if self.newest is None else self.newest.number
 
     def reset_fault(self) -> None:
-        """Ask the switched-off drive to leave its fault."""
+        """Request that the switched-off drive leave its fault."""
         self._resets_asked = True
 
     def heard(self, now: float) -> None:
-        """Somebody is there at this moment."""
+        """Note that the servo's thread is alive at this time."""
         self._heard = now
 
     @property
     def enabled(self) -> bool:
-        """Whether the drive, since it was asked to, is seen ready to follow goals in the wanted mode."""
+        """True if the drive, since the request, was seen ready to follow goals in the wanted mode."""
         sample = self._answer
         return sample is not None and self._follows(sample, self._wanted)
 
     @property
     def released(self) -> bool:
-        """Whether the drive, since it was asked to, is seen without torque in the motor, and is led nowhere else."""
+        """True if the drive, since the request, was seen without torque in the motor, and nothing switches it on."""
         sample = self._answer
         return sample is not None and not self._wanted.on and sample.state is not None and sample.state.released
 
     @property
     def answering(self) -> bool:
-        """Whether the last frame came back."""
+        """True if the last frame came back."""
         return self.newest is not None and not self._lost_in_a_row
 
     @property
     def _answer(self) -> Sample | None:
-        """The newest sample if its frame left after what was asked last; one frame may have been on its way then."""
+        """The newest sample if its frame left after the last request; one frame may have been on its way then."""
         sample = self.newest
         return sample if sample is not None and sample.number >= self._asked_at + 2 else None
 
     # The bus's thread.
 
     def outputs(self, now: float) -> Outputs:
-        """What the drive is told in the cycle that begins now [s]."""
+        """Return the outputs of the cycle that begins now [s]."""
         wanted = self._wanted
         if wanted.on and now - max(self._heard, self._waited_at()) > ORPHAN_LIMIT:
             self.fail(
                 DriverError(
-                    f"nobody commanded the driven servo for {1e3 * ORPHAN_LIMIT:.0f} ms, it was released; "
-                    "look at the processor's load"
+                    f"the driven servo received no command for {1e3 * ORPHAN_LIMIT:.0f} ms, it was released; "
+                    "check the processor's load"
                 )
             )
         if wanted.on and self.trouble is not None:
-            # Also when a goal was given in the very moment it went wrong.
+            # Also if a goal was given at the very moment of the failure.
             self.switch_off()
             wanted = self._wanted
         if wanted.on:
@@ -229,7 +237,7 @@ class CyclicDrive:
         return self.scale.permille(self.law.amps(goal.position, reading.position, reading.velocity))
 
     def _position(self, wanted: Wanted, sample: Sample) -> int:
-        """Target position [counts]: where the drive is until it follows, then towards the goal at its own speed."""
+        """Return the target position [counts]: the present one until the drive follows, then on towards the goal."""
         goal = wanted.goal
         if wanted.mode != CYCLIC_POSITION or not self._up:
             self._sent_position = sample.inputs.position
@@ -240,7 +248,13 @@ class CyclicDrive:
         return self._sent_position
 
     def take(self, inputs: Inputs | None, moment: float, sent: Outputs) -> None:
-        """Take what came back, None for nothing, in a cycle at this moment [s] in which the drive was told `sent`."""
+        """Process the answer of a cycle.
+
+        Args:
+            inputs: The answer; None if nothing came back.
+            moment: Time of the cycle [s].
+            sent: Outputs of the cycle.
+        """
         if inputs is None or self._impossible(inputs, moment):
             self._miss("did not come back" if inputs is None else "had an impossible position in it")
             return
@@ -275,7 +289,7 @@ class CyclicDrive:
             self.fail(
                 ServoFault(
                     f"the encoder gives the same count for {1e3 * STUCK_LIMIT:.0f} ms under {amps:.1f} A; "
-                    "look at the encoder, the brake and what blocks the arm"
+                    "check the encoder, the brake and what blocks the arm"
                 )
             )
 
@@ -299,7 +313,7 @@ class CyclicDrive:
             )
 
     def emergency(self, code: int, register: int) -> None:
-        """The drive told an error, or with code 0 that it is over."""
+        """Handle an error that the drive reports; code 0 means that it is over."""
         self.last_error = code
         if code and code not in self._harmless and self._wanted.on:
             self.fail(
@@ -307,7 +321,7 @@ class CyclicDrive:
             )
 
     def fail(self, trouble: DriverError) -> None:
-        """Let the drive go and keep why, if it is the first thing that went wrong."""
+        """Release the drive, and keep the reason if it is the first one."""
         if self.trouble is None:
             self.trouble = trouble
         self.switch_off()

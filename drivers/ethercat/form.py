@@ -1,4 +1,4 @@
-"""The addresses of EtherCAT drives as a form, and the look for drives on the network interfaces."""
+"""The address form of EtherCAT drives, and the scan for drives on the network interfaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FALLBACK = "eth0"
 
 
 def family() -> Family:
-    """Return the form of EtherCAT drives' addresses."""
+    """Return the form of the addresses of EtherCAT drives."""
     names = nic.interfaces()
     return Family(
         name="ethercat",
@@ -24,7 +24,7 @@ def family() -> Family:
             AddressField(
                 name="interface",
                 title="Network interface",
-                tip="Where the drive's cable is plugged in; nothing else may use it",
+                tip="Interface with the drive's cable; must not be used by anything else",
                 kind="text",
                 choices=tuple((name, name) for name in names),
                 default=next(iter(names), FALLBACK),
@@ -33,7 +33,7 @@ def family() -> Family:
             AddressField(
                 name="slave",
                 title="Slave",
-                tip="Place of the drive on the cable, from 1",
+                tip="Position of the drive on the cable, from 1",
                 kind="whole",
                 default="1",
                 lowest=1,
@@ -43,9 +43,9 @@ def family() -> Family:
             AddressField(
                 name="servo",
                 title="Servo",
-                tip="What the drive is, where several announce themselves alike",
+                tip="Servo of the drive, if several report the same identity",
                 kind="choice",
-                choices=(("as it says", ""), *((spec.title, name) for name, (spec, _) in drives().items())),
+                choices=(("as reported", ""), *((spec.title, name) for name, (spec, _) in drives().items())),
             ),
             AddressField(
                 name="mode",
@@ -68,10 +68,10 @@ def family() -> Family:
             AddressField(
                 name="dc",
                 title="Clock pulses",
-                tip="When the drive's SYNC0 pulses begin; another choice helps drives that refuse to start",
+                tip="When the drive's SYNC0 pulses begin; another choice may help if a drive refuses to start",
                 kind="choice",
                 choices=(
-                    ("as the catalogue says", ""),
+                    ("as in the catalogue", ""),
                     ("before SAFEOP", "preop"),
                     ("in SAFEOP", "safeop"),
                     ("none", "off"),
@@ -80,7 +80,7 @@ def family() -> Family:
             AddressField(
                 name="zero",
                 title="Zero",
-                tip="What the encoder counts where the pendulum hangs down",
+                tip="Encoder counts where the pendulum hangs down",
                 kind="whole",
                 default="0",
                 lowest=-(2**31),
@@ -91,9 +91,9 @@ def family() -> Family:
 
 
 def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
-    """Look for drives on the form's interface, on all of them if it has none.
+    """Look for drives on the form's interface, or on all interfaces if it has none.
 
-    An interface somebody else uses is left alone; that, and every other reason why nothing was found, is told.
+    An interface used by another program is left alone. Every reason for finding nothing is reported.
     """
     wanted = values.get("interface", "").strip()
     found: list[Found] = []

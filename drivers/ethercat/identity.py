@@ -1,4 +1,4 @@
-"""Who a drive is, and what its own answers make of the catalogue's numbers."""
+"""Identity of a drive, and the catalogue's numbers corrected by its own answers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from drivers.ethercat.profile import Profile, drives, fitting
 
 
 class Objects(Protocol):
-    """What a drive can be asked."""
+    """Readable objects of a drive."""
 
     def read_number(self, index: int, subindex: int = 0, *, signed: bool = False) -> int | None:
-        """A whole number; None if the drive has no such object."""
+        """Return a whole number; None if the drive has no such object."""
         ...
 
     def read_text(self, index: int) -> str:
-        """A text; empty if the drive has no such object."""
+        """Return a text; empty if the drive has no such object."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nameplate:
-    """Everything asked once, before the first cycle."""
+    """Everything that is read once, before the first cycle."""
 
     spec: ServoSpec
     profile: Profile
@@ -40,28 +40,46 @@ class Nameplate:
 
 
 def choose(vendor: int, product: int, wanted: str) -> tuple[ServoSpec, Profile, list[str]]:
-    """The catalogue's servo for a drive that announces itself like this, and warnings about the choice.
+    """Return the catalogue's servo and profile for a drive with this identity, and warnings about the choice.
 
-    wanted: a servo's name; empty: the first one that fits. Raises NoAnswer when none does.
+    Args:
+        vendor: Vendor id.
+        product: Product code.
+        wanted: Name of a servo; empty for the first one that fits.
+
+    Raises:
+        NoAnswer: if none fits.
     """
     names = fitting(vendor, product)
     known = drives()
     who = f"vendor 0x{vendor:08X}, product 0x{product:08X}"
     if wanted:
-        odd = [] if wanted in names else [f"the drive ({who}) does not announce itself as {wanted}; check the address"]
+        odd = [] if wanted in names else [f"the drive ({who}) does not report itself as {wanted}; check the address"]
         return *known[wanted], odd
     if not names:
         options = ", ".join(f"servo={name}" for name in known)
-        raise NoAnswer(f"the drive ({who}) is not in the catalogue; name what it is in the address: {options}")
+        raise NoAnswer(f"the drive ({who}) is not in the catalogue; name its servo in the address: {options}")
     others = [f"servo={name}" for name in names[1:]]
-    doubt = [f"taken for {names[0]}, which others announce themselves as too; if it is not, add {' or '.join(others)}"]
+    doubt = [f"taken for {names[0]}, but others report the same identity; if it is not, add {' or '.join(others)}"]
     return *known[names[0]], doubt if others else []
 
 
 def read_nameplate(
     objects: Objects, spec: ServoSpec, profile: Profile, zero: int, warnings: list[str], info: dict[str, str | float]
 ) -> Nameplate:
-    """Ask a drive what it is. info: what its EEPROM says. Raises ServoFault when it does not tell what is needed."""
+    """Read the identity and scale of a drive.
+
+    Args:
+        objects: The drive's objects.
+        spec: Its catalogue entry.
+        profile: Its table in the catalogue.
+        zero: Encoder counts where the pendulum hangs down.
+        warnings: Warnings so far.
+        info: Facts from its EEPROM.
+
+    Raises:
+        ServoFault: if the drive does not report a required value.
+    """
     warnings = list(warnings)
     numbers = {
         "rated_current_mA": objects.read_number(0x6075),
@@ -90,9 +108,10 @@ def read_nameplate(
         largest_current=largest,
         no_load_speed=spec.no_load_speed,
     )
+    # A multi-turn encoder may have counted whole turns, but the zero refers to one turn.
     scale, turns = within_a_turn(scale, objects.read_number(0x6064, signed=True) or 0)
     if turns:
-        warnings.append(f"its encoder has counted {turns} whole turns, which are left out; 0 is where it hangs down")
+        warnings.append(f"its encoder has counted {turns} whole turns, which are ignored; 0 is where it hangs down")
     facts = info | {name: float(value) for name, value in numbers.items() if value is not None}
     facts |= {
         "manufacturer_device_name": objects.read_text(0x1008),
@@ -115,7 +134,7 @@ def read_nameplate(
 
 
 def _largest_current(permille: int | None, amps: float, spec: ServoSpec, warnings: list[str]) -> float:
-    """Return the lower of the servo's largest current [A] and the drive's own limit, amps [A] being its permille."""
+    """Return the lower of the servo's largest current [A] and the drive's own limit; `amps` is one permille [A]."""
     if permille is None or not 0.0 < permille * amps < spec.max_current:
         return spec.max_current
     warnings.append(
@@ -126,7 +145,7 @@ def _largest_current(permille: int | None, amps: float, spec: ServoSpec, warning
 
 
 def within_a_turn(scale: Scale, counts: int) -> tuple[Scale, int]:
-    """Move the zero by whole turns so that these counts are within half a turn of it; returns how many."""
+    """Shift the zero by whole turns so that the counts are within half a turn of it; return the number of turns."""
     turns = math.floor((counts - scale.zero) / scale.counts_per_turn + 0.5)
     return (replace(scale, zero=scale.zero + turns * scale.counts_per_turn), turns) if turns else (scale, 0)
 
@@ -135,31 +154,31 @@ def _counts(increments: int | None, revolutions: int | None, spec: ServoSpec, wa
     counts = round(increments / revolutions) if increments and revolutions else 0
     if counts < 1:
         warnings.append(
-            f"the drive does not say its encoder's resolution (0x608F); {spec.encoder_counts_per_turn} counts a turn "
-            "are assumed, turn the output once by hand and compare"
+            f"the drive does not report its encoder's resolution (0x608F); {spec.encoder_counts_per_turn} counts "
+            "a turn are assumed, turn the output once by hand and compare"
         )
         return spec.encoder_counts_per_turn
     if counts != spec.encoder_counts_per_turn:
         warnings.append(
-            f"the drive says {counts} counts a turn (0x608F), the catalogue {spec.encoder_counts_per_turn}; "
+            f"the drive reports {counts} counts a turn (0x608F), the catalogue {spec.encoder_counts_per_turn}; "
             "the drive's are used, turn the output once by hand and compare"
         )
     return counts
 
 
 def _amps(numbers: dict[str, int | None], profile: Profile, torque_constant: float) -> float:
-    """Current of one per mille of torque [A]."""
+    """Return the current of one per mille of torque [A]."""
     if profile.torque_reference == "rated_torque":
         rated = numbers["rated_torque_mNm"]
         if rated:
             return 1e-6 * rated / torque_constant
-        raise ServoFault("the drive does not say its rated torque (0x6076), without which none can be commanded")
+        raise ServoFault("the drive does not report its rated torque (0x6076), without which none can be commanded")
     rated = numbers["rated_current_mA"]
     if rated:
         return 1e-6 * rated
     if profile.rated_current:
         return 1e-3 * profile.rated_current
     raise ServoFault(
-        "the drive does not say its rated current (0x6075), without which no torque can be commanded; "
+        "the drive does not report its rated current (0x6075), without which no torque can be commanded; "
         "write it as rated_current into [bus.ethercat] of the servo's file"
     )

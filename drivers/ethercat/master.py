@@ -1,13 +1,13 @@
-"""The EtherCAT master: everything that is asked of the pysoem library, and what is known to be dangerous about it.
+"""The EtherCAT master: all calls of the pysoem library, and protection against its known dangers.
 
-- The output image is copied without a look at its length: it is compared before every copy.
+- The library copies the output image without checking its length: it is compared before every copy.
 - After a lost frame the input image keeps the old bytes: inputs count only with the expected working counter.
-- A frame that came back in part is filled up with the one before it, working counter and all: the bus's time, which
-  stands behind the inputs, has to have gone on.
-- Most calls hold the interpreter's lock while they wait: only those of a cycle and of the beginning let it go.
-- An emergency is thrown out of the next SDO call unless somebody takes it: a callback does.
+- A frame that came back in part is filled with the one before it, including its working counter. The bus time, which
+  follows the inputs, therefore has to have advanced.
+- Most calls hold the interpreter's lock while they wait: only those of a cycle and of the start release it.
+- An emergency is raised by the next SDO call unless a callback takes it.
 
-One thread at a time uses it. Nothing is asked by SDO once cycles have begun.
+Only one thread at a time uses it. There are no SDO calls once cycles have begun.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from drivers.ethercat import nic
 from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, Image, ImageEntry
 
 INIT, PREOP, SAFEOP, OP = pysoem.INIT_STATE, pysoem.PREOP_STATE, pysoem.SAFEOP_STATE, pysoem.OP_STATE
-_NAMES = {0: "no state it tells", INIT: "INIT", PREOP: "PREOP", pysoem.BOOT_STATE: "BOOT", SAFEOP: "SAFEOP", OP: "OP"}
+_NAMES = {0: "no reported state", INIT: "INIT", PREOP: "PREOP", pysoem.BOOT_STATE: "BOOT", SAFEOP: "SAFEOP", OP: "OP"}
 
 SAFEOP_LIMIT = 1_000_000
-"""A drive may take this long to SAFEOP [µs]."""
+"""Longest time that a drive may take to SAFEOP [µs]."""
 SDO_ATTEMPTS = 3
 SEARCHES = 2
-"""A busy machine may let the first frames be late."""
+"""Number of searches: on a busy machine the first frames may be late."""
 _PROBLEMS = (pysoem.MailboxError, pysoem.PacketError, pysoem.WkcError)
 _DOES_NOT_EXIST = (0x06020000, 0x06090011, 0x06040041, 0x06040042, 0x06010000, 0x06010001, 0x06010002)
-"""Abort codes of an object the drive does not have, or does not let map, read or write."""
+"""Abort codes of an object that the drive does not have, or that it does not allow to map, read or write."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class AlState:
 
     @property
     def base(self) -> int:
-        """The state without the bit that says error."""
+        """The state without the error bit."""
         return self.state & 0x0F
 
     @property
     def without_process_data(self) -> bool:
-        """Whether the slave answers from a state in which it is told nothing by frames."""
+        """True if the slave reports a state in which frames do not command it."""
         return self.base in (INIT, PREOP)
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class AlState:
 
 @dataclass(frozen=True)
 class SlaveInfo:
-    """What a slave's EEPROM says."""
+    """Facts from a slave's EEPROM."""
 
     number: int
     """Position on the bus, from 1."""
@@ -89,12 +89,17 @@ class Master:
         self._clocked = False
         self._stamp = -1
 
-    # Beginning.
+    # Start.
 
     def open(self, searches: int = SEARCHES) -> list[SlaveInfo]:
-        """Take the interface and bring every slave on it to PREOP; returns who is there. Raises BusError, NoAnswer.
+        """Take the interface, bring every slave on it to PREOP, and return the slaves.
 
-        searches: so often slaves are looked for until there are some; each takes some 50 ms when there are none.
+        Args:
+            searches: Number of searches for slaves; each takes some 50 ms if there are none.
+
+        Raises:
+            BusError: if the interface cannot be used.
+            NoAnswer: if there is no slave.
         """
         nic.require(self.interface)
         self._lock = nic.Lock(self.interface)
@@ -115,12 +120,12 @@ class Master:
         ]
 
     def take(self, on_emergency: Callable[[int, int], None]) -> None:
-        """Use the slave; on_emergency is called with the code and the register of each error it reports."""
+        """Use the slave; `on_emergency` is called with the code and the register of each error that it reports."""
         slaves = self._master.slaves
         if self.number > len(slaves):
             raise NoAnswer(
                 f"there is no slave {self.number} on network interface {self.interface}, which has {len(slaves)}; "
-                "correct the number or look at the cable behind the last one"
+                "correct the number or check the cable behind the last one"
             )
         self._slave = slaves[self.number - 1]
         self._slave.add_emergency_callback(lambda emergency: on_emergency(emergency.error_code, emergency.error_reg))
@@ -129,24 +134,36 @@ class Master:
             raise BusError(f"slave {self.number} stays in {self.al_state()} instead of PREOP; switch it off and on")
 
     def read(self, index: int, subindex: int = 0, size: int = 256) -> bytes | None:
-        """An object's bytes; None if the drive has no such object. Raises BusError."""
+        """Return an object's bytes; None if the drive has no such object.
+
+        Raises:
+            BusError: if the transfer fails.
+        """
         return self._sdo(
             f"reading 0x{index:04X}:{subindex}",
             lambda: self._slave.sdo_read(index, subindex, size, release_gil=True),
         )
 
     def read_number(self, index: int, subindex: int = 0, *, signed: bool = False) -> int | None:
-        """A whole number; None if the drive has no such object. Raises BusError."""
+        """Return a whole number; None if the drive has no such object.
+
+        Raises:
+            BusError: if the transfer fails.
+        """
         data = self.read(index, subindex, 8)
         return None if data is None else int.from_bytes(data, "little", signed=signed)
 
     def read_text(self, index: int) -> str:
-        """A text; empty if the drive has no such object. Raises BusError."""
+        """Return a text; empty if the drive has no such object.
+
+        Raises:
+            BusError: if the transfer fails.
+        """
         data = self.read(index)
         return "" if data is None else data.split(b"\0")[0].decode("ascii", "replace").strip()
 
     def _write(self, index: int, subindex: int, data: bytes) -> bool:
-        """Write an object; returns whether the drive has it. Raises BusError."""
+        """Write an object; return True if the drive has it. Raises BusError."""
         done = self._sdo(
             f"writing 0x{index:04X}:{subindex}",
             lambda: self._slave.sdo_write(index, subindex, data, release_gil=True) or b"",
@@ -170,38 +187,49 @@ class Master:
         raise BusError(f"slave {self.number}: {act} failed: {reason}; check cable and power")
 
     def map_images(self, outputs: tuple[ImageEntry, ...]) -> tuple[Image, Image]:
-        """Map the process data; optional inputs the drive does not have are left out. Raises BusError."""
+        """Map the process data, without optional inputs that the drive does not have.
+
+        Raises:
+            BusError: if the drive refuses a required object.
+        """
         if not self._map(0x1C12, 0x1600, outputs):
-            raise BusError("the drive does not take target torque and mode as cyclic data; it cannot be used here")
+            raise BusError("the drive does not accept target torque and mode as cyclic data; it cannot be used here")
         inputs = INPUTS
         for entries in OPTIONAL_INPUTS:
             if self.read(entries[0].index) is not None and self._map(0x1C13, 0x1A00, inputs + entries):
                 inputs += entries
         if not self._map(0x1C13, 0x1A00, inputs):
-            raise BusError("the drive does not give position, velocity and torque as cyclic data; it is of no use here")
+            raise BusError("the drive does not send position, velocity and torque as cyclic data; it cannot be used")
         return Image(outputs), Image(inputs)
 
     def _map(self, assign: int, mapping: int, entries: tuple[ImageEntry, ...]) -> bool:
-        """Map one direction; returns whether the drive takes every entry.
+        """Map one direction; return True if the drive accepts every entry.
 
-        assign: 0x1C12 or 0x1C13; mapping: the object that lists the entries, 0x1600 or 0x1A00.
+        Args:
+            assign: 0x1C12 or 0x1C13.
+            mapping: Object that lists the entries, 0x1600 or 0x1A00.
+            entries: Entries to map.
         """
         steps = [(assign, 0, b"\0"), (mapping, 0, b"\0")]
         steps += [(mapping, place, entry.mapping) for place, entry in enumerate(entries, 1)]
         steps += [(mapping, 0, bytes((len(entries),)))]
         steps += [(assign, 1, mapping.to_bytes(2, "little")), (assign, 0, b"\1")]
-        # Every step, also after one the drive did not take: the assignment ends consistent.
+        # All steps, even after one that the drive refused, so that the assignment ends consistent.
         taken = [self._write(*step) for step in steps]
         return all(taken)
 
     def tell_cycle(self, cycle: float) -> None:
-        """Tell the drive's own position law how often targets come [s]; not every drive asks. Raises BusError."""
+        """Write the period of targets [s] for the drive's own position law, if the drive has it.
+
+        Raises:
+            BusError: if the transfer fails.
+        """
         power = -3 if round(1e4 * cycle) % 10 == 0 else -4
         self._write(0x60C2, 1, bytes((round(cycle / 10**power),)))
         self._write(0x60C2, 2, power.to_bytes(1, "little", signed=True))
 
     def watchdog(self, wanted: float) -> float:
-        """Set how long the drive stays in OP without frames; returns what it has now [s]."""
+        """Set how long the drive stays in OP without frames [s]; return the time it now has [s]."""
         try:
             self._slave.set_watchdog("processdata", 1e3 * wanted)
             return 1e-3 * self._slave.get_watchdog("processdata")
@@ -209,16 +237,20 @@ class Master:
             raise BusError(f"slave {self.number}: setting its watchdog failed: {error}") from None
 
     def find_clocks(self) -> bool:
-        """Measure the delays between the slaves' clocks; returns whether there are any."""
+        """Measure the delays between the slaves' clocks; return True if there are clocks."""
         self._clocked = bool(self._master.config_dc())
         return self._clocked
 
     def start_pulses(self, cycle: float) -> None:
-        """Switch SYNC0 on, one pulse a cycle [s]."""
+        """Switch SYNC0 on, one pulse per cycle [s]."""
         self._slave.dc_sync(True, round(1e9 * cycle))
 
     def to_safeop(self, outputs: Image, inputs: Image, cycle: float) -> None:
-        """Put the process data of all slaves into one image and go to SAFEOP. Raises BusError."""
+        """Put the process data of all slaves into one image and go to SAFEOP.
+
+        Raises:
+            BusError: if the slave does not reach SAFEOP with this mapping.
+        """
         try:
             self._master.config_map()
         except pysoem.ConfigMapError as error:
@@ -234,17 +266,17 @@ class Master:
         if sizes != (outputs.size, inputs.size):
             raise BusError(
                 f"slave {self.number} has process data of {sizes[0]} and {sizes[1]} bytes instead of "
-                f"{outputs.size} and {inputs.size}; it did not take over its mapping, switch it off and on"
+                f"{outputs.size} and {inputs.size}; it did not apply its mapping, switch it off and on"
             )
         self._outputs = outputs.size
         self._expected = self._master.expected_wkc
-        # The kernel rounds it up to its own steps, 8 ms on a usual one.
+        # The kernel rounds the timeout up to its own resolution, 8 ms on a usual one.
         self._timeout = max(500, round(0.75e6 * cycle))
 
     # In cycles.
 
     def exchange(self, data: bytes) -> bytes | None:
-        """Send the outputs and return the inputs; None when the frame did not come back whole from every slave."""
+        """Send the outputs and return the inputs; None if the frame did not come back whole from every slave."""
         if len(data) != self._outputs:
             raise BusError(f"slave {self.number}: outputs of {len(data)} bytes do not fit its {self._outputs}")
         self._slave.output = data
@@ -259,25 +291,25 @@ class Master:
         return self._slave.input
 
     def bus_time(self, cycle: float) -> float:
-        """Time of the bus's first clock at the last frame, within a cycle [s]."""
+        """Return the time of the bus's first clock at the last frame, within a cycle [s]."""
         return 1e-9 * (self._stamp % round(1e9 * cycle))
 
     def request(self, state: int) -> None:
-        """Ask the slave for a state; an error it reports is acknowledged with it."""
+        """Request a state of the slave; this also acknowledges an error that it reports."""
         self._slave.state = state
         self._slave.write_state()
 
     def al_state(self) -> AlState:
-        """State of the slave as it says now; 0 when it does not answer."""
+        """Return the slave's present state; 0 if it does not answer."""
         return self.al_states()[self.number - 1]
 
     def al_states(self) -> list[AlState]:
-        """The same of every slave."""
+        """Return the present state of every slave."""
         self._master.read_state()
         return [AlState(slave.state, slave.al_status) for slave in self._master.slaves]
 
     def fetch_emergency(self) -> bool:
-        """Read the slave's mailbox once; an error in it goes to the callback. Returns whether there was something."""
+        """Read the slave's mailbox once; an error goes to the callback. Return True if there was a message."""
         try:
             return self._slave.mbx_receive() > 0
         except (*_PROBLEMS, pysoem.Emergency):
@@ -286,7 +318,7 @@ class Master:
     # End.
 
     def close(self) -> None:
-        """Bring the slaves back to INIT and give the interface back. Idempotent; a dead wire does not matter."""
+        """Bring the slaves back to INIT and give the interface back. Idempotent; works on a dead wire."""
         master, self._master = self._master, None
         self._slave = None
         if master is not None:

@@ -1,7 +1,7 @@
-"""The network interface: one owner at a time, no other master on its wire, and errors that say what is wrong with it.
+"""The network interface: one owner at a time, no other master on its wire, and clear errors.
 
-The owner is known by a socket in the kernel's abstract name space: it belongs to the network name space the interface
-belongs to, vanishes with its process however that ends, and tells a second one who came first.
+The owner is marked by a socket in the kernel's abstract name space. It belongs to the same network name space as the
+interface, vanishes with its process however that ends, and shows a second process who came first.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from drivers.errors import BusError
 ETHERTYPE = 0x88A4
 LISTEN = 0.03
 ROUNDS = 3
-"""A master at work sends several frames within LISTEN [s], so many times in a row."""
+"""Rounds of LISTEN [s] in each of which an active master sends several frames."""
 
 _BROADCAST = b"\xff" * 6
 _SENDER = b"\x02SERVO"
-"""Locally administered; slaves change a bit of it in frames they send back."""
+"""Locally administered address; slaves change a bit of it in frames that they send back."""
 _STRANGE_INDEX = 0xFF
-"""Of datagrams; masters on this library number theirs below 16 and drop answers with any other number."""
+"""Index of datagrams; masters on this library number theirs below 16 and drop answers with any other number."""
 _BROADCAST_WRITE = 8
 _AL_CONTROL = 0x0120
 _TO_INIT = 0x0011
-"""Request INIT and acknowledge an error, which a slave may be in."""
+"""Request INIT and acknowledge an error, in case the slave has one."""
 _SOL_PACKET = 263
 _PACKET_IGNORE_OUTGOING = 23
 _GET_INTERFACE_FLAGS = 0x8913
@@ -37,14 +37,18 @@ _IS_UP = 1
 """From <linux/socket.h>, <linux/if_packet.h>, <linux/sockios.h> and <linux/if.h>; Python has no names for them."""
 _ATTEMPTS = 3
 _ANSWER = 0.008
-"""Per attempt [s]"""
+"""Wait per attempt [s]."""
 
 
 class Lock:
-    """The right to be the one master on an interface."""
+    """Ownership of an interface by one master."""
 
     def __init__(self, interface: str) -> None:
-        """Take it. Raises BusError naming the process that has it."""
+        """Take the ownership.
+
+        Raises:
+            BusError: naming the process that has it.
+        """
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         name = f"\0servobench-ethercat-{interface}"
         try:
@@ -59,7 +63,7 @@ class Lock:
             ) from None
 
     def release(self) -> None:
-        """Give it back. Idempotent."""
+        """Give the ownership back. Idempotent."""
         self._socket.close()
 
 
@@ -75,7 +79,7 @@ def _owner(name: str) -> str:
 
 
 def interfaces() -> list[str]:
-    """Names of the network interfaces a drive may hang on; those that cannot carry EtherCAT are left out."""
+    """Return the names of the network interfaces that can carry EtherCAT."""
     try:
         names = [name for _, name in socket.if_nameindex()]
     except OSError:
@@ -84,13 +88,17 @@ def interfaces() -> list[str]:
 
 
 def listen(interface: str) -> None:
-    """Make sure that nobody else is master on the wire. Raises BusError, also when the interface cannot be used."""
+    """Make sure that there is no other master on the wire.
+
+    Raises:
+        BusError: if there is one, or if the interface cannot be used.
+    """
     with _open(interface) as raw:
         # Frames of a master that has just ended may still be on their way.
         if all(_hears(raw) for _ in range(ROUNDS)):
             raise BusError(
-                f"somebody else is sending EtherCAT frames on network interface {interface}; "
-                "end the other master first, two on one wire reset each other's drives"
+                f"another master is sending EtherCAT frames on network interface {interface}; "
+                "end it first, two masters on one wire reset each other's drives"
             )
 
 
@@ -105,9 +113,10 @@ def _hears(raw: socket.socket) -> bool:
 
 
 def release_blindly(interface: str) -> None:
-    """Make every slave on an interface leave OP, whoever is their master. Takes less than 50 ms.
+    """Make every slave on an interface leave OP, whatever its master. Takes less than 50 ms.
 
-    Raises BusError when the interface cannot be used or no slave confirms it.
+    Raises:
+        BusError: if the interface cannot be used or no slave confirms it.
     """
     frame = all_to_init()
     with _open(interface) as raw:
@@ -120,18 +129,18 @@ def release_blindly(interface: str) -> None:
             while (left := deadline - time.monotonic()) > 0.0 and select.select([raw], (), (), left)[0]:
                 if _heeded(raw.recv(2048)):
                     return
-    raise BusError(f"no drive on network interface {interface} heard that it shall stop; cut its power supply")
+    raise BusError(f"no drive on network interface {interface} confirmed the stop; cut its power supply")
 
 
 def all_to_init() -> bytes:
-    """The frame that asks every slave for INIT: one broadcast write to the AL control register."""
+    """Return the frame that requests INIT of every slave: one broadcast write to the AL control register."""
     datagram = struct.pack("<BBHHHHHH", _BROADCAST_WRITE, _STRANGE_INDEX, 0, _AL_CONTROL, 2, 0, _TO_INIT, 0)
     frame = _BROADCAST + _SENDER + struct.pack(">H", ETHERTYPE) + struct.pack("<H", len(datagram) | 0x1000) + datagram
     return frame.ljust(60, b"\0")
 
 
 def _heeded(frame: bytes) -> bool:
-    """Whether a frame is ours, come back with a slave's working counter in it."""
+    """Return True if a frame is ours and came back with a slave's working counter in it."""
     return (
         len(frame) >= 30
         and frame[16:18] == bytes((_BROADCAST_WRITE, _STRANGE_INDEX))
@@ -140,14 +149,14 @@ def _heeded(frame: bytes) -> bool:
 
 
 def _open(interface: str) -> socket.socket:
-    """A raw socket that hears what comes in on an interface."""
+    """Return a raw socket that receives the frames on an interface."""
     require(interface)
     try:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     except PermissionError:
         raise BusError(refused(interface)) from None
     try:
-        # What this machine itself sends is not to be heard; nothing is before `bind` names the protocol.
+        # Frames sent by this machine must not be received; nothing is received before `bind` names the protocol.
         raw.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
         raw.bind((interface, ETHERTYPE))
     except OSError as error:
@@ -179,7 +188,7 @@ def _is_up(interface: str) -> bool:
 
 
 def refused(interface: str) -> str:
-    """What to tell a person who may not use an interface."""
+    """Return the message for a missing permission to use an interface."""
     return (
         f"no right to send raw frames on network interface {interface}; run as root or give the program's Python "
         "the capability cap_net_raw"

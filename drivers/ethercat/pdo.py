@@ -1,6 +1,6 @@
-"""Process data: which objects travel every cycle, how they are mapped, and their bytes.
+"""Process data: the objects exchanged every cycle, their mapping, and their bytes.
 
-A drive of this kind takes only images with an even number of bytes, so every 8-bit object is followed by 8 bits of
+A drive of this kind accepts only images with an even number of bytes, so every 8-bit object is followed by 8 bits of
 padding. The order is that of the vendor's own torque example.
 """
 
@@ -25,7 +25,7 @@ class ImageEntry:
 
     @property
     def mapping(self) -> bytes:
-        """Its entry in 0x1600 or 0x1A00: length, subindex 0 and index, little endian."""
+        """Entry in 0x1600 or 0x1A00: length, subindex 0 and index, little endian."""
         return struct.pack("<BBH", self.bits, 0, self.index)
 
 
@@ -47,18 +47,18 @@ SUPPLY = ImageEntry("supply", 0x6079, 32, signed=False)
 TORQUE_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, MODE, PAD)
 POSITION_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, TARGET_POSITION, MODE, PAD)
 INPUTS = (STATUS_WORD, POSITION, VELOCITY, TORQUE)
-"""What every drive has to give."""
+"""Inputs that every drive must offer."""
 OPTIONAL_INPUTS = ((MODE_DISPLAY, PAD), (ERROR_CODE,), (SUPPLY,))
-"""What is mapped if the drive has it."""
+"""Inputs that are mapped if the drive has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """What the drive is told in a cycle, in its own units."""
+    """Command for a cycle, in the drive's own units."""
 
     control_word: int
     target_torque: int
-    """[‰ of the rated one]"""
+    """Per mille of the rated torque."""
     mode: int
     target_position: int = 0
     """[counts]"""
@@ -66,7 +66,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the drive says in a cycle, in its own units; None: it was not mapped."""
+    """Answer of a cycle, in the drive's own units; None for an object that was not mapped."""
 
     status_word: int
     position: int
@@ -74,11 +74,11 @@ class Inputs:
     velocity: int
     """[counts/s]"""
     torque: int
-    """[‰ of the rated one]"""
+    """Per mille of the rated torque."""
     mode: int | None = None
     error_code: int | None = None
     supply: int | None = None
-    """Voltage of the intermediate circuit [mV]."""
+    """Voltage of the DC link [mV]."""
 
 
 class Image:
@@ -94,13 +94,13 @@ class Image:
 
     @property
     def size(self) -> int:
-        """[bytes]"""
+        """Size [bytes]."""
         return self._struct.size
 
     def pack(self, outputs: Outputs) -> bytes:
-        """Bytes of this cycle's outputs. Raises struct.error for a number that does not fit its object."""
+        """Return the bytes of this cycle's outputs; raises struct.error for a number that does not fit its object."""
         return self._struct.pack(*(getattr(outputs, name) for name in self.names))
 
     def unpack(self, data: bytes) -> Inputs:
-        """Inputs from the bytes of a cycle. Raises struct.error for another number of bytes."""
+        """Return the inputs from the bytes of a cycle; raises struct.error for another number of bytes."""
         return Inputs(**dict(zip(self.names, self._struct.unpack(data), strict=True)))

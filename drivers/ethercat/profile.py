@@ -1,4 +1,4 @@
-"""What the catalogue says about a drive on this bus: the table [bus.ethercat] of a servo's file."""
+"""The catalogue's data about a drive on this bus: the table [bus.ethercat] of a servo's file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.errors import ModelError
 
 BUS = "ethercat"
 DC_ORDERS = ("preop", "safeop", "off")
-"""When SYNC0 is switched on: before or after the drive goes to SAFEOP; "off": the drive runs on its own."""
+"""Time of switching SYNC0 on: before or after the drive goes to SAFEOP. With "off" the drive runs on its own."""
 TORQUE_REFERENCES = ("rated_current", "rated_torque")
 SHORTEST_CYCLE = 0.0005
 LONGEST_CYCLE = 0.004
@@ -22,21 +22,21 @@ LONGEST_WATCHDOG = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """What the driver has to know besides the drive's own answers."""
+    """Data that the driver needs besides the drive's own answers."""
 
     vendor_id: int
     product_codes: tuple[int, ...]
     dc_order: str = "preop"
     cycle: float = 0.002
-    """Between two frames [s]."""
+    """Time between two frames [s]."""
     watchdog: float = 0.05
-    """The drive leaves OP without frames for this long [s]. A lost frame costs 8 to 16 ms on a usual kernel."""
+    """Time without frames after which the drive leaves OP [s]. A lost frame costs 8 to 16 ms on a usual kernel."""
     torque_reference: str = "rated_current"
-    """What 0x6071 and 0x6077 are per mille of: "rated_current" (0x6075 [mA]) or "rated_torque" (0x6076 [mN·m])."""
+    """Unit of 0x6071 and 0x6077, in per mille: "rated_current" (0x6075 [mA]) or "rated_torque" (0x6076 [mN·m])."""
     rated_current: float | None = None
-    """For a drive that does not say it [A]."""
+    """For a drive that does not report it [A]."""
     harmless_emergencies: tuple[int, ...] = ()
-    """Error codes a drive goes on with."""
+    """Error codes after which a drive keeps running."""
 
     def __post_init__(self) -> None:
         for name, known in (("dc_order", DC_ORDERS), ("torque_reference", TORQUE_REFERENCES)):
@@ -51,10 +51,14 @@ class Profile:
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> Profile:
-        """Read the table; raises ModelError naming the entry that is missing or wrong."""
+        """Read the table.
+
+        Raises:
+            ModelError: naming the missing or invalid entry.
+        """
         unknown = sorted(set(table) - {field.name for field in fields(cls)})
         if unknown:
-            raise ModelError(f"[bus.{BUS}]: no entry {unknown[0]!r}; there are {_names(cls)}")
+            raise ModelError(f"[bus.{BUS}]: unknown entry {unknown[0]!r}; there are {_names(cls)}")
         try:
             values: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in table.items()
@@ -69,7 +73,11 @@ def _names(cls: type[Profile]) -> str:
 
 
 def profile_of(spec: ServoSpec) -> Profile:
-    """Return the profile of a catalogue servo on this bus; raises ModelError when it is wrong."""
+    """Return the profile of a catalogue servo on this bus.
+
+    Raises:
+        ModelError: if it is invalid.
+    """
     try:
         return Profile.read(spec.buses[BUS])
     except ModelError as error:
@@ -77,7 +85,7 @@ def profile_of(spec: ServoSpec) -> Profile:
 
 
 def drives() -> dict[str, tuple[ServoSpec, Profile]]:
-    """Every servo of the catalogue that hangs on this bus, by name; one's own with a broken section is left out."""
+    """Return every servo of the catalogue on this bus, by name, except the user's own with an invalid section."""
     found = {}
     for name, spec in servos().items():
         if BUS in spec.buses:
@@ -90,9 +98,9 @@ def drives() -> dict[str, tuple[ServoSpec, Profile]]:
 
 
 def fitting(vendor: int, product: int) -> list[str]:
-    """Names of the catalogue's servos that announce themselves like this, the one with the longest reduction first.
+    """Return the names of the catalogue's servos with this identity, the one with the longest reduction first.
 
-    A drive taken for one with more torque per ampere is commanded less current than it should be, never more.
+    A drive that is taken for one with more torque per ampere gets less current than it should, never more.
     """
     names = [
         name

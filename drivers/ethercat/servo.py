@@ -1,4 +1,4 @@
-"""An EtherCAT drive as a servo: connected, configured, driven, let go."""
+"""An EtherCAT drive as a servo: connect, configure, drive, release."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from drivers.ethercat.settings import DriveSettings
 
 PATIENCE = 0.8 * ANSWER_LIMIT
-"""A read or a release waits this long for the bus [s]."""
+"""Longest wait of a read or a release for the bus [s]."""
 RELEASE_LIMIT = 0.65 * PATIENCE
-"""A drive that gets its frames is switched off within this time [s]."""
+"""Time within which a drive that gets its frames is switched off [s]."""
 FRESH = 0.5
-"""A sample older than this share of a cycle is not read; the next one is waited for."""
+"""Age of a sample, as a share of the cycle, beyond which the next one is waited for."""
 ENABLE_LIMIT = 0.12
-"""A drive is ready to follow goals within this time [s]; a longer wait would be taken for a recorder that hangs."""
+"""Time within which a drive is ready to follow goals [s]; a longer wait would look like a recorder that hangs."""
 LOCK_LIMIT = 1.0
 OP_LIMIT = 3.0
 RESET_LIMIT = 1.0
-"""In step with SYNC0, in OP, out of a fault within these times [s]."""
+"""Times within which the frames are in step with SYNC0, and the drive is in OP or out of a fault [s]."""
 LOOK_LIMIT = 0.5
-"""A slave's state is known within this time [s] while nothing is driven."""
+"""Time within which a slave's state is known while nothing is driven [s]."""
 LOOK_PERIOD = 0.01
 """[s]"""
 
@@ -47,8 +47,8 @@ LOOK_PERIOD = 0.01
 class EthercatServo(Servo):
     """One drive. Position goals are followed by the law of `law` in mode CST, by the drive's own in mode CSP.
 
-    The bus goes on in a thread of its own (`bus`); `clock` counts in its cycles, so that whoever makes cycles with this
-    servo reads what was measured a moment ago.
+    The bus runs in a thread of its own (`bus`). `clock` counts in its cycles, so that a loop over this servo reads
+    values that were measured a moment ago.
     """
 
     def __init__(self, settings: DriveSettings) -> None:
@@ -66,10 +66,10 @@ class EthercatServo(Servo):
         self._watchdog = 0.0
         self._warnings: list[str] = []
         self._read_number = 0
-        # Frames that were lost before the bus was started anew.
+        # Frames that were lost before the bus was restarted.
         self._lost_before = 0
 
-    # Beginning.
+    # Start.
 
     def _connect(self) -> None:
         self._begin()
@@ -80,7 +80,7 @@ class EthercatServo(Servo):
         self.ratings = self.limits = replace(rated, torque=torque)
 
     def _begin(self) -> None:
-        """From a closed bus to a released drive in OP."""
+        """Bring a drive from a closed bus to OP, released."""
         nic.require(self._wanted.interface)
         from drivers.ethercat.master import OP, Master
 
@@ -103,6 +103,7 @@ class EthercatServo(Servo):
         )
         self._read_number = 0
         self._start_bus(master, drive, plate)
+        # Missing answers count only from OP on: before it, frames may be lost without harm.
         self._reach(OP)
         drive.in_service = True
         self._bus_clock.wait_for(lambda: drive.newest is not None, PATIENCE)
@@ -130,13 +131,14 @@ class EthercatServo(Servo):
         if pulses and not master.find_clocks():
             self._warnings.append("the drive has no distributed clock; its cycles are not in step with the bus")
             pulses = False
+        # Drives differ in whether they accept SAFEOP with or without running pulses, hence the two places.
         if pulses and order == "preop":
             master.start_pulses(cycle)
         self._watchdog = master.watchdog(plate.profile.watchdog)
         if abs(self._watchdog - plate.profile.watchdog) > 0.1 * plate.profile.watchdog:
             self._warnings.append(
                 f"the drive stays in OP for {1e3 * self._watchdog:g} ms without frames, "
-                f"{1e3 * plate.profile.watchdog:g} ms were asked for; it may go on for that long when the cable breaks"
+                f"{1e3 * plate.profile.watchdog:g} ms were requested; it may run on for that long when the cable breaks"
             )
         master.to_safeop(outputs, inputs, cycle)
         if pulses and order == "safeop":
@@ -164,7 +166,7 @@ class EthercatServo(Servo):
             time.sleep(LOOK_PERIOD)
 
     def _leave_fault(self, drive: CyclicDrive) -> None:
-        """Reset a fault of a released drive. Raises ServoFault when it stays."""
+        """Reset a fault of a released drive. Raises ServoFault if it stays."""
         sample = drive.newest
         if sample is None or sample.state is None or not sample.state.faulty:
             return
@@ -205,7 +207,7 @@ class EthercatServo(Servo):
         if settings.servo != spec.name:
             raise CommandError(
                 f"the settings are for {settings.servo}, the drive is taken for {spec.name}; "
-                f"add servo={settings.servo} to its address if that is what it is"
+                f"add servo={settings.servo} to its address if that is correct"
             )
         self._drive().law = PositionLaw.of(spec.control, settings)
         self._applied = settings
@@ -225,7 +227,7 @@ class EthercatServo(Servo):
                 drive.switch_off()
                 raise ServoFault(
                     f"the drive was not ready within {1e3 * ENABLE_LIMIT:.0f} ms, its status word is "
-                    f"{_status(drive.newest)}; look at its supply and its brake"
+                    f"{_status(drive.newest)}; check its supply and its brake"
                 )
         self._complain(drive)
 
@@ -257,19 +259,19 @@ class EthercatServo(Servo):
 
     @property
     def repeats(self) -> int:
-        """Frames that did not come back whole: the next one took their place."""
+        """Number of frames that did not come back whole; the next one took their place."""
         return self._lost_before + (0 if self._made_drive is None else self._made_drive.lost)
 
     def _release(self) -> None:
         if self._made_bus is None:
-            return  # closed after a release that was confirmed, by an acknowledgement that failed
+            return  # closed by a failed acknowledgement, after a confirmed release
         drive, bus = self._drive(), self._bus()
         drive.switch_off()
         if not bus.alive:
             raise BusError("the bus's thread has ended; cut the drive's power supply")
         if self._bus_clock.wait_for(lambda: drive.released, RELEASE_LIMIT):
             return
-        # Without process data there is no status word, but a slave that says so is in no state to drive anything.
+        # Without process data there is no status word, but a slave that reports this state cannot drive anything.
         where = "it does not answer"
         with suppress(BusError):
             state = bus.look(PATIENCE - RELEASE_LIMIT)
@@ -289,10 +291,10 @@ class EthercatServo(Servo):
             self._begin()
         except DriverError as error:
             self._end()
-            raise type(error)(f"starting the drive anew failed: {error}") from None
+            raise type(error)(f"restarting the drive failed: {error}") from None
 
     def _still_works(self, bus: Bus) -> bool:
-        """Whether the drive answers in OP and has no fault left. Raises ServoFault for a fault that stays."""
+        """Return True if the drive answers in OP and has no fault left. Raises ServoFault for a fault that stays."""
         from drivers.ethercat.master import OP
 
         drive = self._drive()
@@ -316,14 +318,14 @@ class EthercatServo(Servo):
             drive.in_service = False
             drive.switch_off()
             if not bus.stop():
-                return  # the library must not be used by two threads; the drive's watchdog does the rest
+                return  # two threads must not use the library; the drive's watchdog does the rest
         if master is not None:
             with suppress(Exception):
                 master.close()
 
     def _nameplate(self) -> Nameplate:
         if self._plate is None:
-            raise BusError("the drive was not asked yet who it is; connect the servo first")
+            raise BusError("the drive's identity was not read yet; connect the servo first")
         return self._plate
 
     def _drive(self) -> CyclicDrive:
@@ -339,7 +341,7 @@ class EthercatServo(Servo):
     def _complain(self, drive: CyclicDrive) -> None:
         trouble = drive.trouble
         if trouble is not None:
-            # Anew each time: an exception raised twice collects the tracebacks of both.
+            # A new exception each time: one raised twice collects the tracebacks of both.
             raise type(trouble)(str(trouble))
 
     def _on_emergency(self, code: int, register: int) -> None:

@@ -1,4 +1,4 @@
-"""Where a drive is and how it is driven, checked."""
+"""Address and operation of a drive, checked."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from drivers.errors import AddressError
 from drivers.ethercat.profile import DC_ORDERS, LONGEST_CYCLE, SHORTEST_CYCLE, drives
 
 MODES = ("cst", "csp")
-"""Who computes the position law: this driver ("cst", the drive is told torques) or the drive itself ("csp")."""
+"""Place of the position law: this driver ("cst", the drive is commanded by torque) or the drive itself ("csp")."""
 LONGEST_NAME = 15
-"""Of a network interface on Linux."""
+"""Longest name of a network interface on Linux."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriveSettings:
-    """Where a drive is and how it is driven."""
+    """Address of a drive and the way to drive it."""
 
     interface: str
     slave: int = 1
     """Position on the bus, from 1."""
     servo: str = ""
-    """Catalogue servo; empty: the first one that fits what the drive says about itself."""
+    """Catalogue servo; empty for the first one with the identity that the drive reports."""
     mode: str = "cst"
     cycle: float | None = None
-    """Between two frames [s]; None: the catalogue's."""
+    """Time between two frames [s]; None for the catalogue's."""
     dc_order: str = ""
-    """Empty: the catalogue's."""
+    """One of DC_ORDERS; empty for the catalogue's."""
     zero: int = 0
     """Encoder counts where the pendulum hangs down."""
 
@@ -34,13 +34,13 @@ class DriveSettings:
         if not self.interface or len(self.interface) > LONGEST_NAME or "/" in self.interface:
             raise AddressError(f"EtherCAT: {self.interface!r} cannot be a network interface; use a name like eth0")
         if self.slave < 1:
-            raise AddressError(f"EtherCAT: no slave {self.slave}; the first one on the bus is 1")
+            raise AddressError(f"EtherCAT: invalid slave {self.slave}; the first one on the bus is 1")
         if self.servo and self.servo not in drives():
-            raise AddressError(f"EtherCAT: no servo {self.servo!r} on this bus; there are {', '.join(drives())}")
+            raise AddressError(f"EtherCAT: unknown servo {self.servo!r} on this bus; there are {', '.join(drives())}")
         if self.mode not in MODES:
-            raise AddressError(f"EtherCAT: no mode {self.mode!r}; there are {', '.join(MODES)}")
+            raise AddressError(f"EtherCAT: unknown mode {self.mode!r}; there are {', '.join(MODES)}")
         if self.dc_order and self.dc_order not in DC_ORDERS:
-            raise AddressError(f"EtherCAT: no order {self.dc_order!r} of clocks; there are {', '.join(DC_ORDERS)}")
+            raise AddressError(f"EtherCAT: unknown order {self.dc_order!r} of clocks; there are {', '.join(DC_ORDERS)}")
         if self.cycle is not None and not SHORTEST_CYCLE <= self.cycle <= LONGEST_CYCLE:
             raise AddressError(
                 f"EtherCAT: a cycle of {1e3 * self.cycle:g} ms is not possible; "

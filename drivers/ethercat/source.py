@@ -1,4 +1,4 @@
-"""A drive on a network interface as a picklable description, and as an address a person types."""
+"""A drive on a network interface as a picklable description, and as an address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EthercatSource(DriveSettings):
-    """Everything that makes a drive on a bus."""
+    """Description of a drive on a bus."""
 
     def open(self) -> Servo:
         """Return the servo, not yet connected."""
@@ -25,9 +25,13 @@ class EthercatSource(DriveSettings):
         return EthercatServo(self)
 
     def release_blindly(self, alone: bool = False) -> None:
-        """Make every drive on the interface leave OP, whoever is its master; raises BusError.
+        """Make every drive on the interface leave OP, whatever its master.
 
-        alone: only while nobody has the interface, which is seen and not taken.
+        Args:
+            alone: Act only while no process owns the interface. The interface is not locked.
+
+        Raises:
+            BusError: if the interface cannot be used or no drive confirms it.
         """
         if alone:
             nic.Lock(self.interface).release()
@@ -35,7 +39,11 @@ class EthercatSource(DriveSettings):
 
 
 def from_address(address: ServoAddress) -> EthercatSource:
-    """Read a drive's address; raises AddressError."""
+    """Return the source for `ethercat:INTERFACE:SLAVE[?option=value&…]`.
+
+    Raises:
+        AddressError: for another form or an invalid value.
+    """
     if not 1 <= len(address.parts) <= 2:
         raise AddressError(
             f"servo address {address}: a drive is written ethercat:INTERFACE:SLAVE, e.g. ethercat:eth0:1"
@@ -52,7 +60,7 @@ def from_address(address: ServoAddress) -> EthercatSource:
             elif name == "zero":
                 zero = _whole(name, value)
             else:
-                raise AddressError(f"no option {name!r}; there are {', '.join((*texts, 'cycle', 'zero'))}")
+                raise AddressError(f"unknown option {name!r}; there are {', '.join((*texts, 'cycle', 'zero'))}")
         return EthercatSource(
             interface=interface,
             slave=number,

@@ -1,9 +1,8 @@
-"""The recorder: a process of its own that owns one servo, drives it along trajectories and hands out samples.
+"""The recorder: a separate process that owns one servo, drives it along trajectories and delivers samples.
 
-`recorder.Recorder` is what the program holds, with the process as its `child`; `process` is what runs on the other
-side; `loop`, made of the cycles of `cycle`, is the one loop that both the process and `inline` use. They share three
-things: a `ring` of live samples, a `control` block of flags and heartbeats, and a pipe for requests and events that may
-take their time.
+The program holds a `recorder.Recorder`, whose process is its `child`. `process` runs on the other side. `loop`, made of
+the cycles in `cycle`, is the one loop that both the process and `inline` use. Both sides share three things: a `ring`
+of live samples, a `control` block of flags and heartbeats, and a pipe for requests and events that are not urgent.
 """
 
 from drivers.recorder.inline import InlineHold, record_inline

@@ -1,4 +1,4 @@
-"""The recorder's process and its guardian as the program sees them: started, spoken to, found dead, ended."""
+"""The recorder's process and its guardian, seen from the program: start, messages, detection of death, end."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from drivers.registry import BlindlyReleased, ServoSource
 from drivers.servo import CUT_THE_SUPPLY
 
 RING_CAPACITY = 32768
-"""Live rows kept: half a minute at 1 kHz."""
+"""Number of live rows kept: half a minute at 1 kHz."""
 SILENCE_LIMIT = 0.5
-"""A recorder's process without a sign of life for this long [s] counts as dead."""
+"""A recorder's process that has given no sign of life for this long [s] counts as dead."""
 MAY_BE_ON = f"{CUT_THE_SUPPLY}: the motor may still be on"
 PATIENCE = 5.0
-"""A process asked to end gets this long [s], then a signal, then this long again."""
+"""Time that a process asked to end may take [s]; after that it gets a signal and the same time again."""
 
 
 class Child:
-    """Holds the process, the pipe to it and the memory shared with it."""
+    """The process, the pipe to it and the memory shared with it."""
 
     def __init__(self, source: ServoSource, heartbeat_limit: float) -> None:
         self._source = source
@@ -42,7 +42,7 @@ class Child:
 
     @property
     def launched(self) -> bool:
-        """Whether it was started and not closed yet."""
+        """True if it was started and not closed yet."""
         return self._process is not None
 
     @property
@@ -57,7 +57,7 @@ class Child:
         self.view.stamp("beat")
         self.view.stamp("recorder_beat")
         self.view.announce("quiet_until", CONNECT_LIMIT)
-        # A daemon is terminated when the program ends without closing it, and releases the servo on that signal.
+        # A daemon is terminated if the program ends without closing it, and releases the servo on that signal.
         process = self._context.Process(target=serve, args=(job, there), name="recorder", daemon=True)
         process.start()
         there.close()
@@ -69,13 +69,17 @@ class Child:
             self._guardian.start()
 
     def send(self, request: Request) -> None:
-        """Send a request. Raises ConnectionError when nobody is there to take it."""
+        """Send a request.
+
+        Raises:
+            ConnectionError: if the process cannot take it.
+        """
         if self._pipe is None:
             raise ConnectionError
         self._pipe.send(request)
 
     def receive(self) -> list[Event]:
-        """Return what it said since the last call, without waiting."""
+        """Return the events since the last call, without waiting."""
         events: list[Event] = []
         with suppress(EOFError, ConnectionError):
             while self._pipe is not None and self._pipe.poll():
@@ -83,19 +87,19 @@ class Child:
         return events
 
     def wait(self, seconds: float) -> None:
-        """Wait until it says something, at most so long [s]."""
+        """Wait for an event, at most this long [s]."""
         with suppress(EOFError, ConnectionError):
             if self._pipe is not None:
                 self._pipe.poll(seconds)
 
     @property
     def unguarded(self) -> bool:
-        """Whether the guardian has gone before the recorder."""
+        """True if the guardian ended before the recorder."""
         guardian = self._guardian
         return guardian is not None and not guardian.is_alive() and self.view.get("phase") != Phase.CLOSED
 
     def death(self) -> str:
-        """Why the process counts as dead, or an empty text."""
+        """Return the reason why the process counts as dead, or an empty text."""
         process = self._process
         if process is None:
             return ""
@@ -117,9 +121,10 @@ class Child:
         return ""
 
     def close(self) -> bool:
-        """Ask it to end, which releases the servo, then make it. Idempotent, bounded in time.
+        """Ask the process to end, which releases the servo, then force it. Idempotent, bounded in time.
 
-        Returns False if the motor of a servo that has a guardian may still be on.
+        Returns:
+            False if the motor of a servo that has a guardian may still be on.
         """
         process, pipe, guardian = self._process, self._pipe, self._guardian
         if process is None:
@@ -135,7 +140,7 @@ class Child:
         if not process.is_alive():
             process.close()
         if guardian is not None:
-            # It ends by itself with the recorder, once it has released what the recorder left driven, or goes on alone.
+            # The guardian ends after the recorder, once it has released a servo left driven, or continues alone.
             guardian.join(PATIENCE)
             if guardian.is_alive():
                 guardian.kill()

@@ -1,7 +1,7 @@
-"""Flags, heartbeats and state shared by the recorder's process, its guardian and the program that holds both.
+"""Flags, heartbeats and state shared by the recorder's process, its guardian and the program.
 
-Every field is one aligned word with one writer, so each is read whole. A torque is a word with the bits of a float.
-Times are nanoseconds of `time.perf_counter_ns`, which is one monotonic clock for all processes of a machine.
+Every field is one aligned word with one writer, so each read returns a whole value. A torque is a word with the bits of
+a float. Times are nanoseconds of `time.perf_counter_ns`, one monotonic clock for all processes of a machine.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _FIELDS = (
     "guard_confirmed_at",
 )
 _INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}
-"""Each field has a cache line to itself, so that the two sides do not slow each other down."""
+"""Index of each field's word. Each field has its own cache line, so that the two sides do not slow each other down."""
 
 
 class Control:
-    """The shared block. Picklable while a process starts; anonymous, so nothing can be left behind."""
+    """The shared block. Picklable while a process starts; anonymous, so that nothing can be left behind."""
 
     def __init__(self, context: SpawnContext) -> None:
         self._memory = context.RawArray("q", 8 * len(_FIELDS))
@@ -54,46 +54,46 @@ class Control:
 
     @property
     def words(self) -> np.ndarray:
-        """(8·fields,) the block as integers."""
+        """The block as integers, shape (8·fields,)."""
         return np.frombuffer(self._memory, dtype=np.int64)
 
 
 class ControlView:
-    """Named access to the block."""
+    """Access to the block by field name."""
 
     def __init__(self, control: Control) -> None:
         self._words = control.words
         self._numbers = self._words.view(np.float64)
 
     def get(self, name: str) -> int:
-        """Value of a field."""
+        """Return the value of a field."""
         return int(self._words[_INDEX[name]])
 
     def set(self, name: str, value: int) -> None:
-        """Store a field."""
+        """Store the value of a field."""
         self._words[_INDEX[name]] = value
 
     def number(self, name: str) -> float:
-        """Value of a field that holds a number."""
+        """Return the value of a field that holds a float."""
         return float(self._numbers[_INDEX[name]])
 
     def set_number(self, name: str, value: float) -> None:
-        """Store a number in a field."""
+        """Store a float in a field."""
         self._numbers[_INDEX[name]] = value
 
     def stamp(self, name: str) -> None:
-        """Store the present moment in a field."""
+        """Store the current time in a field."""
         self._words[_INDEX[name]] = time.perf_counter_ns()
 
     def announce(self, name: str, seconds: float) -> None:
-        """Store the moment `seconds` from now in a field."""
+        """Store the time `seconds` from now in a field."""
         self._words[_INDEX[name]] = time.perf_counter_ns() + int(1e9 * seconds)
 
     @property
     def may_be_driven(self) -> bool:
-        """Whether the motor may be driven: neither the recorder nor, after its end, the guardian knows better."""
+        """True if the motor may be driven: neither the recorder nor, after its end, the guardian confirmed it off."""
         return bool(self.get("driven")) and self.get("guard_confirmed_at") <= self.get("recorder_beat")
 
     def age(self, name: str) -> float:
-        """Seconds since the moment in a field."""
+        """Return the seconds since the time in a field."""
         return 1e-9 * (time.perf_counter_ns() - int(self._words[_INDEX[name]]))

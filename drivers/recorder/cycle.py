@@ -1,9 +1,9 @@
-"""One cycle of the recorder's loop, and the letting go that everything ends with.
+"""One cycle of the recorder's loop, and the release that ends everything.
 
-A cycle waits for its deadline, asks whether it has to stop, sends the command, reads one block, hands the row out
-and checks the limits. Deadlines are absolute; a cycle that comes too late takes the place of the last one that is
-due, and the ones before it are counted as skipped, never made up for. Time is the servo's clock, so that the same
-loop serves hardware and the simulated servo as fast as it can be computed.
+A cycle waits for its deadline, checks whether it has to stop, sends the command, reads one block, delivers the row and
+checks the limits. Deadlines are absolute. A cycle that comes too late replaces the last one that is due; the ones
+before it are counted as skipped and never repeated. Time is the servo's clock, so that the same loop serves hardware in
+real time and the simulated servo as fast as it can be computed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from drivers.recorder.run import Phase
 from drivers.servo import Command, Release, Servo, ServoState
 
 CONFIGURE_LIMIT = 10.0
-"""Writing a released servo's settings, or rebooting it out of a fault, may take this long [s]."""
+"""Longest time for writing a released servo's settings, or rebooting it after a fault [s]."""
 STALL_LIMIT = 0.2
-"""A driven servo that was not looked at for this long [s] is released; the machine's time, however fast the clock."""
+"""A driven servo that was not read for this long [s of the machine's time, at any clock speed] is released."""
 BLIND_LIMIT = 0.1
-"""A driven servo whose answers are lost may be driven on for this long [s]: a lost answer or two spoil no run."""
+"""Longest time that a servo may be driven while its answers are lost [s]; one or two lost answers do not end a run."""
 
 
 class Cycle:
-    """Makes cycles with a connected servo. The caller owns the servo and closes it."""
+    """Performs cycles with a connected servo. The caller owns the servo and closes it."""
 
     def __init__(self, servo: Servo, link: Link) -> None:
         self.servo = servo
@@ -45,7 +45,7 @@ class Cycle:
         self.restart(1.0)
         self.tell_state()
         self.written = servo.settings()
-        """Settings the servo had when it was last asked; None when it cannot say."""
+        """Settings last read from the servo; None if it cannot report them."""
 
     def let_go(self, fault: str = "") -> None:
         """Release the servo at once; a fault text keeps it in FAULT until acknowledged."""
@@ -60,7 +60,7 @@ class Cycle:
         self._observe(math.nan)
 
     def tell_state(self) -> None:
-        """Tell the servo's state if it is another one than told last, or FAULT, whose release is worth a stamp."""
+        """Report the servo's state if it changed, and always FAULT, because its release needs a time stamp."""
         state = self.servo.state
         self.link.driven(self.servo.may_be_driven)
         if state is not self._state or state is ServoState.FAULT:
@@ -78,26 +78,31 @@ class Cycle:
             self.link.quiet_for(0.0)
 
     def mount(self, header: RunHeader, limits: Limits) -> None:
-        """Make the servo what a run or a hold says it is, and begin counting cycles at its rate."""
+        """Set the servo up for a run or a hold, and start counting cycles at its rate."""
         self.link.quiet_for(CONFIGURE_LIMIT)
         self.servo.mount(header.bench)
         self.configure(header.settings, limits)
         self.restart(header.rate)
 
     def begin_samples(self) -> int:
-        """Let the samples' time and counts begin with the next cycle, and return its number."""
+        """Start the samples' time and counts with the next cycle, and return its number."""
         self.skipped = self.bus_errors = 0
         self._missed = self._lost = 0
         self._begin_at = self.due
         return self._count
 
     def make(self, command: Command | None, goal: float = math.nan) -> Reading:
-        """Make one cycle outside a run; command None leaves the servo as it is, goal: what the live row shows [rad]."""
+        """Perform one cycle outside a run.
+
+        Args:
+            command: Command to send; None leaves the servo as it is.
+            goal: Goal shown in the live row [rad].
+        """
         self.await_due()
         return self.act(command, goal)
 
     def await_due(self) -> int:
-        """Wait for the next deadline and return the number of the cycle that is due, late ones skipped."""
+        """Wait for the next deadline and return the number of the due cycle; late ones are skipped."""
         self._clock.wait_until(self.due, self._interrupted)
         late = self._clock.now() - self.due
         if late > self._period:
@@ -120,13 +125,13 @@ class Cycle:
     def act(
         self, command: Command | None, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None
     ) -> Reading:
-        """Command, read, hand out, check."""
+        """Send the command, read, deliver the row and check the limits."""
         servo, before, since = self.servo, self._seen, self.moment
         was_driven = servo.state is ServoState.ENABLED
         commanded = math.nan
         if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
             if servo.state is ServoState.READY:
-                # Whoever watches has to know before the first byte that may drive it.
+                # Observers must know before the first byte that may drive the servo.
                 self._state = ServoState.ENABLED
                 self.link.driven(True)
                 self.link.state(ServoState.ENABLED)
@@ -149,7 +154,7 @@ class Cycle:
         return reading
 
     def _bridge(self, lost: NoAnswer) -> Reading:
-        """What to go on with when an answer was lost: the last reading. Raises what was lost if that is too old."""
+        """Return the last reading in place of a lost answer; raises the error if that reading is too old."""
         if self._seen is None or self._clock.now() - self.moment > BLIND_LIMIT * self._clock.speed:
             raise lost
         self._lost += 1
@@ -158,7 +163,7 @@ class Cycle:
         return self._seen
 
     def _count_errors(self) -> None:
-        """Bring what failed on the bus since the last sample into this one's."""
+        """Add the bus errors since the last sample to this one's count."""
         repeats = self.servo.repeats
         self._lost += repeats - self._repeats
         self._repeats = repeats
@@ -167,9 +172,12 @@ class Cycle:
     def _observe(
         self, goal: float, commanded: float = math.nan, keep: Callable[[tuple[Any, ...]], None] | None = None
     ) -> Reading:
-        """Read one block and hand out its row, stamped with its moment, which is the middle of the read if unknown.
+        """Read one block and deliver its row, stamped with its time, or the middle of the read if that is unknown.
 
-        commanded: when the goal was commanded, on the servo's clock [s]; NaN where nothing was.
+        Args:
+            goal: Goal of the row [rad]; NaN if nothing is commanded.
+            commanded: Time of the command on the servo's clock [s]; NaN without one.
+            keep: Receives the row of a run.
         """
         clock = self._clock
         before = clock.now()
@@ -180,7 +188,7 @@ class Cycle:
         begin = math.nan if keep is None else self._begin_at
         sample = Sample(
             time=moment - begin,
-            # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
+            # Without a command, the goal is the servo's position, so that every row is finite.
             goal_position=reading.position if math.isnan(goal) else goal,
             torque_enable=self.servo.state is ServoState.ENABLED,
             position=reading.position,
@@ -209,30 +217,30 @@ class Cycle:
             raise stop
 
     def enter(self, phase: Phase) -> None:
-        """Begin a phase; rows and whoever watches say so."""
+        """Begin a phase and publish it."""
         self._phase = phase
         self.link.phase(phase)
 
     def restart(self, rate: float) -> None:
-        """Begin counting cycles anew, the first one due now."""
+        """Restart the count of cycles; the first one is due now."""
         self._period = 1.0 / rate
         self._origin = self.due = self._begin_at = self._clock.now()
         self._count = 0
         self._seen = None
-        # Cycles without a sample, and what failed on the bus: since the last sample, and in all.
+        # Cycles without a sample, and failures on the bus: since the last sample, and in total.
         self._missed = self._lost = 0
         self.skipped = self.bus_errors = 0
         self._repeats = self.servo.repeats
 
     def is_fault(self, error: Exception) -> bool:
-        """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""
+        """Return True if an error concerns the servo, which the user must check; False if the request was wrong."""
         if self.servo.state is ServoState.ENABLED:
             return True
         return isinstance(error, DriverError) and not isinstance(error, (CommandError, NotReady))
 
 
 def describe(error: BaseException) -> str:
-    """One line about an error; those not raised on purpose name their type."""
+    """Return one line about an error; unexpected errors include their type."""
     if isinstance(error, ServoBenchError):
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -1,10 +1,10 @@
 """The guardian: a small process that switches a servo off when the recorder's process that drives it dies or hangs.
 
-The recorder releases its servo on every way out it lives to see. It does not see SIGKILL, a driver that never returns
-or a debugger that stops it. The guardian looks at the same shared block as the program does, but lives as long as the
-recorder, not as long as the program, and says nothing on the bus until it has to. It is started for every servo whose
-description knows how to release it blindly; what no process can reach, a cable that is out, is left to the servo's
-own watchdog.
+The recorder releases its servo whenever it ends in a way it can notice. It cannot notice SIGKILL, a driver that never
+returns, or a debugger that stops it. The guardian watches the same shared block as the program. It lives as long as the
+recorder, not as long as the program, and uses the bus only when it has to. It is started for every servo whose
+description can release it blindly. If no process can reach the servo, as with an unplugged cable, only the servo's own
+watchdog can stop it.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from drivers.recorder.signals import answer_signals
 from drivers.registry import BlindlyReleased
 
 GUARD_LIMIT = 0.15
-"""A recorder that drives a servo and gave no sign of life for this long [s] is taken for dead."""
+"""A recorder that drives a servo and has given no sign of life for this long [s] counts as dead."""
 LOOK_PERIOD = 0.01
-"""Between two looks [s]."""
+"""Pause between two checks [s]."""
 PERSISTENCE = 30.0
-"""A bus that cannot be reached is tried again for this long [s]: time to plug the adapter in again."""
+"""An unreachable bus is tried again for this long [s]: time to plug the adapter in again."""
 INSIST_PERIOD = 0.5
-"""Between two attempts when many were in vain [s]."""
+"""Pause between two attempts after many failed ones [s]."""
 HANDOVER = 3.0
-"""The program waits no longer than this for the guardian [s], which goes on without it."""
+"""Longest time that the program waits for the guardian [s]; the guardian then continues without it."""
 PRIORITY = 60
-"""Above the recorder's, which may be what stands in the way."""
+"""Priority above that of the recorder, which may be blocking the processor."""
 
 
 @dataclass(frozen=True)
 class GuardianSetup:
-    """What the guardian is started with."""
+    """Arguments of the guardian's process."""
 
     source: BlindlyReleased
     control: Control
@@ -50,14 +50,14 @@ class GuardianSetup:
 
 def guard(job: GuardianSetup) -> None:
     """Watch until the recorder has closed the servo or is gone."""
-    # Whoever ends the program may want to end this process with it; its work is then still ahead.
+    # A signal that ends the program may reach this process too, but its work is still to be done.
     answer_signals(signal.SIG_IGN)
     raise_priority(PRIORITY)
     view = job.control.view()
     view.set("guarding", 1)
     life = _Life(job.recorder)
     while view.get("phase") != Phase.CLOSED and not life.over(LOOK_PERIOD):
-        # In this order: a recorder that goes on releases the servo itself.
+        # In this order: a recorder that is still running releases the servo itself.
         if view.may_be_driven and view.age("recorder_beat") > GUARD_LIMIT:
             _release(job.source, view)
     if view.may_be_driven:
@@ -74,7 +74,7 @@ def _release(source: BlindlyReleased, view: ControlView) -> None:
 def _insist(source: BlindlyReleased, view: ControlView) -> None:
     """After the recorder's end, switch the motor off until that is confirmed, as long as the bus can be reached.
 
-    The program need not wait for all of that. A program that takes the bus meanwhile answers for the servo.
+    The program need not wait for all of that. A program that takes the bus meanwhile is responsible for the servo.
     """
     view.stamp("guarded_at")
     begin = reached = time.monotonic()
@@ -95,11 +95,11 @@ def _insist(source: BlindlyReleased, view: ControlView) -> None:
 
 
 class _Heard(Enum):
-    """Answers to an attempt to switch the motor off."""
+    """Results of an attempt to switch the motor off."""
 
     CONFIRMED = auto()
     NOTHING = auto()
-    """The bus is there, the servo did not confirm it."""
+    """The bus works, but the servo did not confirm the release."""
     NO_BUS = auto()
 
 
@@ -114,13 +114,13 @@ def _attempt(source: BlindlyReleased, alone: bool = False) -> _Heard:
 
 
 def _go_on_alone() -> None:
-    """Let the program see this process end; where the system allows it, it goes on all the same."""
+    """Let the program see this process end, but continue where the system allows it."""
     if not hasattr(os, "fork") or os.fork():
         os._exit(1)
 
 
 class _Life:
-    """Whether a process still lives, noticed at once where the system can tell."""
+    """Watch on a process, which notices its end at once where the system supports that."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -130,7 +130,7 @@ class _Life:
                 self._file = os.pidfd_open(pid)
 
     def over(self, wait: float) -> bool:
-        """Whether it is over, known within `wait` [s]."""
+        """Return True if the process has ended, after at most `wait` [s]."""
         if self._file is not None:
             return bool(select.select([self._file], (), (), wait)[0])
         time.sleep(wait)

@@ -1,7 +1,7 @@
-"""A run or a held torque in the caller's own process, by the same loop the recorder's process uses.
+"""A run or a held torque in the caller's own process, by the same loop that the recorder's process uses.
 
 For the simulated servo only: `bench demo`, tests and scripts, where a run on the virtual clock takes a fraction of a
-second. A servo that can move something real needs a process that outlives the program's mistakes.
+second. A servo that can move something real needs a process that survives errors of the program.
 """
 
 from __future__ import annotations
@@ -29,11 +29,20 @@ def record_inline(
     rate: float | None = None,
     virtual: bool = True,
 ) -> RunResult:
-    """Make one run with a connected simulated servo and return how it went.
+    """Perform one run with a connected simulated servo.
 
-    rate [Hz], None for the header's. virtual says which clock the caller counts on; a servo on the other one is
-    refused, so that a demonstration cannot take hours unawares. Raises NotReady for a servo that can move something
-    real, CommandError for a trajectory outside the limits.
+    Args:
+        servo: The servo.
+        trajectory: Goals of the run.
+        header: Bench, settings and rate.
+        sink: Where the samples go; None discards them.
+        rate: Cycle rate [Hz]; None for the header's.
+        virtual: Clock that the caller expects. A servo on the other clock is refused, so that a demonstration cannot
+            take hours unexpectedly.
+
+    Raises:
+        NotReady: for a servo that can move something real or runs on the other clock.
+        CommandError: for a trajectory outside the limits.
     """
     _require_harmless(servo, virtual)
     if rate is not None:
@@ -45,20 +54,27 @@ def record_inline(
 
 
 class InlineHold:
-    """A torque held by a connected simulated servo, cycle by cycle:
+    """A torque held by a connected simulated servo, cycle by cycle.
 
+    Leaving the block removes the torque along its ramp and releases the servo; an exception releases it at once.
+
+    Example:
         with InlineHold(servo, header) as hold:
             while not steady:
                 sample = hold.step(0.4)
-
-    Leaving the block takes the torque away along its ramp and releases; an exception releases at once.
     """
 
     def __init__(self, servo: Servo, header: RunHeader, virtual: bool = True) -> None:
-        """header: bench, settings and rate; virtual says which clock the caller counts on.
+        """Begin the hold.
 
-        Raises NotReady for a servo that can move something real or lives on the other clock, CommandError for a rate
-        that is not possible or a servo without a torque limit.
+        Args:
+            servo: The servo.
+            header: Bench, settings and rate.
+            virtual: Clock that the caller expects.
+
+        Raises:
+            NotReady: for a servo that can move something real or runs on the other clock.
+            CommandError: for an invalid rate or a servo without a torque limit.
         """
         _require_harmless(servo, virtual)
         check_rate(header.rate)
@@ -67,13 +83,19 @@ class InlineHold:
         self._holding = Loop(Cycle(servo, Unlinked()), Immediately()).hold(job)
         self._begun = False
         self.result: HoldResult | None = None
-        """How the hold ended; None while it goes on."""
+        """The way the hold ended; None while it continues."""
 
     def step(self, torque: float) -> HeldSample:
-        """Make one cycle on the way to a torque [N·m] or holding it, and return what was read.
+        """Perform one cycle on the way to a torque, or holding it, and return the reading.
 
         The first step has a cycle without torque before it.
-        Raises CommandError for a torque that is not finite, DriverError with the reason once the hold has ended.
+
+        Args:
+            torque: Wanted torque [N·m].
+
+        Raises:
+            CommandError: for a torque that is not finite.
+            DriverError: with the reason, once the hold has ended.
         """
         if not math.isfinite(torque):
             raise CommandError(f"a torque of {torque} N·m cannot be held; give a finite one")
@@ -87,7 +109,7 @@ class InlineHold:
         raise DriverError(f"the torque is no longer held: {result.reason or 'the hold was ended'}")
 
     def end(self) -> HoldResult:
-        """Take the torque away along its ramp and release; idempotent."""
+        """Remove the torque along its ramp and release the servo; idempotent."""
         if self.result is None:
             try:
                 if self._begun:
@@ -114,5 +136,5 @@ def _require_harmless(servo: Servo, virtual: bool) -> None:
     if servo.clock.virtual is not virtual:
         wanted, found = ("virtual", "real") if virtual else ("real", "virtual")
         raise NotReady(
-            f"the servo lives on the {found} clock, the {wanted} one was asked for; open it with ?clock={wanted}"
+            f"the servo runs on the {found} clock, but the {wanted} one was requested; open it with ?clock={wanted}"
         )

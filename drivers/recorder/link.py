@@ -1,7 +1,7 @@
-"""What the loop is connected to while it drives: who may stop it, and who watches.
+"""The connection of the loop to the outside while it drives: reasons to stop, and observers.
 
-`SharedLink` is the recorder's process: stops, heartbeats and live rows go through shared memory. `Unlinked` is a
-run in the caller's own process, where the caller's exceptions stop it.
+`SharedLink` serves the recorder's process: stops, heartbeats and live rows go through shared memory. `Unlinked` serves
+a run in the caller's own process, which exceptions of the caller stop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from drivers.recorder.run import Phase
 from drivers.servo import ServoState
 
 HEARTBEAT_LIMIT = 0.2
-"""A driven servo is released when the program gave no sign of life for this long [s]."""
+"""A driven servo is released when the program has given no sign of life for this long [s]."""
 
 EMERGENCY = "emergency stop"
 BUSY_REMEDY = "close other programs or choose a lower rate, acknowledge and record the run again"
@@ -32,51 +32,51 @@ class RunStopped(Exception):
         self.exit_status = exit_status
         self.reason = reason
         self.fault = fault
-        """Whether a person has to acknowledge it before the servo moves again."""
+        """True if the user has to acknowledge it before the servo moves again."""
         self.gentle = gentle
-        """Whether the servo may be driven back slowly; otherwise it is released at once."""
+        """True if the servo may be driven back slowly; otherwise it is released at once."""
         self.busy = busy
-        """Whether nothing is wrong but that the computer was too busy."""
+        """True if the only problem is that the computer was too busy."""
 
 
 class Link(Protocol):
-    """The loop's view of the world outside it; what is not overridden does nothing."""
+    """The loop's connection to the outside; methods that are not overridden do nothing."""
 
     def pending(self) -> RunStopped | None:
-        """Return why the run has to stop, or None; called every cycle and every few milliseconds between."""
+        """Return the reason why the run has to stop, or None; called every cycle and every few milliseconds between."""
         return None
 
     def abort_heeded(self) -> None:
-        """Note that every abort so far was heeded; a later one counts again."""
+        """Note that every abort so far was obeyed; a later one counts again."""
 
     def quiet_for(self, seconds: float) -> None:
         """Announce that the next sign of life may take this long [s], the servo being released."""
 
     def state(self, state: ServoState) -> None:
-        """Tell the servo's state; called after each change, on a release once the servo has confirmed it."""
+        """Report the servo's state; called after each change, on a release once the servo has confirmed it."""
 
     def driven(self, may_be: bool) -> None:
-        """Tell whether the motor may be driven; False only once the servo has confirmed that it is off."""
+        """Report whether the motor may be driven; False only once the servo has confirmed that it is off."""
 
     def phase(self, phase: Phase) -> None:
-        """Tell what the loop is doing."""
+        """Report the current phase of the loop."""
 
     def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
-        """Tell how far the run is, in cycles."""
+        """Report the progress of the run, in cycles."""
 
     def held(self, torque: float) -> None:
-        """Tell which torque is held [N·m]; NaN: none."""
+        """Report the held torque [N·m]; NaN for none."""
 
     def publish(self, row: tuple[Any, ...]) -> None:
-        """Hand out a live row of LIVE_DTYPE."""
+        """Publish a live row of LIVE_DTYPE."""
 
 
 class Unlinked(Link):
-    """Nobody outside: a run in the caller's own process."""
+    """No connection: a run in the caller's own process."""
 
 
 class SharedLink:
-    """The recorder's process: looks at the control block, stamps its own heartbeat, feeds the ring."""
+    """Connection of the recorder's process: reads the control block, stamps its own heartbeat, feeds the ring."""
 
     def __init__(self, control: ControlView, ring: RingWriter, program: int, heartbeat_limit: float) -> None:
         self._control = control
@@ -94,7 +94,7 @@ class SharedLink:
         self._ending = self._ending or reason
 
     def ending(self) -> str:
-        """Return why this process has to end, or an empty text."""
+        """Return the reason why this process has to end, or an empty text."""
         if not self._ending:
             if os.getppid() != self._program:
                 self._ending = "the program that ran the bench is gone"
@@ -103,11 +103,11 @@ class SharedLink:
         return self._ending
 
     def guarded(self) -> bool:
-        """Whether the guardian watches by now."""
+        """Return True once the guardian is watching."""
         return bool(self._control.get("guarding"))
 
     def stop_requested(self) -> bool:
-        """Whether an emergency stop has not been handled yet."""
+        """Return True while an emergency stop has not been handled yet."""
         return self._control.get("stop_requests") != self._stops_handled
 
     def stop_handled(self) -> None:
@@ -115,25 +115,25 @@ class SharedLink:
         self._stops_handled = self._control.get("stop_requests")
 
     def may_acknowledge(self, stops_seen: int) -> bool:
-        """Whether the person who acknowledged had seen the last emergency stop."""
+        """Return True if the user who acknowledged had seen the last emergency stop."""
         return self._control.get("stop_requests") == stops_seen == self._stops_handled
 
     def begin_run(self, run: int, aborts_seen: int) -> None:
-        """Begin a run that was asked for after `aborts_seen` aborts: a later one counts, an older one does not."""
+        """Begin a run that was requested after `aborts_seen` aborts: a later one counts, an older one does not."""
         self._aborts_handled = aborts_seen
         self._guarded = self._control.get("guarded_at")
-        # Whoever sees the new run must not see how far the one before it came.
+        # An observer that sees the new run must not see the progress of the one before.
         self.progress(0, 0, 0, 0)
         self._control.set("run", run)
 
     def begin_hold(self, aborts_seen: int, ends_seen: int) -> None:
-        """Begin a hold that was asked for after so many aborts and ends of holds: only later ones concern it."""
+        """Begin a hold that was requested after so many aborts and ends of holds; only later ones count."""
         self._aborts_handled = aborts_seen
         self._ends_handled = ends_seen
         self._guarded = self._control.get("guarded_at")
 
     def wanted_torque(self) -> float:
-        """Torque the program wants held [N·m]; NaN once it wants the hold to end."""
+        """Return the torque that the program wants held [N·m]; NaN once it wants the hold to end."""
         if self._control.get("hold_ends") != self._ends_handled:
             return math.nan
         return self._control.number("wanted_torque")
@@ -144,13 +144,14 @@ class SharedLink:
 
     def quiet_for(self, seconds: float) -> None:
         """Announce that the next sign of life may take this long [s], the servo being released."""
-        # In this order, so that whoever finds the announcement over finds a fresh sign of life.
+        # In this order, so that a reader that finds the announcement expired finds a fresh sign of life.
         self._control.stamp("recorder_beat")
         self._control.announce("quiet_until", seconds)
 
     def pending(self) -> RunStopped | None:
-        """Return the gravest reason to stop: emergency, end of the process, guardian, silent program, abort."""
+        """Return the most serious reason to stop: emergency, end of the process, guardian, silent program, abort."""
         self._control.stamp("recorder_beat")
+        # The order matters: the most serious reason wins, and only a plain abort may return slowly.
         if self.stop_requested():
             return RunStopped("abort", EMERGENCY, fault=True)
         if ending := self.ending():
@@ -177,11 +178,11 @@ class SharedLink:
         return None
 
     def abort_heeded(self) -> None:
-        """Note that every abort so far was heeded."""
+        """Note that every abort so far was obeyed."""
         self._aborts_handled = self._control.get("abort_requests")
 
     def state(self, state: ServoState) -> None:
-        """Publish the servo's state, and for the first release after an emergency stop its moment."""
+        """Publish the servo's state and, for the first release after an emergency stop, its time."""
         self._control.set("servo_state", state)
         asked = self._control.get("stop_requested_at")
         if state is not ServoState.ENABLED and self._control.get("stop_released_at") < asked:
@@ -196,7 +197,7 @@ class SharedLink:
         self._control.set("phase", phase)
 
     def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
-        """Publish how far the run is."""
+        """Publish the progress of the run."""
         self._control.set("run_length", length)
         self._control.set("run_done", done)
         self._control.set("skipped_cycles", skipped_cycles)

@@ -1,8 +1,8 @@
-"""The recorder's loop: what is made of cycles, a run or a held torque.
+"""The recorder's loop, which builds a run or a held torque from cycles.
 
-A run: come to rest at the first goal, follow the plan, then return to 0 rad slowly and let go. A hold, for placing
-the pendulum by hand (seed 004, section II-C): a motor torque, reached and left along a ramp, while a hand moves the
-pendulum. Whatever ends either otherwise releases the servo first and is told afterwards.
+A run comes to rest at the first goal, follows the plan, then returns to 0 rad slowly and releases the servo. A hold,
+for placing the pendulum by hand (seed 004, section II-C), is a motor torque that is reached and left along a ramp,
+while the user moves the pendulum. Any other end of either releases the servo first and is reported afterwards.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from drivers.servo import Command, PositionGoal, Release, ServoState, TorqueGoal
 MOVE_SPEED = 1.0
 """Highest speed of the goal on the way to a run's start and back from its end [rad/s]."""
 NEAR = 0.02
-"""A servo this close to where it shall go is not moved there slowly first [rad]."""
+"""A servo this close to its target is not moved there slowly first [rad]."""
 REST_WINDOW = 0.25
 REST_BAND = 0.004
-"""A servo rests when its position stayed within this band [rad], or 2.5 encoder steps, for REST_WINDOW [s]."""
+"""A servo is at rest when its position stayed within this band [rad], or 2.5 encoder steps, for REST_WINDOW [s]."""
 REST_LIMIT = 5.0
-"""A driven servo that does not rest after this time [s] will not."""
+"""A driven servo that is not at rest after this time [s] will never be."""
 HANG_LIMIT = 20.0
-"""A released pendulum may swing this long [s]."""
+"""Longest time that a released pendulum may swing [s]."""
 HOLD_RAMP = 0.25
-"""A held torque changes by at most this share of the servo's torque limit in a second [1/s]. Slow enough that the
-pendulum follows instead of swinging over, fast enough that a person does not wait."""
+"""Largest change of a held torque in a second, as a share of the servo's torque limit [1/s]. Slow enough that the
+pendulum follows without overshoot, fast enough that the user does not have to wait."""
 
 LOWERING = 3.0
-"""At its end a held torque is taken away in this time [s], so that the pendulum sinks instead of falling."""
+"""Time in which a held torque is removed at its end [s], so that the pendulum sinks instead of falling."""
 LOWERING_SPEED, LONGEST_LOWERING = 0.3, 10.0
-"""The torque stays while the pendulum sinks faster than this [rad/s], for at most so long altogether [s]."""
+"""While the pendulum sinks faster than this [rad/s], the torque stays, for at most LONGEST_LOWERING [s] in total."""
 UNATTENDED = 120.0
-"""A torque is held no longer than this [s] while nobody moves the pendulum or asks for another torque."""
+"""Longest time that a torque is held [s] while no one moves the pendulum or requests another torque."""
 ATTENDED_MOTION = 0.02
-"""A pendulum moved by more than this was moved by somebody [rad]."""
+"""A change of position beyond this counts as a movement by the user [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunJob:
-    """Everything a run needs; picklable."""
+    """Everything that a run needs; picklable."""
 
     run: int
     plan: RunPlan
@@ -59,13 +59,13 @@ class RunJob:
 
 @dataclass(frozen=True, kw_only=True)
 class HoldJob:
-    """Everything a held torque needs; picklable."""
+    """Everything that a held torque needs; picklable."""
 
     header: RunHeader
     limits: Limits
 
     def check(self) -> None:
-        """Raise CommandError when nothing says how much torque is too much."""
+        """Raise CommandError if there is no torque limit."""
         if not math.isfinite(self.limits.torque):
             raise CommandError("cannot hold a torque without a torque limit; set the limit first")
 
@@ -81,9 +81,10 @@ class Loop:
         self._band = max(REST_BAND, 2.5 * cycle.servo.identity.position_step)
 
     def perform(self, job: RunJob) -> RunResult:
-        """Make one run and bring the servo back; returns how it went. The servo is released in every case.
+        """Perform one run, bring the servo back and return the result. The servo is released in every case.
 
-        Nothing is raised but what is no Exception (a KeyboardInterrupt in the caller's own process).
+        Never raises an `Exception`; other exceptions, such as a KeyboardInterrupt in the caller's own process,
+        propagate.
         """
         self._cycle.run = job.run
         self._cycle.restart(job.header.rate)
@@ -101,6 +102,7 @@ class Loop:
             status, reason, gentle = "abort", type(error).__name__, False
             raise
         finally:
+            # The servo is released before the file is closed: a disk may take its time.
             if not gentle:
                 self._cycle.let_go(reason if fault else "")
             skipped, bus_errors = self._cycle.skipped, self._cycle.bus_errors
@@ -122,10 +124,10 @@ class Loop:
         )
 
     def hold(self, job: HoldJob) -> Generator[HeldSample, float, HoldResult]:
-        """Hold a motor torque for a hand to work against; returns how it went, the servo released in every case.
+        """Hold a motor torque for the user to work against, and return the result. The servo is released in every case.
 
         Each value sent in is the torque wanted in the next cycle [N·m], NaN to end; the first cycles hold none.
-        Closing the generator releases at once.
+        Closing the generator releases the servo at once.
         """
         self._cycle.restart(job.header.rate)
         status, reason, fault = "success", "", False
@@ -144,14 +146,14 @@ class Loop:
                     if wanted != last or abs(sample.reading.position - where) > ATTENDED_MOTION:
                         last, where, since = wanted, sample.reading.position, sample.clock
                     elif sample.clock - since > UNATTENDED:
-                        raise RunStopped("fail", f"nobody moved the pendulum for {UNATTENDED:g} s", gentle=True)
+                        raise RunStopped("fail", f"the pendulum was not moved for {UNATTENDED:g} s", gentle=True)
                     wanted = yield sample
             except RunStopped as stop:
                 if not stop.gentle:
                     raise
                 status, reason = stop.exit_status, stop.reason
                 self._link.abort_heeded()
-            # Nobody holds the pendulum any more: it is lowered, and may still fall.
+            # The pendulum is no longer held by hand: it is lowered, and may still fall.
             step = min(step, abs(self._cycle.held_torque) / (LOWERING * job.header.rate))
             begin, sinking = self._cycle.moment, 0.0
             while self._cycle.held_torque:
@@ -170,7 +172,7 @@ class Loop:
         return HoldResult(exit_status=status, reason=reason)
 
     def _signed(self, header: RunHeader) -> RunHeader:
-        """The header with what the device said about itself, so that no caller can record one actuator as another."""
+        """Return the header with the device's own report, so that no caller can record one actuator as another."""
         identity = self._servo.identity
         device = {
             "title": identity.title,
@@ -186,7 +188,12 @@ class Loop:
     # Phases.
 
     def _hold_torque(self, torque: float, guided: bool = True) -> HeldSample:
-        """One cycle with a motor torque [N·m]; guided: a hand has the pendulum, which is then slow."""
+        """Perform one cycle with a motor torque.
+
+        Args:
+            torque: Torque [N·m].
+            guided: True while the user guides the pendulum by hand, so that it must be slow.
+        """
         self._cycle.await_due()
         self._cycle.held_torque = torque
         self._link.held(torque)
@@ -197,11 +204,11 @@ class Loop:
         return HeldSample(clock=self._cycle.moment, reading=reading, torque=torque)
 
     def _towards(self, wanted: float, step: float) -> float:
-        """The held torque of the next cycle, at most a step [N·m] from that of the last one."""
+        """Return the held torque of the next cycle, at most a step [N·m] from that of the last one."""
         return self._cycle.held_torque + min(max(wanted - self._cycle.held_torque, -step), step)
 
     def _prepare(self, job: RunJob, storage: Storage) -> None:
-        """Everything up to the run's first sample; the store stands ready before the servo moves."""
+        """Prepare a run up to its first sample; the store is ready before the servo moves."""
         self._cycle.enter(Phase.APPROACH)
         job.plan.check(job.limits)
         self._cycle.mount(job.header, job.limits)
@@ -223,11 +230,11 @@ class Loop:
             command = PositionGoal(goals[k]) if enables[k] else Release()
             self._cycle.act(command, goals[k], storage.put)
             self._link.progress(k + 1, length, self._cycle.skipped, self._cycle.bus_errors)
-        # Whoever comes late at the end also skips cycles that are no longer the run's.
+        # If the end came late, some skipped cycles do not belong to the run.
         self._cycle.skipped -= k - length
 
     def _bring_back(self) -> None:
-        """Hang out if released, go slowly to 0 rad, release. What goes wrong here does not spoil the run."""
+        """Wait until the pendulum hangs if released, go slowly to 0 rad, release. Errors here do not spoil the run."""
         self._cycle.enter(Phase.RETURN)
         fault = ""
         try:
@@ -244,7 +251,7 @@ class Loop:
             self._cycle.let_go(fault if fault in ("", EMERGENCY) else f"after the run: {fault}")
 
     def _move(self, target: float) -> None:
-        """Drive the goal to target [rad] along a smooth curve no faster than MOVE_SPEED."""
+        """Drive the goal to `target` [rad] along a smooth curve no faster than MOVE_SPEED."""
         start = self._cycle.make(None).position
         distance = target - start
         if abs(distance) <= NEAR:
@@ -257,7 +264,7 @@ class Loop:
             self._cycle.make(PositionGoal(goal), goal)
 
     def _rest(self, command: Command, goal: float, limit: float) -> None:
-        """Hold a command until the servo rests; RunStopped when it does not within limit [s]."""
+        """Repeat a command until the servo is at rest; raises RunStopped if it is not within `limit` [s]."""
         begin = window = self._cycle.due
         lowest, highest = math.inf, -math.inf
         while self._cycle.due - begin <= limit:
@@ -274,7 +281,7 @@ class Loop:
         )
 
     def _await(self, sealed: Future[Sealed]) -> Sealed:
-        """Wait for the store, the servo being released, and go on giving signs of life."""
+        """Wait for the store, the servo being released, and keep giving signs of life."""
         while not sealed.done():
             stop = self._link.pending()
             if stop is not None and stop.reason == EMERGENCY and self._servo.state is not ServoState.FAULT:

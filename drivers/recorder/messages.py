@@ -1,7 +1,7 @@
-"""What the program and the recorder's process say to each other through their pipe. All frozen, all picklable.
+"""Messages between the program and the recorder's process through their pipe. All are frozen and picklable.
 
 Nothing urgent goes this way: stops and heartbeats are in the control block. Events are sent only while the servo is
-released, so that a program that does not listen cannot hold up a driven one.
+released, so that a program that does not read them cannot block a driven one.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from drivers.servo import ServoIdentity
 
 @dataclass(frozen=True)
 class RecordRequest:
-    """Make a run."""
+    """Perform a run."""
 
     job: RunJob
     aborts_seen: int
-    """Aborts asked for before this run; only later ones concern it."""
+    """Aborts requested before this run; only later ones apply to it."""
 
 
 @dataclass(frozen=True)
 class HoldRequest:
-    """Hold a torque; which one is in the control block."""
+    """Hold the torque given in the control block."""
 
     job: HoldJob
     aborts_seen: int
     ends_seen: int
-    """Ends of holds asked for before this one."""
+    """Ends of holds requested before this one."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class ConfigureRequest:
 
 @dataclass(frozen=True)
 class AcknowledgeRequest:
-    """A person has seen the fault."""
+    """The user has seen the fault."""
 
     stops_seen: int
-    """Emergency stops asked for so far; a later one is not acknowledged by this."""
+    """Emergency stops requested so far; a later one is not acknowledged by this."""
 
 
 Request = RecordRequest | HoldRequest | ConfigureRequest | AcknowledgeRequest
@@ -60,11 +60,11 @@ class Connected:
     identity: ServoIdentity
     limits: Limits
     priority: str
-    """How the loop is scheduled, and why not better if so."""
+    """Scheduling of the loop, with the reason if it is not the best."""
     settings: ServoSettings | None
-    """As read from the servo; None when it cannot say."""
+    """Settings read from the servo; None if it cannot report them."""
     ratings: Limits
-    """Limits may be narrower than these, never wider."""
+    """Bounds of the limits, which may be narrower but never wider."""
 
 
 @dataclass(frozen=True)
@@ -80,32 +80,32 @@ class RunFinished:
 
     result: RunResult
     settings: ServoSettings | None
-    """As read back from the servo before the run; None when it cannot say."""
+    """Settings read back from the servo before the run; None if it cannot report them."""
 
 
 @dataclass(frozen=True)
 class HoldEnded:
-    """A held torque is over, the servo released."""
+    """A held torque has ended and the servo is released."""
 
     exit_status: str
-    """"success" when it was ended on purpose, "abort" or "fail"."""
+    """"success" if it was ended on purpose, "abort" or "fail"."""
     reason: str
     settings: ServoSettings | None = None
-    """As read back from the servo before the hold; None when it cannot say."""
+    """Settings read back from the servo before the hold; None if it cannot report them."""
 
 
 @dataclass(frozen=True)
 class Configured:
-    """The servo has other settings and limits."""
+    """The servo has new settings and limits."""
 
     settings: ServoSettings | None
-    """As read back from the servo; None when it cannot say."""
+    """Settings read back from the servo; None if it cannot report them."""
     limits: Limits
 
 
 @dataclass(frozen=True)
 class ConfigureFailed:
-    """Settings or limits were not taken; what the servo has is unknown until they are written again."""
+    """Settings or limits were refused; the servo's values are unknown until they are written again."""
 
     reason: str
 

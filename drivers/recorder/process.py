@@ -1,7 +1,7 @@
-"""The recorder's process: connects the servo, watches it between runs, makes runs, and never leaves it driven.
+"""The recorder's process: connects the servo, watches it between runs, performs runs, and never leaves it driven.
 
-It ends when told to (pipe, any signal that would end or stop it) and when the program is gone; on every way out the
-servo is released first. Signal handlers only set a flag, which the loop looks at every few milliseconds.
+It ends on request (by the pipe, or by any signal that would end or stop it) and when the program is gone. However it
+ends, the servo is released first. Signal handlers only set a flag, which the loop checks every few milliseconds.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from drivers.servo import Servo, ServoState
 
 FIFO_PRIORITY = 50
 WATCH_PERIOD = 0.02
-"""Between two looks at a released servo [s]."""
+"""Pause between two reads of a released servo [s]."""
 INSIST_PERIOD = 0.5
-"""Between two attempts to switch off a motor that may still be on [s]."""
+"""Pause between two attempts to switch off a motor that may still be on [s]."""
 SILENT_READS = 3
-"""A released servo that does not answer this often in a row is in FAULT."""
+"""Unanswered reads in a row after which a released servo is in FAULT."""
 CONNECT_LIMIT = 60.0
-"""Connecting may take this long [s]; a first start may compile the simulation."""
+"""Longest time for connecting [s]; a first start may compile the simulation."""
 _NAMES: dict[int, str] = {number: number.name for number in signal.Signals}
 
 
 @dataclass(frozen=True)
 class RecorderSetup:
-    """What the recorder's process is started with."""
+    """Arguments of the recorder's process."""
 
     source: ServoSource
     control: Control
@@ -70,7 +70,7 @@ class RecorderSetup:
 
 
 def serve(job: RecorderSetup, pipe: Connection) -> None:
-    """Be the recorder's process until told to end."""
+    """Run the recorder's process until it has to end."""
     link = SharedLink(job.control.view(), RingWriter(job.ring), job.program, job.heartbeat_limit)
     answer_signals(lambda number, frame: link.end(_NAMES.get(number, f"signal {number}")))
     link.phase(Phase.STARTING)
@@ -82,10 +82,10 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
         atexit.register(servo.close)
         identity = servo.connect()
         while isinstance(job.source, BlindlyReleased) and not link.guarded() and not link.ending():
-            # Nothing is driven before somebody watches this process.
+            # Nothing is driven before the guardian watches this process.
             time.sleep(WATCH_PERIOD)
         if servo.clock.virtual:
-            # Nothing real moves and nothing waits: no priority, no thread, no heartbeat to miss.
+            # Nothing real moves and nothing waits: no priority, no thread, no heartbeat that could be missed.
             link.heartbeat_limit = math.inf
             priority, worker = "virtual clock", Immediately()
         else:
@@ -127,7 +127,7 @@ class Service:
         self._insisted_at = 0.0
 
     def run(self) -> None:
-        """Serve until this process has to end or the program hangs up."""
+        """Serve until this process has to end or the program closes the pipe."""
         while not self._link.ending():
             self._link.beat()
             if self._link.stop_requested():
@@ -167,7 +167,7 @@ class Service:
             return end.value
 
     def _tidy(self) -> None:
-        """After a run or a hold, before it is told."""
+        """Clean up after a run or a hold, before its end is reported."""
         if self._link.stop_requested():
             self._stop()
         gc.collect()
@@ -191,9 +191,9 @@ class Service:
 
     def _acknowledge(self, stops_seen: int) -> None:
         if self._link.stop_requested():
-            # It may be the one the person saw: pressed after this process looked last.
+            # It may be the one the user saw: requested after this process checked last.
             self._stop()
-        # A fault that is still there afterwards is reported again, or the person would see nothing happen.
+        # A fault that persists is reported again; otherwise the user would see no reaction.
         self._reported_fault = ""
         if not self._link.may_acknowledge(stops_seen):
             return
@@ -209,7 +209,7 @@ class Service:
             self._pipe.send(Acknowledged())
 
     def _insist(self) -> None:
-        """Try again what was not confirmed: a cable that comes back may bring a servo that is still driven."""
+        """Repeat a release that was not confirmed: a servo whose cable is plugged in again may still be driven."""
         now = time.monotonic()
         if self._servo.may_be_driven and now - self._insisted_at > INSIST_PERIOD:
             self._insisted_at = now

@@ -3,12 +3,12 @@
     recorder = Recorder("simulated:mx106")
     identity = recorder.start()
     recorder.record(trajectory, header, sink)
-    result = recorder.wait()          # or beat() and poll() from a timer until a RunFinished comes
+    result = recorder.wait()          # or beat() and poll() from a timer until RunFinished
     recorder.hold(0.4, header)        # a motor torque to work against by hand, until end_hold()
 
-The one who holds a recorder must call `beat()` at least every 100 ms while a run or a hold is on, from the thread
-whose life matters: the command line's loop; for the window a thread that asks whether its timer still runs. There is no
-hidden thread that would go on for a program that hangs. When the beats stop the servo is released.
+The owner of a recorder must call `beat()` at least every 100 ms during a run or a hold, from the thread that has to be
+alive. On the command line that is the main loop; in the window it is a thread that checks whether its timer still runs.
+There is no hidden thread that would keep beating for a program that hangs. When the beats stop, the servo is released.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ from drivers.servo import CUT_THE_SUPPLY, ServoIdentity, ServoState
 WAIT_STEP = 0.02
 """[s]"""
 STOP_LOCK = 5.0
-"""After an emergency stop nothing that may drive is taken for this long [s]: long enough to look before going on."""
+"""Time after an emergency stop during which everything that may drive is refused [s]: long enough to look first."""
 
 
 class Activity(Enum):
-    """What the recorder was asked for and has not finished yet."""
+    """Requests that are not finished yet."""
 
     NONE = ""
     RUN = "a run is on; wait for it or abort it"
@@ -66,12 +66,12 @@ class Activity(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RecorderStatus:
-    """One look at the recorder."""
+    """Snapshot of the recorder."""
 
     state: ServoState
     phase: Phase
     fault: str
-    """Why the state is FAULT, as far as it is known here yet."""
+    """Reason for the state FAULT, as far as it is already known here."""
     run: int
     done: int
     """Cycles of the run so far."""
@@ -81,9 +81,9 @@ class RecorderStatus:
     """Cycles of the run without a sample so far."""
     bus_errors: int
     priority: str
-    """How the loop is scheduled, and why not better if so; empty before the servo is connected."""
+    """Scheduling of the loop, with the reason if it is not the best; empty before the servo is connected."""
     held_torque: float
-    """Held now [N·m], on its way to the wanted one; NaN while none is."""
+    """Torque held now [N·m], on its way to the wanted one; NaN if none is held."""
 
 
 class Recorder:
@@ -97,10 +97,16 @@ class Recorder:
         heartbeat_limit: float = HEARTBEAT_LIMIT,
         stop_lock: float = STOP_LOCK,
     ) -> None:
-        """source: an address or a picklable description; limits None: the servo's own.
+        """Prepare the recorder without starting its process.
 
-        heartbeat_limit: the servo is released when `beat` was not called for this long [s]; stop_lock: after an
-        emergency stop everything that may drive is refused for this long [s]. Raises AddressError.
+        Args:
+            source: An address or a picklable description.
+            limits: Limits of the first run; None for the servo's own.
+            heartbeat_limit: The servo is released when `beat` was not called for this long [s].
+            stop_lock: After an emergency stop, everything that may drive is refused for this long [s].
+
+        Raises:
+            AddressError: for an invalid address.
         """
         self._limits = limits
         self._stop_lock = stop_lock
@@ -117,16 +123,29 @@ class Recorder:
         self._doing = Activity.NONE
         self._result: RunResult | None = None
 
-    # Beginning and end.
+    # Start and end.
 
     def launch(self) -> None:
-        """Start the process and return at once; `poll` brings Connected or ConnectFailed. Raises NotReady."""
+        """Start the process and return at once; `poll` returns Connected or ConnectFailed later.
+
+        Raises:
+            NotReady: if the process was started already.
+        """
         if self._child.launched:
             raise NotReady("the recorder was started already; make a new one for another servo")
         self._child.launch()
 
     def start(self, timeout: float = CONNECT_LIMIT) -> ServoIdentity:
-        """Start the process, wait until the servo answered and return who it is. Raises DriverError."""
+        """Start the process, wait until the servo has answered, and return its identity.
+
+        Args:
+            timeout: Longest wait [s].
+
+        Raises:
+            NotReady: if the process was started already.
+            RecorderDied: if the process died or the time ran out.
+            DriverError: if the servo could not be connected.
+        """
         self.launch()
         deadline = time.monotonic() + timeout
         while self._identity is None:
@@ -139,14 +158,15 @@ class Recorder:
                 raise RecorderDied(self._dead)
             if time.monotonic() > deadline:
                 self.close()
-                raise RecorderDied(f"the servo was not connected within {timeout:g} s; look at its cable and power")
+                raise RecorderDied(f"the servo was not connected within {timeout:g} s; check its cable and power")
             self._sleep()
         return self._identity
 
     def close(self) -> None:
         """Release the servo and end the process. Idempotent, bounded in time.
 
-        Raises MotorOn when nobody confirmed that the motor is off; its guardian goes on trying.
+        Raises:
+            MotorOn: if it was not confirmed that the motor is off; the guardian keeps trying.
         """
         if not self._child.launched:
             return
@@ -166,13 +186,13 @@ class Recorder:
     # Signs of life and stops.
 
     def beat(self) -> None:
-        """Say that the program is alive. Call it from where the program would hang if it hung."""
+        """Signal that the program is alive. Call it from the thread that would hang if the program hung."""
         self._view.stamp("beat")
 
     def emergency_stop(self) -> None:
         """Switch the motor off now. Callable in every state, from any thread; stays in FAULT until acknowledged.
 
-        Even then nothing that may drive is taken before `locked_for` is over.
+        Even after that, everything that may drive is refused until `locked_for` is over.
         """
         self._view.stamp("stop_requested_at")
         self._view.set("stop_requests", self._view.get("stop_requests") + 1)
@@ -180,25 +200,29 @@ class Recorder:
     def abort(self) -> None:
         """End the run, keep its samples, return slowly; a second abort releases the servo where it is.
 
-        A held torque is taken away along its ramp, by a second abort at once.
+        A held torque is removed along its ramp, by a second abort at once.
         """
         if self._doing in (Activity.RUN, Activity.HOLD):
             self._view.set("abort_requests", self._view.get("abort_requests") + 1)
 
     def acknowledge(self) -> None:
-        """A person has seen the fault; `poll` brings Acknowledged once the servo is READY. Raises RecorderDied."""
+        """Report that the user has seen the fault; `poll` returns Acknowledged once the servo is READY.
+
+        Raises:
+            RecorderDied: if the process is gone.
+        """
         self._send(AcknowledgeRequest(self._view.get("stop_requests")))
 
     @property
     def stop_latency(self) -> float | None:
-        """From the last emergency stop to the servo's confirmed release [s]; None before that."""
+        """Time from the last emergency stop to the servo's confirmed release [s]; None before that."""
         asked = self._view.get("stop_requested_at")
         released = self._view.get("stop_released_at")
         return 1e-9 * (released - asked) if 0 < asked <= released else None
 
     @property
     def locked_for(self) -> float:
-        """How long runs, holds and settings are still refused after an emergency stop [s]; 0 when they are not."""
+        """Time for which runs, holds and settings are still refused after an emergency stop [s]; 0 if they are not."""
         if not self._view.get("stop_requested_at"):
             return 0.0
         return max(0.0, self._stop_lock - self._view.age("stop_requested_at"))
@@ -206,10 +230,20 @@ class Recorder:
     # Runs.
 
     def record(self, trajectory: Trajectory, header: RunHeader, sink: SinkDescription | None = None) -> int:
-        """Begin a run at the header's rate and return its number; `poll` brings RunFinished.
+        """Begin a run at the header's rate; `poll` returns RunFinished when it has ended.
 
-        Raises NotReady while something else is on, a fault is not acknowledged or an emergency stop is fresh,
-        CommandError for a trajectory outside the limits, RecorderDied.
+        Args:
+            trajectory: Goals of the run.
+            header: Bench, settings and rate.
+            sink: Where the samples go; None discards them.
+
+        Returns:
+            The number of the run.
+
+        Raises:
+            NotReady: while another request is active, a fault is not acknowledged, or an emergency stop is fresh.
+            CommandError: for a trajectory outside the limits or an invalid rate.
+            RecorderDied: if the process is gone.
         """
         self._require_ready("record")
         limits = self.limits
@@ -224,9 +258,16 @@ class Recorder:
         return run
 
     def wait(self, timeout: float | None = None, progress: Callable[[RecorderStatus], None] | None = None) -> RunResult:
-        """Wait for the run to end, in the caller's thread, which is what beats meanwhile.
+        """Wait for the run to end, in the caller's thread, which beats meanwhile.
 
-        timeout [s]; progress is called every 20 ms. Raises RecorderDied, and TimeoutError with the run going on.
+        Args:
+            timeout: Longest wait [s]; None for no limit.
+            progress: Called with the status every 20 ms.
+
+        Raises:
+            RecorderDied: if the process is gone.
+            TimeoutError: if the time ran out; the run continues.
+            NotReady: if no run was begun.
         """
         if self._doing is not Activity.RUN and self._result is None:
             raise NotReady("no run was begun; record one first")
@@ -244,14 +285,21 @@ class Recorder:
             self._sleep()
         return self._result
 
-    # Torques held, and settings.
+    # Held torques and settings.
 
     def hold(self, torque: float, header: RunHeader) -> None:
-        """Begin to hold a motor torque [N·m] for a hand to work against; `poll` brings HoldEnded.
+        """Begin to hold a motor torque for the user to work against; `poll` returns HoldEnded when it has ended.
 
-        The bench, the settings and the rate are the header's; nothing is stored. The torque is reached along a ramp,
-        and clamped to the limits. Raises NotReady like `record`, CommandError for a torque that is not finite or
-        limits without one, RecorderDied.
+        The torque is reached along a ramp and clamped to the limits. Nothing is stored.
+
+        Args:
+            torque: Torque [N·m].
+            header: Bench, settings and rate.
+
+        Raises:
+            NotReady: as for `record`.
+            CommandError: for a torque that is not finite, or limits without one.
+            RecorderDied: if the process is gone.
         """
         self._require_ready("hold a torque")
         check_rate(header.rate, self._watchdog)
@@ -263,7 +311,16 @@ class Recorder:
         self._doing = Activity.HOLD
 
     def set_torque(self, torque: float) -> None:
-        """Go over to another held torque [N·m], along the ramp. Raises NotReady, CommandError, RecorderDied."""
+        """Change to another held torque along the ramp.
+
+        Args:
+            torque: Torque [N·m].
+
+        Raises:
+            NotReady: if no torque is being held.
+            CommandError: for a torque that is not finite.
+            RecorderDied: if the process is gone.
+        """
         if self._dead:
             raise RecorderDied(self._dead)
         if self._doing is not Activity.HOLD:
@@ -271,14 +328,17 @@ class Recorder:
         self._want_torque(torque)
 
     def end_hold(self) -> None:
-        """Take the held torque away along its ramp, then release; `poll` brings HoldEnded."""
+        """Remove the held torque along its ramp, then release; `poll` returns HoldEnded when it has ended."""
         if self._doing is Activity.HOLD:
             self._view.set("hold_ends", self._view.get("hold_ends") + 1)
 
     def configure(self, settings: ServoSettings, limits: Limits) -> None:
-        """Write settings and limits into the released servo; `poll` brings Configured or ConfigureFailed.
+        """Write settings and limits into the released servo; `poll` returns Configured or ConfigureFailed later.
 
-        Raises NotReady like `record`, CommandError for limits wider than the servo's ratings, RecorderDied.
+        Raises:
+            NotReady: as for `record`.
+            CommandError: for limits wider than the servo's ratings.
+            RecorderDied: if the process is gone.
         """
         self._require_ready("change settings")
         if self._ratings is not None:
@@ -287,8 +347,8 @@ class Recorder:
         self._doing = Activity.CONFIGURE
 
     def poll(self) -> list[Event]:
-        """Return what happened since the last call, without waiting. Does not count as a sign of life."""
-        # Asked before the pipe is emptied: what a process said before it ended is heard before its end.
+        """Return the events since the last call, without waiting. Does not count as a sign of life."""
+        # Checked before the pipe is emptied: the last messages of a process are reported before its end.
         reason = self._child.death()
         events = self._child.receive()
         for event in events:
@@ -306,11 +366,11 @@ class Recorder:
             events.append(Faulted(reason))
         return events
 
-    # What can be seen.
+    # Observation.
 
     @property
     def state(self) -> ServoState:
-        """The servo's state; FAULT when the recorder's process is gone or silent."""
+        """State of the servo; FAULT if the recorder's process is gone or silent."""
         if not self._child.launched:
             return ServoState.DISCONNECTED
         if self._dead or self._child.death():
@@ -321,12 +381,12 @@ class Recorder:
 
     @property
     def phase(self) -> Phase:
-        """What the recorder is doing."""
+        """Current phase of the recorder."""
         return Phase(self._view.get("phase"))
 
     @property
     def status(self) -> RecorderStatus:
-        """State, phase and progress in one look."""
+        """State, phase and progress in one snapshot."""
         view = self._view
         return RecorderStatus(
             state=self.state,
@@ -343,7 +403,7 @@ class Recorder:
 
     @property
     def released(self) -> bool:
-        """Whether the motor is off beyond doubt: confirmed by a recorder that lives and was asked for nothing else."""
+        """True if the motor is off beyond doubt: confirmed by a living recorder that has no other request."""
         return (
             self._identity is not None
             and not self.busy
@@ -356,37 +416,41 @@ class Recorder:
 
     @property
     def identity(self) -> ServoIdentity | None:
-        """Who answered; None before."""
+        """Identity of the servo; None before it is connected."""
         return self._identity
 
     @property
     def fault(self) -> str:
-        """Why the servo is in FAULT; empty otherwise."""
+        """Reason for the state FAULT; empty otherwise."""
         return self._fault
 
     @property
     def busy(self) -> bool:
-        """Whether a run, a hold or settings were begun whose end `poll` has not brought yet."""
+        """True while a run, a hold or a change of settings has begun whose end `poll` has not returned yet."""
         return self._doing is not Activity.NONE
 
     @property
     def holding(self) -> bool:
-        """Whether a hold was begun whose HoldEnded `poll` has not brought yet."""
+        """True while a hold has begun whose HoldEnded `poll` has not returned yet."""
         return self._doing is Activity.HOLD
 
     @property
     def written(self) -> ServoSettings | None:
-        """Settings as last read back from the servo; None before, or when it cannot say."""
+        """Settings last read back from the servo; None before that, or if it cannot report them."""
         return self._written
 
     @property
     def ratings(self) -> Limits | None:
-        """What the servo's makers allow: limits may be narrower, never wider; None before it is connected."""
+        """The manufacturer's limits: `limits` may be narrower, never wider; None before the servo is connected."""
         return self._ratings
 
     @property
     def limits(self) -> Limits:
-        """Limits of the next run. Raises NotReady before the servo is connected unless some were given."""
+        """Limits of the next run.
+
+        Raises:
+            NotReady: if none were given and the servo is not connected yet.
+        """
         if self._limits is None:
             raise NotReady("the servo's limits are not known yet; start the recorder first")
         return self._limits
@@ -400,10 +464,10 @@ class Recorder:
         return self._latest.latest()
 
     def reader(self) -> RingReader:
-        """Return a reader of the live rows from now on; make as many as there are plots."""
+        """Return a new reader of the live rows from now on, e.g. one per plot."""
         return RingReader(self._child.ring)
 
-    # Behind the scenes.
+    # Internals.
 
     def _note(self, event: Event) -> None:
         if isinstance(event, Connected):

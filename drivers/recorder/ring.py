@@ -1,10 +1,10 @@
-"""A ring of rows in shared memory: one process writes, any number read, nobody waits.
+"""A ring of rows in shared memory: one process writes, any number of readers, and no one waits.
 
-Each slot holds a row between its sequence number and a checksum over both. A reader takes a slot only when both fit,
-so a row that is being overwritten is never taken for a whole one, whatever order the processor makes stores visible
-in. A reader that falls behind by more than the capacity is told how many rows it lost.
+Each slot holds a row between its sequence number and a checksum over both. A reader uses a slot only if both match. A
+row that is being overwritten is therefore never taken for a whole one, in whatever order the processor makes stores
+visible. A reader that falls behind by more than the capacity gets the number of rows it lost.
 
-The memory is anonymous (`multiprocessing.RawArray`): it has no name that could be left behind, and it goes away with
+The memory is anonymous (`multiprocessing.RawArray`): it has no name that could be left behind, and it disappears with
 the last process that holds it, even a killed one. A ring is passed to a process as an argument of its start.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 _WORD = 8
 _HEAD_WORDS = 8
-"""The count of rows written, alone in its cache line."""
+"""Words of the head: the count of rows written, alone in its cache line."""
 
 
 class Ring:
@@ -38,17 +38,17 @@ class Ring:
 
     @property
     def head(self) -> NDArray[np.uint64]:
-        """(1,) rows written so far."""
+        """Number of rows written so far, shape (1,)."""
         return self.words[:1]
 
     @property
     def slots(self) -> NDArray[np.uint64]:
-        """(capacity, row words + 2)"""
+        """The slots, shape (capacity, row words + 2)."""
         return self.words[_HEAD_WORDS:].reshape(self.capacity, self._row_words + 2)
 
     @property
     def weights(self) -> NDArray[np.uint64]:
-        """Odd factors of the checksum, one a word; odd ones lose no bit modulo 2⁶⁴."""
+        """Odd factors of the checksum, one per word; odd ones lose no bit modulo 2⁶⁴."""
         index = np.arange(1, self._row_words + 2, dtype=np.uint64)
         return (index * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
 
@@ -78,7 +78,7 @@ class RingWriter:
 
 @dataclass(frozen=True, eq=False)
 class RingRows:
-    """What a reader got: rows (k,) in order, and how many before them were overwritten unread."""
+    """Rows (k,) in order, and the number of rows before them that were overwritten unread."""
 
     rows: NDArray[Any]
     lost: int
@@ -103,7 +103,7 @@ class RingReader:
         whole = self._whole(copy, first)
         count = head - first
         if not whole.all():
-            # The writer overwrites the oldest rows; a newest row can at most be not visible yet.
+            # The writer overwrites the oldest rows; the newest row may not be visible yet.
             overwritten = int(self._head[0]) - self._capacity + 1
             pending = np.flatnonzero(~whole & (np.arange(first, head) >= overwritten))
             count = int(pending[0]) if len(pending) else count

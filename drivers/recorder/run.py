@@ -1,4 +1,4 @@
-"""What a run is made of on its way through the recorder: the plan before it, rows during it, the result after it."""
+"""Data of a run in the recorder: the plan before it, rows during it, the result after it."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from drivers.reading import Reading
 HIGHEST_RATE = 5000.0
 """[Hz]"""
 CYCLES_IN_WATCHDOG = 2.0
-"""A servo's watchdog has to see more than one cycle, since one may be late."""
+"""A servo's watchdog has to span more than one cycle, since one may be late."""
 
 
 class Phase(IntEnum):
-    """What the recorder is doing; each live row says in which phase it was read."""
+    """Current activity of the recorder; each live row holds the phase in which it was read."""
 
     STARTING = 0
     IDLE = 1
     """Released, watching."""
     APPROACH = 2
-    """Going slowly to a run's first goal and coming to rest there."""
+    """Moving slowly to a run's first goal and coming to rest there."""
     RUN = 3
     RETURN = 4
-    """Hanging out and going slowly back to 0 rad."""
+    """Waiting until the pendulum hangs, then moving slowly back to 0 rad."""
     CLOSED = 5
     HOLD = 6
-    """Holding a motor torque while a hand moves the pendulum."""
+    """Holding a motor torque while the user moves the pendulum."""
 
 
 LIVE_DTYPE = np.dtype(
@@ -53,31 +53,43 @@ LIVE_DTYPE = np.dtype(
 
 
 def check_rate(rate: float, watchdog: float = 0.0) -> None:
-    """Raise CommandError for a rate [Hz] no loop can keep, or that a servo's watchdog [s] takes for silence."""
+    """Check a cycle rate.
+
+    Args:
+        rate: Cycle rate [Hz].
+        watchdog: Time after which the servo stops on a silent bus [s]; 0 for none.
+
+    Raises:
+        CommandError: for a rate that no loop can keep, or so low that the watchdog takes it for silence.
+    """
     if not 0 < rate <= HIGHEST_RATE:
         raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
     if rate * watchdog < CYCLES_IN_WATCHDOG and watchdog:
         raise CommandError(
-            f"at {rate:g} Hz the servo would stop by itself, since it listens for {1e3 * watchdog:.0f} ms at most; "
+            f"at {rate:g} Hz the servo would stop on its own, since its watchdog waits {1e3 * watchdog:.0f} ms; "
             f"choose at least {CYCLES_IN_WATCHDOG / watchdog:.0f} Hz"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class RunPlan:
-    """A trajectory sampled at the cycle rate: what travels to the recorder's process."""
+    """A trajectory sampled at the cycle rate, as sent to the recorder's process."""
 
     name: str
     rate: float
     """[Hz]"""
     goal: NDArray[np.float64]
-    """(n,) rad, held from one cycle to the next"""
+    """(n,) goals [rad], each held until the next cycle."""
     torque_enable: NDArray[np.bool_]
     """(n,)"""
 
     @classmethod
     def sample(cls, trajectory: Trajectory, rate: float) -> RunPlan:
-        """Sample a trajectory at `rate` [Hz]; the run lasts its duration. Raises CommandError."""
+        """Sample a trajectory at `rate` [Hz]; the run lasts its duration.
+
+        Raises:
+            CommandError: for fewer than 2 samples, or goals that are not finite.
+        """
         check_rate(rate)
         count = round(trajectory.duration * rate)
         if count < 2:
@@ -106,21 +118,21 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """How a run ended."""
+    """Result of a run."""
 
     run: int
     """Number of the run since the recorder was started, from 1."""
     exit_status: str
-    """"success", "abort" or "fail", as the sink was told."""
+    """"success", "abort" or "fail", as passed to the sink."""
     reason: str = ""
     id: str = ""
-    """What the sink's `finish` returned; empty without a sink or when storing failed."""
+    """Return value of the sink's `finish`; empty without a sink or if storing failed."""
     samples: int = 0
     skipped_cycles: int = 0
     """Cycles without a sample."""
     bus_errors: int = 0
     busy: bool = False
-    """Whether it ended for no other reason than that the computer was too busy."""
+    """True if it ended only because the computer was too busy."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,18 +140,18 @@ class HeldSample:
     """One cycle of a held torque."""
 
     clock: float
-    """Moment on the servo's clock [s]."""
+    """Time on the servo's clock [s]."""
     reading: Reading
     torque: float
-    """Commanded in this cycle [N·m]; on the way to another one it is not the wanted one yet."""
+    """Commanded in this cycle [N·m]; during a ramp not yet the wanted one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HoldResult:
-    """How holding a torque ended."""
+    """Result of holding a torque."""
 
     exit_status: str
-    """"success" when it was ended on purpose, "abort", "fail"."""
+    """"success" if it was ended on purpose, "abort", "fail"."""
     reason: str = ""
 
 
@@ -153,7 +165,7 @@ class MemorySink:
         self.reason = ""
 
     def open(self, header: RunHeader) -> MemorySink:
-        """Begin a run, forgetting the one before."""
+        """Begin a run and drop the one before."""
         self._blocks = []
         self.header = header
         self.exit_status = self.reason = ""
@@ -170,5 +182,5 @@ class MemorySink:
 
     @property
     def rows(self) -> NDArray[Any]:
-        """(n,) of SAMPLE_DTYPE, the run so far."""
+        """Rows of the run so far, (n,) of SAMPLE_DTYPE."""
         return np.concatenate([np.empty(0, SAMPLE_DTYPE), *self._blocks])

@@ -1,4 +1,4 @@
-"""Signals to the processes that hold a servo: what a person types at a terminal must neither end nor stop them."""
+"""Signals to the processes that hold a servo: keys typed at a terminal must neither end nor stop them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import suppress
 from types import FrameType
 
 UNANSWERED = (
-    # Cannot be answered, or change nothing.
+    # Cannot be handled, or have no effect.
     *("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGPIPE", "SIGXFSZ"),
-    # A process that does this is at its end. The guardian, or the servo's own watchdog, outlives it.
+    # A process that gets one of these cannot continue. The guardian, or the servo's own watchdog, outlives it.
     *("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS", "SIGSTKFLT", "SIGEMT"),
 )
 

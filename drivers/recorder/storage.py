@@ -1,9 +1,9 @@
-"""From the loop to a sink, in blocks, beside the loop.
+"""Transfer of rows from the loop to a sink, in blocks, beside the loop.
 
-A disk may take its time; the loop may not, since it is the one that looks at the emergency stop. In the recorder's
-process the sink therefore works in a thread of its own (HDF5 lets the interpreter go while it writes), and what it
-raises stops the run at the next cycle. The thread keeps the loop's scheduling priority: both need the interpreter,
-and a thread that could be displaced while holding it would hold up the loop.
+A disk may be slow; the loop may not, since it also checks for the emergency stop. In the recorder's process the sink
+therefore works in a thread of its own (HDF5 releases the interpreter while it writes), and an error of the sink stops
+the run at the next cycle. The thread keeps the loop's scheduling priority: both need the interpreter, and a thread that
+could be preempted while holding it would block the loop.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from core.recording import SAMPLE_DTYPE, RunHeader, SampleSink, SinkDescription
 from drivers.recorder.cycle import describe
 
 BLOCK_TIME = 0.2
-"""Rows are handed over at least this often [s]."""
+"""Rows are passed to the sink at least this often [s]."""
 LONGEST_BACKLOG = 5.0
-"""The sink may lag this far behind [s] before the run is stopped."""
+"""Longest time that the sink may lag behind [s] before the run is stopped."""
 FEWEST_SAMPLES = 2
-"""Of a run that can be kept; a sink refuses less."""
+"""Fewest samples of a run that can be stored; a sink refuses fewer."""
 TOO_SHORT = "it ended before its second sample, so there is no run to keep"
 
 
@@ -50,16 +50,16 @@ class Immediately:
 
 
 class Sealed(NamedTuple):
-    """A run the sink has closed."""
+    """A run that the sink has closed."""
 
     id: str
-    """What the sink calls it; empty when it was not stored."""
+    """The sink's name for it; empty if it was not stored."""
     problem: str
-    """What went wrong while storing; empty when nothing did."""
+    """Error while storing; empty without one."""
 
 
 class Storage:
-    """One run on its way into a sink; without a description the rows go nowhere."""
+    """One run on its way into a sink; without a description the rows are discarded."""
 
     def __init__(self, description: SinkDescription | None, header: RunHeader, worker: Submits) -> None:
         self._worker = worker
@@ -71,7 +71,7 @@ class Storage:
         self.samples = 0
 
     def opened(self) -> bool:
-        """Whether the sink stands ready; raises what opening it raised."""
+        """Return True once the sink is ready; raises the error of opening it."""
         if self._opening is None or not self._opening.done():
             return self._opening is None
         try:
@@ -82,7 +82,7 @@ class Storage:
         return True
 
     def put(self, row: tuple[Any, ...]) -> None:
-        """Take one row of SAMPLE_DTYPE; raises what the sink raised on earlier ones, OSError when it lags."""
+        """Take one row of SAMPLE_DTYPE; raises the sink's error on earlier ones, OSError if it lags behind."""
         self._block[self._filled] = row
         self._filled += 1
         self.samples += 1
@@ -94,7 +94,7 @@ class Storage:
                 raise OSError(f"the store took no samples for {LONGEST_BACKLOG:g} s; check the disk")
 
     def finish(self, exit_status: str, reason: str) -> Future[Sealed]:
-        """Hand over the rest and seal the run; the future never holds an exception."""
+        """Pass on the remaining rows and seal the run; the future never holds an exception."""
         self._hand_over()
         return self._worker.submit(self._seal, exit_status, reason)
 
@@ -112,7 +112,7 @@ class Storage:
         return self._opening.result()
 
     def _seal(self, exit_status: str, reason: str) -> Sealed:
-        """Close the run after the last block, as a failed one if a block was lost. Runs where the sink lives."""
+        """Close the run after the last block, as a failed one if a block was lost. Runs in the sink's thread."""
         if self._opening is None:
             return Sealed("", "")
         problem = ""

@@ -1,7 +1,7 @@
-"""The simulated servo: a catalogue servo with known parameters on a simulated bench, no hardware needed.
+"""The simulated servo: a catalogue servo with known parameters on a simulated bench, without hardware.
 
 Address: `simulated[:NAME][?option=value&…]`, e.g. `simulated:mx106?model=m3&seed=7&clock=virtual`. NAME is a
-catalogue servo, the MX-106 unless given. Options: `model` (m1…m6 or a model file), `contact` (rigid, elastoplastic,
+catalogue servo (default: the MX-106). Options: `model` (m1…m6 or a model file), `contact` (rigid, elastoplastic,
 elastoplastic_rational), `actuator` (servo, webots, sea, awas2, bavs, qbmove, or a file of a compliant one), `preset`
 (its stiffness: soft, stiff or a number), `seed`, `clock` (real, virtual), `speed` (of the real clock, e.g. 8 for an
 accelerated bench) and the imperfections by name.

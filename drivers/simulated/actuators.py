@@ -1,12 +1,12 @@
-"""What can move the simulated servo's shaft in place of its own motor: a Webots Servo, or a compliant actuator.
+"""Actuators that can move the simulated servo's shaft in place of its motor: a Webots Servo, or a compliant one.
 
-Only the mechanics change. Limits, encoder, supply, temperature and the times of reads and commands stay those of the
-catalogue servo, which is thought to carry the other actuator behind its electronics; its gains then do nothing. A
-torque goal is the torque of all motors together. With the torque off, motors are unpowered: a Webots Servo's joint
-swings against its damper, and of a compliant actuator motors, springs and link move freely. A hand always acts on the
-link. When a load is changed the motors of a compliant actuator begin where the link has its equilibrium.
+Only the mechanics change. Limits, encoder, supply, temperature and the times of reads and commands remain those of the
+catalogue servo, which carries the other actuator behind its electronics; its gains then have no effect. A torque goal
+is the torque of all motors together. With the torque off, motors are unpowered: a Webots Servo's joint swings against
+its damper, and motors, springs and link of a compliant actuator move freely. A hand always acts on the link. After a
+change of the load, the motors of a compliant actuator begin where the link has its equilibrium.
 
-Current is told from the motors' torque so that their largest torques together draw the catalogue servo's largest
+Current is derived from the motors' torque: at their largest torques they together draw the catalogue servo's largest
 current. Nothing here loads the compiler before a servo is connected.
 """
 
@@ -32,11 +32,11 @@ ACTUATOR_TITLES = {
     WEBOTS: "Webots Servo",
     **{name: kind.title for name, kind in ACTUATORS.items()},
 }
-"""Name in an address → what a person reads."""
+"""Name in an address to the displayed title."""
 
 
 class PlantStepper(Protocol):
-    """A motion step by step, as `core.simulation.Stepper`."""
+    """A motion computed step by step, as by `core.simulation.Stepper`."""
 
     def step(
         self,
@@ -50,37 +50,43 @@ class PlantStepper(Protocol):
         next_goal: float | None = None,
         next_share: float = 0.0,
     ) -> None:
-        """Advance with a held command: goal [rad], torques [N·m], supply [V].
+        """Advance by one step with a held command.
 
-        motor_torque replaces the position law for torque_share of the step, 0 … 1; torque_enable is the share of the
-        rest in which the position law drives the motor; next_goal [rad] replaces the goal for the last next_share of
-        the step.
+        Args:
+            goal: Goal [rad].
+            torque_enable: Share of the rest of the step in which the position law drives the motor, 0 … 1.
+            supply_voltage: Supply voltage [V].
+            hand_torque: Torque of a hand [N·m].
+            motor_torque: Torque that replaces the position law for `torque_share` of the step [N·m].
+            torque_share: See `motor_torque`, 0 … 1.
+            next_goal: Goal that replaces `goal` for the last `next_share` of the step [rad].
+            next_share: See `next_goal`, 0 … 1.
         """
         ...
 
     @property
     def position(self) -> float:
-        """[rad]"""
+        """Position of the link [rad]."""
         ...
 
     @property
     def velocity(self) -> float:
-        """[rad/s]"""
+        """Velocity of the link [rad/s]."""
         ...
 
     @property
     def current(self) -> float:
-        """During the last step [A]"""
+        """Mean current during the last step [A]."""
         ...
 
     @property
     def duty_cycle(self) -> float:
-        """During the last step, −1 … 1"""
+        """Duty cycle during the last step, −1 … 1."""
         ...
 
     @property
     def supply_voltage(self) -> float:
-        """During the last step [V]"""
+        """Supply voltage during the last step [V]."""
         ...
 
 
@@ -89,22 +95,22 @@ class PlantActuator(Protocol):
 
     @property
     def name(self) -> str:
-        """As in an address and in `ServoSettings.actuator`"""
+        """Name in an address and in `ServoSettings.actuator`."""
         ...
 
     @property
     def preset(self) -> float | None:
-        """Of its stiffness, in its own unit; None where there is none"""
+        """Stiffness preset in the actuator's own unit; None if it has none."""
         ...
 
     @property
     def title(self) -> str:
-        """What a person reads"""
+        """Displayed title."""
         ...
 
     @property
     def description(self) -> str:
-        """What else there is to say, in place of a firmware"""
+        """Further information, in place of a firmware version."""
         ...
 
     def stepper(
@@ -118,7 +124,17 @@ class PlantActuator(Protocol):
         position: float,
         velocity: float,
     ) -> PlantStepper:
-        """Begin a motion [rad, rad/s] in steps of dt [s], released."""
+        """Begin a motion, released.
+
+        Args:
+            spec: The catalogue servo.
+            model: Its model.
+            bench: The bench.
+            settings: Gains and nominal supply voltage.
+            dt: Time step [s].
+            position: Initial position [rad].
+            velocity: Initial velocity [rad/s].
+        """
         ...
 
 
@@ -126,8 +142,8 @@ class PlantActuator(Protocol):
 class WebotsActuator:
     """A Webots Servo node (seed 002, section 3.42) as strong and as fast as the catalogue servo.
 
-    The node has no friction but its damper; that and the inertia it turns are the viscous friction and the armature of
-    the servo's model.
+    The node has no friction except its damper. The damper and the inertia it turns are taken from the viscous friction
+    and the armature of the servo's model.
     """
 
     name: str = WEBOTS
@@ -146,7 +162,7 @@ class WebotsActuator:
         position: float,
         velocity: float,
     ) -> PlantStepper:
-        """As `PlantActuator.stepper`."""
+        """Begin a motion, see `PlantActuator.stepper`."""
         from core.studies.webots.fields import ServoFields
         from core.studies.webots.stepper import WebotsStepper
 
@@ -168,11 +184,11 @@ class WebotsActuator:
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantPlant:
-    """A compliant actuator in the seed's operation mode 6: told an equilibrium, stiff by a preset (seed 003, 3.2)."""
+    """A compliant actuator in the seed's operation mode 6: commanded equilibrium, preset stiffness (seed 003, 3.2)."""
 
     unit: CompliantUnit
     preset: float | None = None
-    """In the actuator's unit; None where it has none. Raises ModelError for one it cannot take."""
+    """In the actuator's unit; None if it has none. Raises ModelError for a preset that it cannot take."""
 
     def __post_init__(self) -> None:
         if self.preset is None and self.unit.actuator.preset_unit:
@@ -182,17 +198,17 @@ class CompliantPlant:
 
     @property
     def name(self) -> str:
-        """Of the actuator"""
+        """Name of the actuator."""
         return self.unit.actuator.name
 
     @property
     def title(self) -> str:
-        """Of the actuator"""
+        """Title of the actuator."""
         return self.unit.actuator.title
 
     @property
     def description(self) -> str:
-        """The preset; the title where there is none"""
+        """The preset, or the title if there is none."""
         return self.title if self.preset is None else f"preset {self.preset:g} {self.unit.actuator.preset_unit}"
 
     def stepper(
@@ -206,7 +222,7 @@ class CompliantPlant:
         position: float,
         velocity: float,
     ) -> PlantStepper:
-        """As `PlantActuator.stepper`; the model is not used."""
+        """Begin a motion, see `PlantActuator.stepper`; the model is not used."""
         from core.studies.compliant.modes import Mode
         from core.studies.compliant.stepper import CompliantStepper
 
@@ -224,11 +240,16 @@ class CompliantPlant:
 
 
 def plant_actuator(name: str, preset: str = "") -> PlantActuator | None:
-    """The actuator of an address; None for the servo's own.
+    """Return the actuator of an address; None for the servo's own motor.
 
-    name: of ACTUATOR_TITLES, or a file of `core.studies.compliant.files`; preset: a number in the actuator's unit, or
-    "soft" (the seed's, also for "") or "stiff", which mean nothing to an actuator without presets. Raises ModelError or
-    InputError.
+    Args:
+        name: One of ACTUATOR_TITLES, or a file of `core.studies.compliant.files`.
+        preset: A number in the actuator's unit, "soft" (the seed's, also for "") or "stiff". The words have no effect
+            on an actuator without presets.
+
+    Raises:
+        ModelError: for an unknown actuator or an invalid preset.
+        InputError: for an invalid file.
     """
     if name in (SERVO, WEBOTS):
         unit, soft, stiff = None, None, None
@@ -250,9 +271,9 @@ def plant_actuator(name: str, preset: str = "") -> PlantActuator | None:
 
 
 def _unit(name: str) -> CompliantUnit:
-    """The seed's actuator of a name with its toolbox's motors, or that of a file."""
+    """Return the seed's actuator of a name with its toolbox's motors, or that of a file."""
     if name in ACTUATORS:
         return CompliantUnit(actuator=ACTUATORS[name]())
     if name.endswith(".json"):
         return read_unit(name)
-    raise ModelError(f"no actuator {name!r}; there are {', '.join(ACTUATOR_TITLES)}, or a file of a compliant one")
+    raise ModelError(f"unknown actuator {name!r}; there are {', '.join(ACTUATOR_TITLES)}, or a file of a compliant one")

@@ -1,4 +1,4 @@
-"""The simulated servo's addresses as a form, and its scan, which finds every servo there is a true model of."""
+"""The address form of the simulated servo, and its scan, which lists every servo that has a true model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRUTH = RICHEST
 
 
 def family() -> Family:
-    """Return the form of simulated servos' addresses."""
+    """Return the form of the addresses of simulated servos."""
     return Family(
         name="simulated",
         title="Simulated servo",
@@ -25,7 +25,7 @@ def family() -> Family:
             AddressField(
                 name="servo",
                 title="Servo",
-                tip="Servo of the catalogue that is simulated",
+                tip="Servo of the catalogue to simulate",
                 kind="choice",
                 choices=tuple((spec.title, name) for name, spec in simulated_servos().items()),
                 default=DEFAULT_NAME,
@@ -34,7 +34,7 @@ def family() -> Family:
             AddressField(
                 name="model",
                 title="True model",
-                tip="Friction model the simulated servo really moves by",
+                tip="Friction model that the simulated servo really has",
                 kind="choice",
                 choices=tuple((f"M{number}", f"m{number}") for number in range(1, 7)),
                 default=TRUTH,
@@ -42,7 +42,7 @@ def family() -> Family:
             AddressField(
                 name="contact",
                 title="Contact",
-                tip="How its friction acts before it slips: a rigid budget, or a bristle that gives first",
+                tip="Friction before it slips: rigid, or a bristle that deflects first",
                 kind="choice",
                 choices=tuple((title, name) for name, title in CONTACT_TITLES.items()),
                 default="rigid",
@@ -50,8 +50,8 @@ def family() -> Family:
             AddressField(
                 name="actuator",
                 title="Actuator",
-                tip="What moves the shaft behind the servo's encoder, limits and supply: its own motor, or another "
-                "actuator, for which true model and contact do nothing; springs carry a few N·m at most",
+                tip="Mechanism behind the servo's encoder, limits and supply: its own motor, or another actuator, to "
+                "which true model and contact do not apply; springs carry a few N·m at most",
                 kind="choice",
                 choices=tuple((title, name) for name, title in ACTUATOR_TITLES.items()),
                 default=SERVO,
@@ -59,8 +59,8 @@ def family() -> Family:
             AddressField(
                 name="preset",
                 title="Stiffness preset",
-                tip="Of AwAS-II (pivot position in m), BAVS and qbMove (rad): soft, stiff or a number; the others have "
-                "none",
+                tip="For AwAS-II (pivot position in m), BAVS and qbMove (rad): soft, stiff or a number; not used "
+                "by the others",
                 kind="text",
                 choices=(("Soft", SOFT), ("Stiff", STIFF)),
                 default=SOFT,
@@ -68,7 +68,7 @@ def family() -> Family:
             AddressField(
                 name="seed",
                 title="Seed",
-                tip="Another seed gives other noise of the reading times; the same one repeats them",
+                tip="Random seed of the noise of the reading times; the same seed repeats the noise",
                 kind="whole",
                 default="0",
                 lowest=0,
@@ -77,7 +77,7 @@ def family() -> Family:
             AddressField(
                 name="speed",
                 title="Speed",
-                tip="How many times as fast as in reality time passes on this bench",
+                tip="Speed of time on this bench, as a multiple of real time",
                 kind="number",
                 default="1",
                 unit="×",
@@ -89,7 +89,7 @@ def family() -> Family:
 
 
 def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
-    """List the servos that can be simulated; nothing of the form narrows that."""
+    """List the servos that can be simulated; the values of the form do not restrict them."""
     found: list[Found] = []
     for name, spec in simulated_servos().items():
         if should_stop():
@@ -101,5 +101,5 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
 
 
 def simulated_servos() -> dict[str, ServoSpec]:
-    """Servos offered for simulation, by name: those with an identified model, and one's own."""
+    """Return the servos offered for simulation, by name: those with an identified model, and the user's own."""
     return {name: spec for name, spec in servos().items() if spec.file or TRUTH in shipped_models(name)}

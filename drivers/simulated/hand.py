@@ -1,8 +1,8 @@
 """A hand on the simulated pendulum, in shared memory: a torque on the shaft, and a spring that pulls to an angle.
 
-A mouse moves thirty times a second and jumps, the pendulum moves a thousand times and cannot. The spring lives with the
-plant, which asks for its torque in every tick: it takes hold where the pendulum is and pulls no faster than a hand that
-guides a load, so that pulling is smooth and stable. The mouse only says where to.
+A mouse moves thirty times a second and jumps. The pendulum moves a thousand times and cannot. The spring therefore
+lives with the plant, which requests its torque in every tick: it takes hold at the pendulum's position and pulls no
+faster than a hand that guides a load, so that pulling is smooth and stable. The mouse only sets the target.
 """
 
 from __future__ import annotations
@@ -13,32 +13,37 @@ from multiprocessing import get_context
 from drivers.errors import CommandError
 
 STRENGTH = 20.0
-"""Largest torque of a hand [N·m]: 100 N, an arm that pulls with ease, at 0.2 m from the shaft."""
+"""Largest torque of a hand [N·m]: an arm pulls 100 N with ease, at 0.2 m from the shaft."""
 
 HAND_SPEED = 1.5
-"""A hand that guides a pendulum moves it about a quarter turn in a second [rad/s]."""
+"""Speed of a hand that guides a pendulum [rad/s]: about a quarter turn in a second."""
 
 _TORQUE, _ANGLE, _STIFFNESS, _DAMPING = range(4)
 
 
 class SharedHand:
-    """Set in one process, felt by one plant in another. Picklable while a process starts."""
+    """A hand set in one process and felt by one plant in another. Picklable while a process starts."""
 
     def __init__(self, strength: float = STRENGTH, speed: float = HAND_SPEED) -> None:
-        """strength: largest torque in all [N·m]; speed: of the spring's end on its way to its angle [rad/s]."""
+        """Create a hand at rest.
+
+        Args:
+            strength: Largest total torque [N·m].
+            speed: Speed of the spring's end on its way to its angle [rad/s].
+        """
         for name, value in (("strength", strength), ("speed", speed)):
             if not (math.isfinite(value) and value > 0.0):
                 raise CommandError(f"a hand's {name} of {value} is not possible; give a finite number above 0")
         self.strength = strength
         self.speed = speed
         self._end = math.nan
-        """Where the spring pulls to now [rad]; NaN while it does not. Known only where the plant is."""
+        """Angle the spring pulls to now [rad]; NaN while it does not. Known only in the plant's process."""
         self._asked_at = 0.0
         self._values = get_context("spawn").RawArray("d", 4)
 
     @property
     def torque(self) -> float:
-        """Constant part on the shaft, counter-clockwise positive [N·m]."""
+        """Constant torque on the shaft, counter-clockwise positive [N·m]."""
         return self._values[_TORQUE]
 
     @torque.setter
@@ -48,10 +53,17 @@ class SharedHand:
         self._values[_TORQUE] = value
 
     def pull_to(self, angle: float, stiffness: float, damping: float) -> None:
-        """Pull by a spring towards an angle of the shaft [rad], which is not wrapped, beginning where the shaft is.
+        """Pull by a spring towards an angle, beginning at the shaft's position.
 
-        stiffness [N·m/rad], damping [N·m·s/rad], both at least 0. A spring much stiffer than the load is heavy needs
-        damping: 1.4·√(stiffness·inertia) lets it settle without swinging over.
+        A spring that is stiff for its load needs damping: 1.4·√(stiffness·inertia) lets it settle without overshoot.
+
+        Args:
+            angle: Angle of the shaft, not wrapped [rad].
+            stiffness: Stiffness, at least 0 [N·m/rad].
+            damping: Damping, at least 0 [N·m·s/rad].
+
+        Raises:
+            CommandError: for a value that is not possible.
         """
         if not math.isfinite(angle):
             raise CommandError(f"a hand cannot pull to an angle of {angle} rad; give a finite one")
@@ -59,15 +71,21 @@ class SharedHand:
             if not (math.isfinite(value) and value >= 0.0):
                 raise CommandError(f"a hand's {name} of {value} is not possible; give a finite number of at least 0")
         values = self._values
-        # The stiffness last: a spring that begins has its angle already.
+        # The stiffness last: a spring that begins to pull then has its angle already.
         values[_ANGLE], values[_DAMPING], values[_STIFFNESS] = angle, damping, stiffness
 
     def let_go(self) -> None:
-        """Pull no more; the constant torque stays."""
+        """Stop pulling; the constant torque stays."""
         self._values[_STIFFNESS] = self._values[_DAMPING] = 0.0
 
     def __call__(self, time: float, position: float, velocity: float) -> float:
-        """Torque on a shaft that is there and moves like this [N·m]."""
+        """Return the torque on the shaft [N·m].
+
+        Args:
+            time: Time of the plant [s].
+            position: Position of the shaft [rad].
+            velocity: Velocity of the shaft [rad/s].
+        """
         torque, angle, stiffness, damping = self._values
         if time < self._asked_at:
             self._end = math.nan  # another plant

@@ -1,15 +1,13 @@
-"""What the simulated servo consists of besides its electronics: motor, friction, pendulum, supply and heat.
+"""The plant of a simulated servo, without its electronics: motor, friction, pendulum, supply and heat.
 
-Motion comes from `core.simulation.Stepper`, or from the stepper of another actuator in its place, see
-`drivers.simulated.actuators`, and nothing else; this module feeds it on a fine grid of time and adds the two slow
-quantities around it, the supply that sags under load and the temperature. An emulator of a real servo's wire protocol
-moves the same plant.
+Motion comes only from `core.simulation.Stepper`, or from the stepper of another actuator, see
+`drivers.simulated.actuators`. This module advances it with a fine time step and adds two slow quantities: the supply
+that sags under load, and the temperature. An emulator of a real servo's wire protocol moves the same plant.
 
-A command acts from its own instant on. A tick of the grid is computed once its end has passed, when everything that was
-commanded during it is known. A change from one position goal to another acts within the tick; one change stands for
-several, with the same mean. Everything else acts with its mean over the tick: the motor's impulse is exact, and
-positions at the end of a tick are off by at most an eighth of the tick's length squared times the change of the
-acceleration.
+A command acts from its own instant on. A tick is computed once its end has passed, when all commands during it are
+known. A change from one position goal to another acts within the tick; one change stands for several, with the same
+mean. Everything else acts with its mean over the tick: the motor's impulse is exact, and positions at the end of a tick
+are off by at most an eighth of the tick's length squared times the change of the acceleration.
 """
 
 from __future__ import annotations
@@ -31,56 +29,56 @@ if TYPE_CHECKING:
     from drivers.simulated.actuators import PlantActuator, PlantStepper
 
 TICK = 1e-3
-"""Grid of time on which the motion is computed [s]."""
+"""Time step of the motion [s]."""
 SUBSTEPS = 2
-"""Steps of physics in a tick."""
+"""Physics steps per tick."""
 LONGEST_CATCH_UP = 1.0
-"""A plant nobody looked at for longer [s of the machine's time] lost that time."""
+"""Longest time that a plant catches up [s of the machine's time]; a longer pause is lost."""
 AMBIENT = 25.0
 """[degC]"""
 THERMAL_TIME = 600.0
 """Time constant of heating and cooling [s]."""
 CONTINUOUS_SHARE = 0.25
-"""This share of the largest current, held for ever, heats the servo to its highest temperature."""
+"""Share of the largest current that, held for ever, heats the servo to its highest temperature."""
 
 
 @dataclass(frozen=True, slots=True)
 class DutyGoal:
-    """Drive the motor with a share of the supply voltage, whatever the position."""
+    """Drive the motor with a share of the supply voltage, regardless of the position."""
 
     duty_cycle: float
     """−1 … 1"""
 
 
 class DutyLaw(Protocol):
-    """A loop of an emulated firmware: asked for its duty cycle once in each tick."""
+    """A control loop of an emulated firmware, which computes its duty cycle once per tick."""
 
     @property
     def duty_cycle(self) -> float:
-        """−1 … 1"""
+        """Duty cycle, −1 … 1."""
         ...
 
 
 PlantGoal = PositionGoal | TorqueGoal | DutyGoal | DutyLaw
 
 Hand = Callable[[float, float, float], float]
-"""Time since the plant was made [s], position [rad], velocity [rad/s] → torque of a hand on the shaft [N·m]."""
+"""Time since the plant was created [s], position [rad], velocity [rad/s] → torque of a hand on the shaft [N·m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Imperfections:
-    """What a real servo adds to what it measures and is told. Everything 0 (IDEAL) reports the true state."""
+    """Imperfections of a real servo's measurements and commands. With all at 0 (IDEAL) it reports the true state."""
 
     encoder_step: float | None = None
-    """Smallest step of the reported position [rad]; None is the catalogue's."""
+    """Smallest step of the reported position [rad]; None for the catalogue's."""
     read_duration: float = 3e-4
-    """Time a read takes on the bus [s]; the position is that of its middle."""
+    """Time that a read takes on the bus [s]; the reported position is that of its middle."""
     read_jitter: float = 5e-5
     """Standard deviation of that time [s]."""
     command_delay: float = 0.0
-    """From a command to its effect [s]."""
+    """Time from a command to its effect [s]."""
     supply_resistance: float = 0.05
-    """Of supply and cable [Ω]."""
+    """Resistance of supply and cable [Ω]."""
     velocity_window: float = 0.016
     """The reported velocity is the difference of encoder positions over this time [s]; 0 reports the true one."""
     current_window: float = 0.01
@@ -115,7 +113,17 @@ class Plant:
         speed: float = 1.0,
         actuator: PlantActuator | None = None,
     ) -> None:
-        """speed: how many seconds of the plant pass in one of the machine's; actuator: None is the servo's own."""
+        """Create a plant.
+
+        Args:
+            spec: The catalogue servo.
+            model: Its true model.
+            bench: The load.
+            imperfections: Delays, noise and resolution.
+            hand: Torque of a hand.
+            speed: Seconds of the plant per second of the machine.
+            actuator: Actuator that moves the shaft; None for the servo's own motor.
+        """
         self._spec = spec
         self._actuator = actuator
         self._model = model
@@ -132,10 +140,10 @@ class Plant:
         self.temperature = AMBIENT
         self._longest_catch_up = round(LONGEST_CATCH_UP * speed / TICK)
         self._ticks = 0
-        # What drives the motor at the begin of the tick under way, and what it is changed to at which times [s].
+        # The goal at the beginning of the current tick, and later changes with their times [s].
         self._goal: PlantGoal | None = None
         self._changes: deque[tuple[float, PlantGoal | None]] = deque()
-        # One position a tick, the newest last: what a velocity estimate looks back on.
+        # One position per tick, the newest last, for the velocity estimate.
         past = round(imperfections.velocity_window / TICK)
         self._positions = deque([0.0] * (past + 1), maxlen=past + 1)
         # Current, duty cycle and supply voltage of each tick, the newest last.
@@ -162,32 +170,38 @@ class Plant:
         )
 
     def mount(self, bench: Bench) -> None:
-        """Put another load on the shaft, where it is; motion goes on."""
+        """Replace the load on the shaft at its current position; the motion continues."""
         if bench != self._bench:
             self._bench = bench
             self._stepper = self._make_stepper(self.position, self.velocity)
 
     def configure(self, settings: ServoSettings) -> None:
-        """Set the gains and the nominal supply; motion goes on. Raises ModelError for gains the law lacks."""
+        """Set gains and nominal supply voltage; the motion continues.
+
+        Raises:
+            ModelError: for gains that the law lacks.
+        """
         if settings != self._settings:
             self._settings = settings
             self._stepper = self._make_stepper(self.position, self.velocity)
 
     def command(self, goal: PlantGoal, time: float) -> None:
-        """Drive towards a goal, from `time` and the command delay on.
+        """Drive towards a goal, from `time` plus the command delay.
 
-        time: since the plant was made [s]; not less than that of an earlier command.
+        Args:
+            goal: The goal.
+            time: Time since the plant was created [s]; not less than that of an earlier command.
         """
         self._changes.append((time + self._command_delay, goal))
 
     def release(self, time: float) -> None:
-        """Let the motor go at `time` since the plant was made [s]; commands on their way are forgotten."""
+        """Switch the motor off at `time` since the plant was created [s]; pending commands are dropped."""
         while self._changes and self._changes[-1][0] > time:
             self._changes.pop()
         self._changes.append((time, None))
 
     def advance_to(self, time: float) -> None:
-        """Compute all ticks that end by a time since the plant was made [s]."""
+        """Compute all ticks that end by a time since the plant was created [s]."""
         due = math.floor(time / TICK + 1e-6)
         self._ticks = max(self._ticks, due - self._longest_catch_up)
         while self._ticks < due:
@@ -199,7 +213,7 @@ class Plant:
         if self._supply_resistance:
             # The bridge draws its share of the motor's current; the sag follows one tick later.
             supply -= self._supply_resistance * abs(stepper.current * stepper.duty_cycle)
-        # Shares of the tick by position law and by torque, and integrals of position and torque over it.
+        # Shares of the tick driven by position law and by torque, and integrals of position and torque over it.
         by_law = by_torque = position = torque = 0.0
         shares = self._commanded()
         for goal, share in shares.items():
@@ -235,7 +249,7 @@ class Plant:
         self._ticks += 1
 
     def _commanded(self) -> dict[PlantGoal | None, float]:
-        """What is commanded during the tick under way, first to last, and its share; what comes later is left."""
+        """Return the commands of the current tick, first to last, with their shares; later ones stay queued."""
         shares: dict[PlantGoal | None, float] = {}
         since, end = float(self._ticks), self._ticks + 1.0
         while self._changes and self._changes[0][0] / TICK < end:
@@ -248,44 +262,44 @@ class Plant:
         return shares
 
     def _torque(self, goal: TorqueGoal | DutyGoal | DutyLaw, supply: float) -> float:
-        """Torque of the motor [N·m]; that of a voltage by seed 004 eq. (13)."""
+        """Return the torque of the motor [N·m]; for a voltage by seed 004 eq. (13)."""
         if isinstance(goal, TorqueGoal):
             return goal.torque
         kt = self._model.values["kt"]
         return kt * (goal.duty_cycle * supply - kt * self._stepper.velocity) / self._resistance
 
     def position_at(self, time: float) -> float:
-        """Position at a time within the tick under way [rad]."""
+        """Return the position at a time within the current tick [rad]."""
         return self._stepper.position + self._stepper.velocity * (time - self._ticks * TICK)
 
     @property
     def bench(self) -> Bench:
-        """What hangs on the shaft."""
+        """Load on the shaft."""
         return self._bench
 
     @property
     def model(self) -> ServoModel:
-        """The truth this plant moves by, unless another actuator moves it."""
+        """True model of this plant, unless another actuator moves it."""
         return self._model
 
     @property
     def settings(self) -> ServoSettings:
-        """Gains and nominal supply of its position law."""
+        """Gains and nominal supply voltage of its position law."""
         return self._settings
 
     @property
     def goal(self) -> PlantGoal | None:
-        """What the latest command drives the motor to, though it may still be on its way; None after a release."""
+        """Goal of the latest command, though it may still be pending; None after a release."""
         return self._changes[-1][1] if self._changes else self._goal
 
     @property
     def driven(self) -> bool:
-        """Whether the motor is driven, or a command is on its way that will drive it."""
+        """True if the motor is driven, or a pending command will drive it."""
         return self.goal is not None
 
     @property
     def past_positions(self) -> deque[float]:
-        """One a tick over the velocity window, oldest first [rad]."""
+        """One position per tick over the velocity window, oldest first [rad]."""
         return self._positions
 
     @property
@@ -300,7 +314,7 @@ class Plant:
 
     @property
     def electrics(self) -> tuple[float, float, float]:
-        """Current [A], duty cycle and supply voltage [V], means over the current window."""
+        """Current [A], duty cycle and supply voltage [V], averaged over the current window."""
         count = len(self._electrics)
         current, duty_cycle, supply_voltage = (sum(values) / count for values in zip(*self._electrics, strict=True))
         return current, duty_cycle, supply_voltage

@@ -1,4 +1,4 @@
-"""A servo of the catalogue that exists only here: known parameters, a clock of its own, what it reports made coarse."""
+"""A simulated servo of the catalogue: known parameters, its own clock, and measurements of limited resolution."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from drivers.simulated.actuators import PlantActuator
 
 REST_LENGTH = 0.1
-"""Rod of the bench a simulated servo hangs on until it is told another one [m]."""
+"""Length of the rod of the bench, until another one is mounted [m]."""
 GRAVITY_SHARE = 0.2
 """Gravity torque of that bench as a share of the servo's stall torque."""
 
 
 def starting_bench(spec: ServoSpec) -> Bench:
-    """A bench a servo can lift with ease."""
+    """Return a bench that a servo lifts with ease."""
     from core.bench import STANDARD_GRAVITY, Bench
 
     return Bench(mass=GRAVITY_SHARE * spec.stall_torque / (STANDARD_GRAVITY * REST_LENGTH), length=REST_LENGTH)
 
 
 def no_hand(time: float, position: float, velocity: float) -> float:
-    """Nobody touches the pendulum."""
+    """Return 0: no hand touches the pendulum."""
     return 0.0
 
 
 class SimulatedServo(Servo):
-    """Moves a `Plant` up to its clock's time whenever it is asked something."""
+    """Simulated servo, which advances its `Plant` to its clock's time on every call."""
 
     hazardous = False
 
@@ -58,10 +58,20 @@ class SimulatedServo(Servo):
         seed: int = 0,
         actuator: PlantActuator | None = None,
     ) -> None:
-        """name: catalogue servo; model: the truth, the servo's M6 unless given; seed: of the read jitter; actuator:
-        what moves the shaft behind the servo's electronics, its own motor unless given.
+        """Create a servo.
 
-        Raises ModelError when the catalogue lacks the servo or its model.
+        Args:
+            name: Catalogue servo.
+            model: True model; None for the servo's M6.
+            bench: The load; None for one that the servo lifts with ease.
+            imperfections: Delays, noise and resolution.
+            hand: Torque of a hand.
+            clock: Clock; None for the machine's.
+            seed: Random seed of the read jitter.
+            actuator: Actuator behind the servo's electronics; None for its own motor.
+
+        Raises:
+            ModelError: if the catalogue lacks the servo or its model.
         """
         self.spec = load_servo(name)
         super().__init__(Limits.for_spec(self.spec))
@@ -80,14 +90,14 @@ class SimulatedServo(Servo):
 
     @property
     def plant(self) -> Plant:
-        """The moving parts, for whoever wants the truth; there once the servo is connected."""
+        """The moving parts with their true state; available once the servo is connected."""
         if self._made is None:
             self._require("look into")
         assert self._made is not None
         return self._made
 
     def mount(self, bench: Bench) -> None:
-        """Hang another load on the shaft."""
+        """Replace the load on the shaft."""
         self._bench = bench
         if self._made is not None:
             self._advance()
@@ -129,11 +139,11 @@ class SimulatedServo(Servo):
         return self.plant.settings
 
     def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
-        """Nothing to prepare: the first goal drives the motor."""
+        """Do nothing: the first goal drives the motor."""
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         self._advance()
-        # Advancing took time, which is no part of the command's.
+        # Advancing took time, which is not part of the command's delay.
         self.plant.command(goal, self._time())
 
     def _read(self) -> Reading:
@@ -143,6 +153,7 @@ class SimulatedServo(Servo):
         begin = self.clock.now()
         if lasting:
             self.clock.wait_until(begin + 0.5 * lasting, _never)
+        # The position is that of the middle of the read, as on a real bus.
         time = self._advance()
         plant = self.plant
         current, duty_cycle, supply_voltage = plant.electrics
@@ -167,19 +178,19 @@ class SimulatedServo(Servo):
         self._made = None
 
     def _time(self) -> float:
-        """Time since the plant was made [s]."""
+        """Return the time since the plant was created [s]."""
         return self.clock.now() - self._begin
 
     def _advance(self) -> float:
-        """Move the plant up to now and return the time since it was made [s]."""
+        """Advance the plant to the current time and return it, since the plant was created [s]."""
         time = self._time()
         self.plant.advance_to(time)
         if not math.isfinite(self.plant.position):
-            raise ServoFault("the simulated motion is no longer finite; look at the model's parameters and the bench")
+            raise ServoFault("the simulated motion is no longer finite; check the model's parameters and the bench")
         return time
 
     def _counted(self, position: float) -> float:
-        """What the encoder makes of a position [rad]."""
+        """Return a position as the encoder reports it [rad]."""
         return round(position / self._step) * self._step if self._step else position
 
     def _estimated_velocity(self) -> float:

@@ -1,4 +1,4 @@
-"""The simulated servo as a picklable description, and as an address a person types."""
+"""The simulated servo as a picklable description, and as an address."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 CLOCKS = ("real", "virtual")
 DEFAULT_NAME = "mx106"
 FASTEST = 20.0
-"""Highest speed of the real clock: the plant has to be computed in that time."""
+"""Highest speed of the real clock; the plant has to be computed that fast."""
 SLOWEST = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSource:
-    """Everything that makes a simulated servo; the same one moves the same way every time on the virtual clock."""
+    """Description of a simulated servo; equal ones move in the same way every time on the virtual clock."""
 
     name: str = DEFAULT_NAME
     model: ServoModel | None = None
-    """The truth; None is the servo's M6."""
+    """True model; None for the servo's M6."""
     bench: Bench | None = None
-    """What hangs on it until a run says otherwise."""
+    """Load until a run mounts another one; None for one that the servo lifts with ease."""
     imperfections: Imperfections = field(default_factory=Imperfections)
     hand: Hand = no_hand
     """A SharedHand, or a function of time, position and velocity defined in a module."""
     clock: str = "real"
     """"real" or "virtual" (as fast as possible)."""
     speed: float = 1.0
-    """Seconds of the real clock in one of the machine's; the virtual clock has no speed."""
+    """Seconds of the real clock per second of the machine; the virtual clock has no speed."""
     seed: int = 0
     actuator: PlantActuator | None = None
-    """What moves the shaft in place of the servo's own motor; None is that."""
+    """Actuator that moves the shaft; None for the servo's own motor."""
 
     def __post_init__(self) -> None:
         if self.clock not in CLOCKS:
-            raise AddressError(f"simulated servo: no clock {self.clock!r}; there are {', '.join(CLOCKS)}")
+            raise AddressError(f"simulated servo: unknown clock {self.clock!r}; there are {', '.join(CLOCKS)}")
         if not SLOWEST <= self.speed <= FASTEST:
             raise AddressError(
                 f"simulated servo: a speed of {self.speed:g} is not possible; choose {SLOWEST:g} to {FASTEST:g}"
@@ -71,7 +71,11 @@ class SimulatedSource:
 
 
 def from_address(address: ServoAddress) -> SimulatedSource:
-    """Read a simulated servo's address; raises AddressError."""
+    """Return the description for `simulated[:NAME][?option=value&…]`.
+
+    Raises:
+        AddressError: for another form or an invalid value.
+    """
     if len(address.parts) > 1:
         raise AddressError(
             f"servo address {address}: a simulated servo is written simulated:NAME, e.g. simulated:mx106"
@@ -103,7 +107,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
                 known = ", ".join(
                     ("model", "contact", "actuator", "preset", "clock", "speed", "seed", *sorted(numbers))
                 )
-                raise AddressError(f"no option {name!r}; there are {known}")
+                raise AddressError(f"unknown option {name!r}; there are {known}")
         if model is None:
             model = nominal_model(spec)
         if contact != "rigid":

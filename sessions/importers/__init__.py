@@ -1,9 +1,9 @@
-"""Logs of other tools become runs: one registry of formats, one rule for everything that can go wrong.
+"""Import of logs from other tools: one registry of formats and one rule for errors.
 
-Everything is read and checked before anything is written. A file named explicitly that cannot be imported stops
-the import with one line and leaves no trace; in a folder, files of other kinds are passed over and reported,
-damaged ones stop the import just the same. Of a session the runs that can be read are taken, and the others reported.
-Runs of which the session has an equal one, or that come twice, are skipped and reported.
+Everything is read and checked before anything is written. If the user names a file that cannot be imported, the import
+stops with one line and leaves no trace. In a folder, files of other kinds are skipped and reported; damaged ones stop
+the import. From a session, all readable runs are taken and the others reported. Runs that are equal to one in the
+session, or to one imported before, are skipped and reported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["ImportEvent", "TableImport", "UnknownTableError", "import_paths"]
 
 
 MOST_NAMED = 8
-"""Files that a suggested command names; of more, only the one in question."""
+"""Files that a suggested command names; if there are more, it names only the one in question."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class ImportEvent:
     """Progress of an import: one event for each file read, then one for each run stored."""
 
     done: int
-    """Files read, or runs stored, so far."""
+    """Number of files read, or of runs stored, so far."""
     total: int
     file: str
-    """The file read, or the id of the run stored."""
+    """The file read, or the id of the stored run."""
     skipped: str = ""
-    """Why the file, or a run in it, was passed over; empty when it was taken."""
+    """Reason why the file, or a run in it, was skipped; empty if it was taken."""
     damage: str = ""
-    """Sentence about the runs of the session read that are damaged and left out, see `Selection.damage`."""
+    """Sentence about damaged runs of the session being read, which are left out; see `Selection.damage`."""
     stage: Literal["read", "store"] = "read"
 
 
@@ -55,15 +55,24 @@ def import_paths(
     progress: Callable[[ImportEvent], None] | None = None,
     tables: TableImport = NO_TABLES,
 ) -> list[str]:
-    """Import files and folders into a session and return the new runs' ids, in the order of the files.
+    """Import files and folders into a session.
 
-    Sessions bring along what was noted about their runs, and those of their documents that this one does not have.
+    Sessions bring their annotations, and those of their documents that this session does not have yet.
 
-    paths: BAM logs (.json, .json.gz), lists of such files (.json), our CSV (.csv, .csv.gz), our runs and exported
-    sessions (.h5), session folders, tables of other programs (.csv, .tsv, .npz, .parquet), or folders of all these,
-    walked in sorted order. session: where to; a path that does not exist yet becomes a session once everything has
-    been read. tables: what the columns of tables mean. Raises ServoBenchError and then leaves everything as it was;
-    UnknownTableError for a table where `tables` names no columns.
+    Args:
+        paths: BAM logs (.json, .json.gz), lists of such files (.json), ServoBench CSV (.csv, .csv.gz), runs and
+            exported sessions (.h5), session folders, tables of other programs (.csv, .tsv, .npz, .parquet), or folders
+            of all these, walked in sorted order.
+        session: Session to import into. A path that does not exist yet becomes a session once everything has been read.
+        progress: Called with each event.
+        tables: Meaning of the columns of tables.
+
+    Returns:
+        The ids of the new runs, in the order of the files.
+
+    Raises:
+        ServoBenchError: if something cannot be imported; then everything stays as it was.
+        UnknownTableError: for a table if `tables` names no columns.
     """
     target = _target(session)
     tell = progress or _ignore
@@ -91,6 +100,7 @@ def import_paths(
         else:
             passed_over.append(found)
             tell(ImportEvent(done, len(sources), str(source.path), str(found)))
+    # Only duplicates is a success without new runs; nothing at all is an error.
     total = sum(len(found.recordings) for found in contents)
     if not total and not duplicates:
         for unknown in passed_over:
@@ -107,7 +117,7 @@ def import_paths(
 
 
 def _ignore(event: ImportEvent) -> None:
-    """Tell nobody."""
+    """Ignore an event."""
 
 
 def _with_remedy(error: UnknownTableError, paths: list[Path], tables: TableImport) -> UnknownTableError:
@@ -116,7 +126,7 @@ def _with_remedy(error: UnknownTableError, paths: list[Path], tables: TableImpor
 
 
 class _Known:
-    """Recordings that are there already, by their content; what the motion was called makes no other content."""
+    """Recordings seen so far, by their content; the name of the motion does not count as content."""
 
     def __init__(self, session: Session | None) -> None:
         self._labels: dict[str, str] = {}
@@ -126,7 +136,7 @@ class _Known:
             self._trajectories.setdefault(run.sha256, set()).add(run.trajectory)
 
     def take(self, recordings: Iterable[Recording], file: str) -> tuple[list[Recording], list[str]]:
-        """Return the recordings of a file that are new, from now on known, and a line for each of the others."""
+        """Return the new recordings of a file, and a line for each of the others; remember the new ones."""
         fresh: list[Recording] = []
         skipped: list[str] = []
         for recording in recordings:
@@ -143,7 +153,7 @@ class _Known:
 
 
 def _left_out(found: Contents, before: list[Contents], target: Session | None) -> list[str]:
-    """Documents that are not taken over because another one is there already and differs."""
+    """Return the names of documents that are not taken over because a different one is there already."""
     taken = missing_documents(target, [*before, found])
     return [
         name
@@ -157,7 +167,7 @@ def _home(session: Session | str | Path) -> Path:
 
 
 def _target(session: Session | str | Path) -> Session | None:
-    """The session to import into; None when it is to be created. Raises SessionError."""
+    """Return the session to import into, None if it is to be created; raises SessionError."""
     if isinstance(session, Session):
         return session
     if (Path(session) / "session.json").exists():

@@ -1,11 +1,11 @@
-"""BAM's JSON logs, raw and processed, as Rhoban/bam and those who follow it write them.
+"""BAM's JSON logs, raw and processed, as Rhoban/bam and projects based on it write them.
 
 A log is an object of conditions (mass, length, kp, vin, motor, trajectory …) and `entries`, one object per
-sample. Samples are kept exactly as recorded, at their irregular times. Conditions this program has no place for
-stay in the provenance under "header".
+sample. Samples are kept exactly as recorded, at their irregular times. Unknown conditions are stored in the provenance
+under "header".
 
-`load` means something else on each servo. On those in PWM_STEPS it is the raw Present PWM, uint16 in two's
-complement, and becomes the duty cycle; on all others it is not taken over.
+The meaning of `load` depends on the servo. For servos in PWM_STEPS it is the raw Present PWM, uint16 in two's
+complement, and becomes the duty cycle; for all others it is ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable
 
 PWM_STEPS = {"xl330": 885.0}
-"""Servo to the Present PWM that means the full supply voltage."""
+"""Servo to the Present PWM value of the full supply voltage."""
 
 REQUIRED_FIELDS = {"timestamp": "time", "goal_position": "goal_position", "position": "position"}
 OPTIONAL_FIELDS = {"speed": "velocity", "input_volts": "supply_voltage", "temp": "temperature"}
@@ -36,16 +36,21 @@ _THEIRS = {*REQUIRED_FIELDS.values(), *OPTIONAL_FIELDS.values()}
 OPTIONAL_FIELDS |= {
     channel.name: channel.name for channel in CHANNELS if channel.kind == "f8" and channel.name not in _THEIRS
 }
-"""Fields of an entry to channels; those of the same name are written by our exporter only, as COUNT_CHANNELS are."""
+"""Fields of an entry to channels. Only our exporter writes fields with the channel's own name, as COUNT_CHANNELS."""
 
 OWN_KEY = "servobench"
-"""Header key under which our exporter keeps what BAM has no field for."""
+"""Header key under which our exporter keeps values that BAM has no field for."""
 
 _FILE_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[_T](\d\d)[h:]?(\d\d)[m:]?(\d\d)", re.ASCII)
 
 
 def read_bam(content: bytes, file_name: str) -> Recording | RunList:
-    """Read a log, or a list of logs; raises NotARecordingError for other JSON and InputError for bad logs."""
+    """Read a log, or a list of logs.
+
+    Raises:
+        NotARecordingError: for other JSON.
+        InputError: for an invalid log.
+    """
     data = parse_json(content)
     if isinstance(data, list) and data and all(isinstance(item, str) for item in data):
         return RunList(tuple(data))
@@ -78,9 +83,12 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
 
 
 def known_servo(motor: Any, provenance: Mapping[str, Any]) -> str:
-    """Return the catalogue's name of a servo given by name or alias; a file that the run carries makes it known.
+    """Return the catalogue's name of a servo given by name or alias.
 
-    Raises InputError for an unknown one.
+    A servo file in the run's provenance makes its servo known.
+
+    Raises:
+        InputError: for an unknown servo.
     """
     adopt_servo(str(motor), provenance)
     try:
@@ -91,7 +99,7 @@ def known_servo(motor: Any, provenance: Mapping[str, Any]) -> str:
 
 
 def name_of_file(file_name: str) -> str:
-    """A file's name as a text that any store and screen takes."""
+    """Return a file's name as a text that can be stored and displayed."""
     return file_name.encode("utf-8", "replace").decode()[-200:]
 
 
@@ -128,12 +136,12 @@ def _settings(header: Mapping[str, Any], servo: str) -> ServoSettings:
 
 def _required(header: Mapping[str, Any], key: str) -> Any:
     if header.get(key) is None:
-        raise InputError(f"the log does not say its {key}")
+        raise InputError(f"the log does not state its {key}")
     return header[key]
 
 
 def _channels(entries: list[Any], servo: str) -> tuple[dict[str, NDArray[Any]], int]:
-    """Columns of the entries and how many exact repetitions of a row were dropped."""
+    """Return the columns of the entries, and the number of exact repetitions of a row that were dropped."""
     kept, duplicates = _without_repetitions(entries)
     channels: dict[str, NDArray[Any]] = {}
     for theirs, ours in REQUIRED_FIELDS.items():
@@ -161,7 +169,7 @@ def _without_repetitions(entries: list[Any]) -> tuple[list[tuple[int, dict[str, 
     kept: list[tuple[int, dict[str, Any]]] = []
     for index, entry in enumerate(entries):
         if not isinstance(entry, dict):
-            raise InputError(f"sample {index} is no object")
+            raise InputError(f"sample {index} is not an object")
         if kept:
             time, before = _value(entry, "timestamp", index), _value(kept[-1][1], "timestamp", index - 1)
             if entry == kept[-1][1]:
@@ -194,7 +202,7 @@ def _whole(value: Any, what: str, low: int, high: int) -> int:
 
 
 def _duty_cycle(entry: Mapping[str, Any], index: int, steps: float) -> float:
-    """Share of the supply voltage from a Present PWM in two's complement."""
+    """Return the share of the supply voltage for a Present PWM in two's complement."""
     if entry.get("load") is None:
         return np.nan
     raw = _whole(entry["load"], f"sample {index}: load", -32768, 65535)
@@ -202,6 +210,6 @@ def _duty_cycle(entry: Mapping[str, Any], index: int, steps: float) -> float:
 
 
 def _started(header: Mapping[str, Any], file_name: str) -> str:
-    """Local time of the recording without a zone, which logs do not tell; empty if unknown."""
+    """Return the local start time without a zone, which logs do not contain; empty if unknown."""
     match = _FILE_DATE.search(str(header.get("recorded", ""))[:100]) or _FILE_DATE.search(file_name)
     return f"{match[1]}T{match[2]}:{match[3]}:{match[4]}" if match else ""

@@ -1,8 +1,8 @@
-"""Meaning of a table's columns, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: given by a person, or guessed.
+"""Meaning of a table's columns, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: given by the user, or guessed.
 
-Left of `=` stands a channel of `core.recording`, by its name or a word for it (WORDS); right of it the column's name,
-and behind the last colon its unit (UNITS), left out for SI units. An entry whose column's name holds a comma is put
-in double quotes.
+To the left of `=` is a channel of `core.recording`, by its name or a synonym (WORDS). To the right is the column's
+name, followed by a colon and its unit (UNITS) unless that is the SI unit. An entry whose column name contains a comma
+is put in double quotes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _SPELLINGS = (
     ("1", 0.01, "% percent"),
     ("degC", 1.0, "degC °C C celsius"),
 )
-"""SI unit, factor and spellings of each unit; the factor of a count is the encoder's."""
+"""SI unit, factor and spellings of each unit. The factor of counts is that of the encoder."""
 UNITS = {unit.lower(): (si, factor) for si, factor, units in _SPELLINGS for unit in units.split()}
-"""Unit in lower case to its SI unit, which is its dimension, and its factor."""
+"""Unit in lower case to its SI unit (its dimension) and its factor."""
 
 WORDS = (
     ("velocity", "velocity vel speed omega dq"),
@@ -61,11 +61,11 @@ WORDS = (
     ("current", "current i amps"),
     ("position", "measured actual"),
 )
-"""Words that a channel goes by, the most telling first."""
+"""Words that name a channel, the most specific first."""
 GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des")
 )
-"""Turn a position into the goal, and a time into that of the command."""
+"""Words that turn a position into the goal, and a time into that of the command."""
 
 _ENTRY = re.compile(r"(?P<column>.+?)(?::(?P<unit>[^:]*?)(?::(?P<counts>\d{1,9}))?)?", re.DOTALL)
 PREVIEWED = 200
@@ -74,14 +74,18 @@ PREVIEWED = 200
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table and the unit its numbers are in."""
+    """A column of a table and the unit of its numbers."""
 
     name: str
     unit: str = ""
-    """One of UNITS, a count with ":4096" behind it; empty: the channel's own."""
+    """One of UNITS; counts may have their number per turn appended, as ":4096". Empty for the channel's own unit."""
 
     def factor(self, channel: str, servo: ServoSpec) -> float:
-        """Return the factor to SI units; raises InputError for a unit of another dimension."""
+        """Return the factor to SI units.
+
+        Raises:
+            InputError: for a unit of another dimension.
+        """
         unit, _, counts = self.unit.lower().partition(":")
         si, factor = UNITS[unit] if unit else (SI_UNITS[channel], 1.0)
         if si != SI_UNITS[channel]:
@@ -95,7 +99,11 @@ class Column:
 
 
 def parse_columns(text: str) -> dict[str, Column]:
-    """Columns by channel from `time=t,goal=goal_deg:deg`; raises InputError."""
+    """Parse columns by channel, as in `time=t,goal=goal_deg:deg`.
+
+    Raises:
+        InputError: for an unknown channel or unit, or a malformed entry.
+    """
     found: dict[str, Column] = {}
     try:
         entries = next(csv.reader([re.sub(r"[\r\n\0]", " ", text)], skipinitialspace=True), [])
@@ -104,16 +112,16 @@ def parse_columns(text: str) -> dict[str, Column]:
     for entry in entries:
         word, equals, right = entry.strip().partition("=")
         if not equals or not right.strip():
-            raise InputError(f"--columns: {shown(entry)!r} is no CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
+            raise InputError(f"--columns: {shown(entry)!r} is not CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
         channel = channel_named(word.strip())
         if channel in found:
-            raise InputError(f"--columns: {channel} stands there twice")
+            raise InputError(f"--columns: {channel} is given twice")
         found[channel] = _column(right.strip(), channel)
     return found
 
 
 def columns_text(columns: Mapping[str, Column]) -> str:
-    """Inverse of `parse_columns`."""
+    """Return the text for columns; the inverse of `parse_columns`."""
     entries = []
     for channel, column in columns.items():
         unit = column.unit or (SI_UNITS[channel] if ":" in column.name else "")
@@ -123,12 +131,16 @@ def columns_text(columns: Mapping[str, Column]) -> str:
 
 
 def units_of(channel: str) -> list[str]:
-    """Units that a channel can be in, the SI unit first."""
+    """Return the units that a channel can be in, the SI unit first."""
     return [spellings.split()[0] for si, _, spellings in _SPELLINGS if si == SI_UNITS[channel]]
 
 
 def channel_named(text: str) -> str:
-    """The channel of a name or a word for it; raises InputError."""
+    """Return the channel of a name or synonym.
+
+    Raises:
+        InputError: for an unknown one.
+    """
     channel = text if text in SI_UNITS else _channel_of(text)
     if channel is None:
         raise InputError(f"--columns: there is no channel {shown(text)!r}; there are {', '.join(SI_UNITS)}")
@@ -138,15 +150,15 @@ def channel_named(text: str) -> str:
 def _column(text: str, channel: str) -> Column:
     match = _ENTRY.fullmatch(text)
     if match is None:
-        raise InputError(f"--columns: {shown(text)!r} is no COLUMN[:UNIT]")
+        raise InputError(f"--columns: {shown(text)!r} is not COLUMN[:UNIT]")
     unit, counts = match["unit"], match["counts"]
     if unit is None:
         return Column(text)
     known = UNITS.get(unit.lower())
     if known is None or (counts is not None and not (math.isnan(known[1]) and int(counts))):
         raise InputError(
-            f"--columns: {shown(text)!r} ends in no unit; write {shown(text)}:{SI_UNITS[channel]} if the colon is part "
-            f"of the name; units of {channel} are {', '.join(units_of(channel))}"
+            f"--columns: {shown(text)!r} ends in an unknown unit; write {shown(text)}:{SI_UNITS[channel]} if the colon "
+            f"is part of the name; units of {channel} are {', '.join(units_of(channel))}"
         )
     return Column(match["column"], unit if counts is None else f"{unit}:{counts}")
 
@@ -155,7 +167,7 @@ def _column(text: str, channel: str) -> Column:
 
 
 def guess_columns(table: Table) -> dict[str, Column]:
-    """Guess the columns by their names, and their units by their names or the size of their numbers."""
+    """Guess the columns from their names, and their units from their names or the size of their numbers."""
     found: dict[str, Column] = {}
     for column in sorted(table.names, key=len):
         channel, unit = _meaning(column)
@@ -174,7 +186,7 @@ def guess_columns(table: Table) -> dict[str, Column]:
 
 
 def _meaning(column: str) -> tuple[str | None, str]:
-    """Channel and unit that a column's name speaks of; None, "" where it does not."""
+    """Return channel and unit that a column's name suggests; None and "" if it suggests none."""
     parts = [part for part in re.split(r"[^\w%°µ]+|_", column) if part]
     for count in (2, 1):
         unit = "/".join(parts[-count:])
@@ -204,7 +216,7 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDArray[np.float64]]) -> str:
-    """A unit in which these numbers could be; empty for the SI unit."""
+    """Return a unit that fits these numbers; empty for the SI unit."""
     largest = float(np.abs(values).max(initial=0.0))
     match SI_UNITS[channel]:
         case "s":

@@ -1,4 +1,4 @@
-"""What a file turns out to be when it is no recording."""
+"""Kinds of files that are not recordings."""
 
 from __future__ import annotations
 
@@ -8,25 +8,32 @@ from core.errors import InputError
 
 
 class NotARecordingError(InputError):
-    """A file is sound but of another kind."""
+    """The file is sound but of another kind."""
 
 
 class UnknownTableError(NotARecordingError):
-    """A table of another program: somebody has to say what its columns mean."""
+    """The file is a table of another program; the user has to name the meaning of its columns."""
 
     def __init__(self, message: str, names: tuple[str, ...], rows: list[list[str]], guess: str) -> None:
-        """message: what the file is, without the remedy, which depends on where it is read."""
+        """Create the error.
+
+        Args:
+            message: Kind of the file, without the remedy, which depends on where it is read.
+            names: Names of the columns.
+            rows: The first rows, as text.
+            guess: Guessed columns, as `--columns` takes them; columns that could not be guessed are missing.
+        """
         super().__init__(message)
         self.names = names
         """Names of the columns."""
         self.rows = rows
-        """The first ones, as texts."""
+        """The first rows, as text."""
         self.guess = guess
-        """Guessed columns, as `--columns` takes them; lacks what could not be guessed."""
+        """Guessed columns, as `--columns` takes them; columns that could not be guessed are missing."""
 
 
 @dataclass(frozen=True)
 class RunList:
-    """A file that names recordings beside it."""
+    """A list of recordings, by their file names relative to the list."""
 
     names: tuple[str, ...]

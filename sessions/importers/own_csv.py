@@ -1,7 +1,10 @@
-"""The CSV our exporter writes: a comment with everything known about the run, a line of names and units, the samples.
+"""The CSV of our exporter: a comment with all facts of the run, a line of names and units, then the samples.
 
-# servobench-run 1 # {"trajectory": "sin_sin", "bench": {…}, "settings": {…}, "provenance": {…}} time
-[s],goal_position [rad],torque_enable [1],position [rad]
+    # servobench-run 1
+    # {"trajectory": "sin_sin", "bench": {…}, "settings": {…}, "provenance": {…}}
+    time [s],goal_position [rad],torque_enable [1],position [rad]
+
+The samples follow, one per line. A missing value is `nan`.
 """
 
 from __future__ import annotations
@@ -29,11 +32,16 @@ from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.strict_json import MAX_MAGNITUDE, name, number, parse_json, storable
 
 COLUMNS = {channel.name: f"{channel.name} [{channel.unit}]" for channel in CHANNELS}
-"""Channel name to the head of its column."""
+"""Channel name to the title of its column."""
 
 
 def read_csv(content: bytes, file_name: str) -> Recording:
-    """Read a run; raises NotARecordingError for a CSV of another program and InputError for a bad one."""
+    """Read a run.
+
+    Raises:
+        NotARecordingError: for a CSV file of another program.
+        InputError: for an invalid file.
+    """
     lines = io.BytesIO(content)
     version = _version(lines.readline())
     if version > FORMAT_VERSION:
@@ -80,15 +88,17 @@ def _channels(lines: io.BytesIO) -> dict[str, NDArray[Any]]:
     names = {head: channel for channel, head in COLUMNS.items()}
     unknown = [head for head in heads if head not in names]
     if unknown or len(set(heads)) != len(heads):
-        raise InputError(f"line 3: {shown(unknown[0][:60]) if unknown else 'a column twice'!r} is no column of a run")
+        raise InputError(
+            f"line 3: {shown(unknown[0][:60]) if unknown else 'a column twice'!r} is not a column of a run"
+        )
     columns = [array("d") for _ in heads]
     for line_number, line in enumerate(lines, start=4):
         cells = line.split(b",")
         if len(cells) != len(columns):
             values = counted(len(cells), "value")
-            raise InputError(f"line {line_number}: {values}, not {len(columns)}; the file may be cut off")
+            raise InputError(f"line {line_number}: {values}, not {len(columns)}; the file may be truncated")
         if not line.endswith(b"\n"):
-            raise InputError(f"line {line_number}: it has no end; the file may be cut off")
+            raise InputError(f"line {line_number}: it has no line end; the file may be truncated")
         for column, cell, head in zip(columns, cells, heads, strict=True):
             column.append(_cell(cell, line_number, head))
     return {names[head]: _typed(names[head], column) for head, column in zip(heads, columns, strict=True)}
@@ -101,7 +111,7 @@ def _cell(cell: bytes, line_number: int, head: str) -> float:
         value = math.inf
     if abs(value) > MAX_MAGNITUDE or b"_" in cell:
         text = shown(cell[:40].decode("ascii", "replace").strip())
-        raise InputError(f"line {line_number}: {text!r} is no possible {head}")
+        raise InputError(f"line {line_number}: {text!r} is not a valid {head}")
     return value
 
 
@@ -113,5 +123,5 @@ def _typed(channel: str, column: array[float]) -> NDArray[Any]:
     with np.errstate(invalid="ignore"):
         whole = values.astype(dtype)
     if not np.array_equal(whole, values):
-        raise InputError(f"{channel} holds values that are no whole numbers of its range")
+        raise InputError(f"{channel} holds values that are not whole numbers within its range")
     return whole

@@ -1,4 +1,4 @@
-"""Numbers that a servo and its pendulum cannot have: units that were taken for others, before anything is stored."""
+"""Plausibility checks that find values in the wrong unit before anything is stored."""
 
 from __future__ import annotations
 
@@ -17,27 +17,37 @@ if TYPE_CHECKING:
     from sessions.importers.columns import Column
 
 MOST_OF_NO_LOAD = 1.5
-"""Times the no-load speed; a load that falls may drive the servo a little faster than that speed."""
+"""Multiple of the no-load speed; a falling load may drive the servo a little faster than that speed."""
 SUSTAINED = 95.0
-"""Percentile of the speeds that is judged: a glitch of the encoder is no wrong unit."""
+"""Percentile of the speeds that is checked, so that a glitch of the encoder does not count as a wrong unit."""
 SMOOTHED = 5
-"""Samples over which positions are averaged before their speed is taken."""
+"""Samples over which positions are averaged before their speed is computed."""
 MOST_TURNS = 2.0
-"""A pendulum on a bench does not wind up further."""
+"""Largest span of the position: a pendulum on a bench does not wind up further."""
 ALIKE = 5.0
-"""Times that the spans of goal and position may differ in the unit that is suggested."""
+"""Largest ratio of the spans of goal and position in a suggested unit."""
 LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
-"""Between samples, the median [s]."""
+"""Range of the median time between samples [s]."""
 
 _TIME_UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "s": 1.0}
 _ANGLE_UNITS = {"deg": math.pi / 180.0, "counts": math.nan, "rev": 2.0 * math.pi, "rad": 1.0}
-"""Units that are tried as the right one, in this order; a count's size is the servo's."""
+"""Units tried as the right one, in this order. The size of a count is the servo's."""
 
 
 def check_plausible(
     channels: Mapping[str, NDArray[Any]], columns: Mapping[str, Column], bench: Bench, servo: ServoSpec
 ) -> None:
-    """Raise InputError that says what was seen and which option would make it possible; channels are in SI units."""
+    """Check that a servo and its pendulum can have these values.
+
+    Args:
+        channels: Samples by channel, in SI units.
+        columns: Columns they came from, named in suggestions.
+        bench: The bench.
+        servo: The servo.
+
+    Raises:
+        InputError: naming the implausible value and the option that would make it plausible.
+    """
     _check_load(bench, servo)
     _check_steps(channels["time"], columns, servo)
     _check_goal(channels["goal_position"], channels["position"], columns, servo)
@@ -75,7 +85,7 @@ def _check_steps(time: NDArray[Any], columns: Mapping[str, Column], servo: Servo
     now = columns["time"].factor("time", servo)
     fits = {unit: step / now * factor for unit, factor in _TIME_UNITS.items() if 2e-4 <= step / now * factor < 0.2}
     raise InputError(
-        f"time: {step:.3g} s from sample to sample is not possible here"
+        f"time: {step:.3g} s from sample to sample is not plausible"
         + "".join(
             f"; in {unit} it would be {value:.3g} s: time={columns['time'].name}:{unit}" for unit, value in fits.items()
         )
@@ -83,11 +93,12 @@ def _check_steps(time: NDArray[Any], columns: Mapping[str, Column], servo: Servo
 
 
 def _check_goal(goal: NDArray[Any], position: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec) -> None:
-    """A goal in degrees beside a position in rad is 57 times as large."""
+    """Check the goal: in degrees beside a position in rad it is 57 times too large."""
     spans = {"goal_position": float(np.ptp(goal)), "position": float(np.ptp(position))}
     large, small = sorted(spans, key=lambda channel: -spans[channel])
     if spans[small] == 0.0 or spans[large] / spans[small] < 10.0:
         return
+    # A ratio near 57.3 is the signature of degrees beside radians; other ratios count only for impossible spans.
     alike = 0.8 < spans[large] / spans[small] / math.degrees(1.0) < 1.25
     if not alike and spans[large] <= 7.0:
         return
@@ -119,6 +130,7 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
     )
     rating = f"; or raise no_load_speed in the file of {servo.name}" if servo.file and speed > limit else ""
     column = columns["position"]
+    # Whole numbers that span more than 360 are more likely counts than degrees.
     whole = np.array_equal(np.round(position), position) and span > 360.0
     for unit, value in _in_units(speed, column, "position", servo, counts_first=whole).items():
         turned = span * value / speed if speed else span
@@ -144,7 +156,7 @@ def _sustained_speed(time: NDArray[Any], position: NDArray[Any]) -> float:
 def _in_units(
     value: float, column: Column, channel: str, servo: ServoSpec, counts_first: bool = False
 ) -> dict[str, float]:
-    """Return the value in rad that another unit of its column would give, by unit."""
+    """Return the value in rad that other units of its column would give, by unit."""
     now = column.factor(channel, servo)
     units = {unit: servo.encoder_step if math.isnan(factor) else factor for unit, factor in _ANGLE_UNITS.items()}
     order = sorted(units, key=lambda unit: unit != "counts") if counts_first else list(units)

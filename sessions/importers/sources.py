@@ -1,9 +1,8 @@
-"""What there is to import: from paths to sources, from sources to recordings, each format by its ending.
+"""Discovery of what to import: from paths to sources, and from sources to recordings, by the ending of the file.
 
-A new format is one reader in READERS. A reader gets a file's content, already bounded, and returns recordings;
-it raises NotARecordingError for a file of another kind (passed over in a folder, refused when named) and
-InputError for a bad one. What no reader knows and is a table (`sessions.importers.tables`) is read by the columns
-somebody names.
+A new format is one reader in READERS. A reader gets a file's content, already bounded, and returns recordings. It
+raises NotARecordingError for a file of another kind (skipped in a folder, refused when named) and InputError for an
+invalid one. A table (`sessions.importers.tables`) that no reader knows is read by the columns that the user names.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ MAX_BYTES = 256 * 1024 * 1024
 """Largest file that is read, after decompression."""
 
 READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read_bam, ".csv": read_csv}
-"""Ending (also with .gz behind it) to reader of (content, file name)."""
+"""Ending (also followed by .gz) to the reader of (content, file name)."""
 
 ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
-"""Endings of files of one recording; each also with .gz behind it."""
+"""Endings of files that hold one recording; each may be followed by .gz."""
 
 HDF5_ENDING = ".h5"
 NO_TABLES = TableImport()
@@ -51,13 +50,18 @@ class Source:
 
     path: Path
     named: bool
-    """Whether a person, or a list, named it; otherwise it was found in a folder."""
+    """True if the user or a list named it; False if it was found in a folder."""
 
 
 def find_sources(paths: list[Path], target: Path) -> list[Source]:
-    """Return the sources in files and folders, folders walked in sorted order.
+    """Return the sources in files and folders; folders are walked in sorted order.
 
-    target: the session imported into, which cannot be a source. Raises InputError for paths that do not exist.
+    Args:
+        paths: Files and folders.
+        target: The session to import into, which cannot be a source.
+
+    Raises:
+        InputError: for a path that does not exist.
     """
     sources: list[Source] = []
     for path in paths:
@@ -75,7 +79,11 @@ def find_sources(paths: list[Path], target: Path) -> list[Source]:
 
 
 def read_source(source: Source, tables: TableImport = NO_TABLES) -> Contents | NotARecordingError:
-    """Read what a source brings, or return why it is passed over; raises ServoBenchError."""
+    """Read a source, or return the reason to skip it.
+
+    Raises:
+        ServoBenchError: if the source is invalid.
+    """
     path = source.path
     try:
         if path.is_dir():
@@ -95,10 +103,10 @@ def read_source(source: Source, tables: TableImport = NO_TABLES) -> Contents | N
 
 
 def _walk(folder: Path, target: Path) -> Iterator[Path]:
-    """Known files and whole sessions under a folder, sorted; hidden ones and the target are left out."""
+    """Yield known files and whole sessions in a folder, sorted, without hidden ones and the target."""
 
     def refuse(error: OSError) -> None:
-        raise InputError(f"{shown(folder)}: cannot be walked ({cause(error)})") from None
+        raise InputError(f"{shown(folder)}: cannot be listed ({cause(error)})") from None
 
     for place, folders, files in os.walk(folder, onerror=refuse):
         visible = sorted(Path(place, name) for name in folders if not name.startswith("."))
@@ -116,7 +124,7 @@ def _is_session(folder: Path) -> bool:
 
 
 def _ending(path: Path) -> str | None:
-    """Ending by which a file is read; None if unknown."""
+    """Return the ending by which a file is read; None if unknown."""
     name = path.name.lower()
     if name.endswith(HDF5_ENDING):
         return HDF5_ENDING
@@ -132,10 +140,10 @@ def _read_hdf5(path: Path) -> Contents:
 
 
 def _read_listed(path: Path, name: str, tables: TableImport) -> Recording:
-    """Read a recording that a list names relative to itself."""
+    """Read a recording that a list names, relative to the list."""
     place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts or "\\" in name or "\0" in name:
-        raise InputError(f"{shown(path)}: {shown(name)!r} must name a file beside the list or below it")
+        raise InputError(f"{shown(path)}: {shown(name)!r} must name a file in the folder of the list or below it")
     try:
         found = _read_file(path.parent / place, tables)
     except NotARecordingError as error:
@@ -177,7 +185,11 @@ def _of_file(error: NotARecordingError, path: Path) -> NotARecordingError:
 
 
 def read_bounded(path: Path) -> bytes:
-    """Return a file's content, decompressed if it is gzip; raises InputError, also beyond MAX_BYTES."""
+    """Return a file's content, decompressed if it is gzip.
+
+    Raises:
+        InputError: if it cannot be read or is larger than MAX_BYTES.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:

@@ -1,4 +1,4 @@
-"""Tables of other programs become recordings, by the meaning of their columns and the facts of the bench."""
+"""Tables of other programs as recordings, given the meaning of their columns and the facts of the bench."""
 
 from __future__ import annotations
 
@@ -33,31 +33,32 @@ FACTS = {
     **dict.fromkeys(("kp", "ki", "kd", "supply_voltage", "damping"), "settings"),
     **dict.fromkeys(("servo", "trajectory"), "text"),
 }
-"""Facts of a run besides its samples, with the group each belongs to."""
+"""Facts of a run besides its samples, with the group of each."""
 REQUIRED_FACTS = {"servo": "SERVO", "mass": "KG", "length": "M", "kp": "P"}
-"""Facts that have no default, and what stands for their value in a command."""
+"""Facts without a default, and the placeholder for their value in a command."""
 
 _FIELD = re.compile(r"\{(\w*)\}")
 _NUMBER = r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?"
 MOST_SHOWN = 12
-"""Columns that a message names."""
+"""Number of columns that a message names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableImport:
-    """Rules by which tables become recordings; without columns they are refused, with a guess."""
+    """Rules that turn tables into recordings; without columns, tables are refused, with a guess."""
 
     columns: Mapping[str, Column] = field(default_factory=dict)
-    """By channel."""
+    """Columns by channel."""
     facts: Mapping[str, float | str] = field(default_factory=dict)
-    """FACTS that hold for all files."""
+    """FACTS that apply to all files."""
     name_pattern: str = ""
-    """Pattern of file names without their endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
+    """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
     def trouble(self, path: Path | None = None) -> str:
-        """Return in one line what is still needed before tables can be read; empty when nothing is.
+        """Return what is still missing before tables can be read, in one line; empty if nothing is.
 
-        path: a file, whose name is held against the pattern; None where none is known, as in a folder.
+        Args:
+            path: A file, whose name is matched with the pattern; None if none is known, as in a folder.
         """
         used = [column.name for column in self.columns.values()]
         for channel in REQUIRED_CHANNELS:
@@ -75,7 +76,12 @@ class TableImport:
 
 
 def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> Recording:
-    """Read a table as a recording; raises NotARecordingError without columns and InputError for a bad one."""
+    """Read a table as a recording.
+
+    Raises:
+        NotARecordingError: if the request has no columns.
+        InputError: for an invalid table.
+    """
     if not request.columns:
         raise unknown_table(content, ending)
     table = open_table(content, ending)
@@ -102,25 +108,29 @@ def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> R
 
 
 def stem(path: Path) -> str:
-    """A file's name without the endings this program knows."""
+    """Return a file's name without the endings of known formats."""
     found = path.name.removesuffix(".gz")
     return next((found[: -len(ending)] for ending in OPENERS if found.lower().endswith(ending)), found)
 
 
 def _as_name(stem: str) -> str:
-    """A name for the motion in a file of this name."""
+    """Return a name for the motion in a file of this name."""
     return re.sub(r"[^\w .+-]", "_", stem).lstrip(" .+-")[:64] or "recording"
 
 
 def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:
-    """Facts in a file's name; raises InputError for a pattern with unknown fields and for a name that does not fit."""
+    """Return the facts in a file's name.
+
+    Raises:
+        InputError: for a pattern with unknown fields, or a name that does not match it.
+    """
     if not pattern:
         return {}
     parts = _FIELD.split(pattern)
     fields = parts[1::2]
     for wrong in fields:
         if wrong not in FACTS or fields.count(wrong) > 1:
-            problem = "stands there twice" if wrong in FACTS else f"is none of {', '.join(FACTS)}"
+            problem = "is given twice" if wrong in FACTS else f"is not one of {', '.join(FACTS)}"
             raise InputError(f"--from-name: {{{wrong}}} {problem}")
     texts = [re.escape(part) for part in parts[::2]]
     groups = [f"(?P<{fact}>{'.+?' if FACTS[fact] == 'text' else _NUMBER})" for fact in fields]
@@ -153,6 +163,7 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
             near = difflib.get_close_matches(column.name, table.names, 1)
             hint = f", do you mean {shown(near[0])}?" if near else ""
             raise InputError(f"there is no column {shown(column.name)}{hint}; there are {listed(table.names)}")
+    # All times are taken relative to the first sample before they are scaled, which keeps large clocks exact.
     raw = table.columns([column.name for column in columns.values()])
     first, clock = raw[columns["time"].name][:1], columns["time"].factor("time", servo)
     if len(raw[columns["time"].name]) < 2:
@@ -163,7 +174,7 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
         if SI_UNITS[channel] == "s" and channel != "read_duration":
             channels[channel] = _seconds(values, first, column.factor(channel, servo), clock, channel)
         elif values.dtype.kind == "M":
-            raise InputError(f"column {shown(column.name)} holds dates, which {channel} is not")
+            raise InputError(f"column {shown(column.name)} holds dates, but {channel} is a number")
         else:
             channels[channel] = values * column.factor(channel, servo)
         _check(channel, channels[channel], column, table)
@@ -181,7 +192,15 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
 def _seconds(
     values: NDArray[Any], first: NDArray[Any], factor: float, clock: float, channel: str
 ) -> NDArray[np.float64]:
-    """Seconds since the first sample; factor, clock: seconds that a unit of the values, of the first time is."""
+    """Return seconds since the first sample.
+
+    Args:
+        values: Times of the channel.
+        first: Time of the first sample.
+        factor: Seconds per unit of `values`.
+        clock: Seconds per unit of `first`.
+        channel: Name of the channel, for the message.
+    """
     if (values.dtype.kind == "M") != (first.dtype.kind == "M"):
         raise InputError(f"{channel} and time must both be dates or both be numbers")
     if values.dtype.kind == "M":
@@ -190,7 +209,7 @@ def _seconds(
 
 
 def _check(channel: str, values: NDArray[Any], column: Column, table: Table) -> None:
-    """Raise InputError naming the row of a value that a channel cannot hold."""
+    """Raise InputError, naming the row, for a value that a channel cannot hold."""
     with np.errstate(invalid="ignore"):
         wrong = np.isinf(values) | (np.abs(values) > MAX_MAGNITUDE)
         if CHANNEL_DTYPES[channel].kind == "u":
@@ -205,11 +224,11 @@ def _check(channel: str, values: NDArray[Any], column: Column, table: Table) -> 
         )
 
 
-# Tables of which nobody said what they mean
+# Tables whose columns have no known meaning
 
 
 def unknown_table(content: bytes, ending: str) -> NotARecordingError:
-    """The error for a file of which nobody said what its columns mean."""
+    """Return the error for a file whose columns have no known meaning."""
     try:
         table = open_table(content, ending)
     except InputError as error:
@@ -223,7 +242,7 @@ def unknown_table(content: bytes, ending: str) -> NotARecordingError:
 
 
 def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: TableImport) -> str:
-    """The command that imports these paths once its capital letters are replaced."""
+    """Return the command that imports these paths once its placeholders in capital letters are replaced."""
     guess = parse_columns(error.guess)
     entries = [error.guess] if guess else []
     entries += [
@@ -244,6 +263,6 @@ def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: 
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names of many in one line."""
+    """Return the first of many names in one line."""
     more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
     return ", ".join(shown(each[:40]) for each in names[:MOST_SHOWN]) + more

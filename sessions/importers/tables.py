@@ -1,7 +1,7 @@
 """Tables of other programs: the names of their columns and the numbers below them, from CSV, TSV, NPZ and Parquet.
 
-What a column means is the matter of `sessions.importers.columns`. A table is opened from bytes that are bounded
-already; every defect is an InputError that names the line.
+`sessions.importers.columns` handles the meaning of the columns. A table is opened from bytes whose size is already
+bounded; every defect is an InputError that names the line.
 """
 
 from __future__ import annotations
@@ -28,41 +28,53 @@ MOST_COLUMNS = 10_000
 MOST_UNPACKED = 1024 * 1024 * 1024
 """Largest content of a compressed table [bytes]."""
 FLAGS = {"true": 1.0, "false": 0.0}
-"""Words of other programs for on and off."""
+"""Words that other programs use for on and off."""
 
 
 class Table(Protocol):
-    """Columns of one length."""
+    """Columns of equal length."""
 
     names: tuple[str, ...]
 
     def columns(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return these columns, each (n,), numbers or datetime64; raises InputError for other content."""
+        """Return these columns, each (n,), as numbers or datetime64.
+
+        Raises:
+            InputError: for other content.
+        """
         ...
 
     def head(self, count: int) -> list[list[str]]:
-        """Return the first rows as texts, at most `count`."""
+        """Return the first rows as text, at most `count`."""
         ...
 
     def place(self, index: int) -> str:
-        """Return where a row stands in the file, for a message: "line 12"."""
+        """Return the position of a row in the file for a message, e.g. "line 12"."""
         ...
 
 
 def open_table(content: bytes, ending: str) -> Table:
-    """Open a table by its file's ending, one of OPENERS; raises InputError."""
+    """Open a table by its file's ending, one of OPENERS.
+
+    Raises:
+        InputError: if the content is not a table of this kind.
+    """
     return OPENERS[ending](content)
 
 
 class TextTable:
-    """CSV and TSV: one line of names, one line a row; lines that begin with # are comments.
+    """CSV and TSV: one line of names, then one line per row; lines that begin with # are comments.
 
-    Separated by commas, semicolons or tabs, whichever the line of names has most of. A decimal comma is understood
-    where the comma separates nothing.
+    The separator is the comma, semicolon or tab, whichever is most frequent in the line of names. A decimal comma is
+    understood if the comma is not the separator.
     """
 
     def __init__(self, content: bytes) -> None:
-        """Find the delimiter and the names; raises InputError."""
+        """Find the delimiter and the names.
+
+        Raises:
+            InputError: if the content has no line of names.
+        """
         self._text, self._delimiter, self._named = _decoded(content), ",", False
         lines = list(islice((line for line in self._lines() if line.strip()), 1000))
         first = next((place for place, line in enumerate(lines) if not _is_comment(line)), None)
@@ -84,7 +96,7 @@ class TextTable:
         self.names = tuple(name.strip() for name in names)
 
     def columns(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """See `Table`."""
+        """Return these columns, see `Table`."""
         for name in names:
             if self.names.count(name) > 1:
                 raise InputError(f"{self.names.count(name)} columns have the name {shown(name)}; rename all but one")
@@ -94,29 +106,29 @@ class TextTable:
             if len(cells) != len(self.names):
                 raise InputError(
                     f"line {line}: {counted(len(cells), 'value')} below {len(self.names)} names; the line may be "
-                    "cut off, or its decimal comma separates"
+                    "truncated, or its decimal comma is taken for a separator"
                 )
             for column, place in zip(found, places, strict=True):
                 try:
                     column.append(self._number(cells[place]))
                 except ValueError:
                     text = shown(cells[place].strip()[:40])
-                    raise InputError(f"line {line}: {text!r} in column {self.names[place]} is no number") from None
+                    raise InputError(f"line {line}: {text!r} in column {self.names[place]} is not a number") from None
         return {name: np.array(column) for name, column in zip(names, found, strict=True)}
 
     def head(self, count: int) -> list[list[str]]:
-        """See `Table`."""
+        """Return the first rows, see `Table`."""
         return [[cell.strip() for cell in cells] for _, cells in islice(self._rows(), count)]
 
     def place(self, index: int) -> str:
-        """See `Table`."""
+        """Return the position of a row, see `Table`."""
         return f"line {next(islice(self._rows(), index, None))[0]}"
 
     def _lines(self) -> Iterator[str]:
         return iter(io.StringIO(self._text))
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Line number and cells of each row below the names."""
+        """Yield line number and cells of each row below the names."""
         named = self._named
         for number, line in enumerate(self._lines(), start=1):
             if line.strip() and not _is_comment(line):
@@ -143,17 +155,21 @@ class TextTable:
 
 
 class ArrayTable:
-    """Columns that are in memory: those of NPZ and Parquet files."""
+    """Columns in memory, from NPZ and Parquet files."""
 
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """columns: by name; only those of one dimension count."""
+        """Create the table.
+
+        Args:
+            columns: Arrays by name; only those of one dimension are used.
+        """
         self._columns = {name: values for name, values in columns.items() if values.ndim == 1}
         self.names = tuple(self._columns)
         if not self.names:
             raise InputError("no columns: there is no array of one dimension")
 
     def columns(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """See `Table`."""
+        """Return these columns, see `Table`."""
         found = {name: self._columns[name] for name in names}
         for name, values in found.items():
             if values.dtype.kind not in "biufM":
@@ -169,7 +185,7 @@ class ArrayTable:
         }
 
     def head(self, count: int) -> list[list[str]]:
-        """See `Table`."""
+        """Return the first rows, see `Table`."""
         rows = min(count, max(map(len, self._columns.values())))
         return [
             [shown(str(values[row])[:60]) if row < len(values) else "" for values in self._columns.values()]
@@ -177,12 +193,12 @@ class ArrayTable:
         ]
 
     def place(self, index: int) -> str:
-        """See `Table`."""
+        """Return the position of a row, see `Table`."""
         return f"row {index + 1}"
 
 
 def _as_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Numbers of a type that subtracts exactly: large integers stay integers."""
+    """Return numbers of a type that subtracts exactly: large integers stay integers."""
     if values.dtype.kind == "u" and values.size and values.max() > np.iinfo(np.int64).max:
         raise InputError(f"column {name} holds integers that are too large")
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
@@ -190,7 +206,7 @@ def _as_numbers(values: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _decoded(content: bytes) -> str:
     if b"\0" in content or any(byte < 9 for byte in content[:4096]):
-        raise InputError("binary data, no text; save the table as CSV in UTF-8")
+        raise InputError("binary data, not text; save the table as CSV in UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -230,9 +246,9 @@ def _open_npz(content: bytes) -> ArrayTable:
 
 
 def _array(content: bytes) -> NDArray[Any] | None:
-    """The array of a .npy file, None for one of objects; raises ValueError for a damaged one.
+    """Return the array of a .npy file, None for an array of objects; raises ValueError for a damaged file.
 
-    `numpy.load` would allocate whatever a damaged header claims.
+    `numpy.load` would allocate whatever size a damaged header claims.
     """
     stream = io.BytesIO(content)
     try:
@@ -244,7 +260,7 @@ def _array(content: bytes) -> NDArray[Any] | None:
     if dtype.hasobject or dtype.itemsize == 0 or len(shape) != 1:
         return None
     if shape[0] < 0 or shape[0] * dtype.itemsize > len(content) - stream.tell():
-        raise ValueError("an array is cut off")
+        raise ValueError("an array is truncated")
     return np.frombuffer(content, dtype, shape[0], stream.tell())
 
 
@@ -268,4 +284,4 @@ def _open_parquet(content: bytes) -> ArrayTable:
 
 
 OPENERS = {".csv": TextTable, ".tsv": TextTable, ".npz": _open_npz, ".parquet": _open_parquet}
-"""Ending of a file to what opens the table in it."""
+"""Ending of a file to the function that opens its table."""

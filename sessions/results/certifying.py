@@ -1,4 +1,4 @@
-"""The certainty of a finished identification, from its folder and the session's runs to a file beside its models."""
+"""Certainty of a finished identification: from its folder and the session's runs to a file beside its models."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from sessions.store import Session
 
 PROFILE_WEIGHT = 10
-"""Draws that take as long as one profile does."""
+"""Number of draws that take as long as one profile."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CertaintyQuestion:
-    """What is to be known of an identification that a folder keeps."""
+    """Request for the certainty of an identification stored in a folder."""
 
     session: Path
     folder: Path
     friction: str | None = None
-    """None: the recommended model."""
+    """Friction model; None for the recommended one."""
     profiled: tuple[str, ...] = (PROFILED,)
     """Names, "flagged" or "all", see `core.identification.evidence.certainty.parameters_named`."""
     draws: int = DRAWS
-    """Of the bootstrap; 0: none."""
+    """Draws of the bootstrap; 0 for none."""
     seed: int = 0
     threads: int | None = None
 
@@ -48,10 +48,17 @@ def run_certainty(
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
 ) -> Certainty:
-    """Profile and bootstrap a model on the runs it was fitted to, and keep what was found beside it.
+    """Profile and bootstrap a model on the runs it was fitted to, and store the result beside it.
 
-    What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
-    InputError.
+    Args:
+        question: What to compute.
+        on_progress: Called with the share done, 0 … 1, and a description.
+        should_stop: Polled; once it returns True, the complete parts are stored.
+        should_yield: See `identify`.
+
+    Raises:
+        IdentificationError: if the result cannot be read, its runs are gone, or nothing was complete or requested.
+        InputError: if a run or a name of a parameter is invalid.
     """
     from core.identification.evidence.certainty import parameters_named
 
@@ -60,7 +67,7 @@ def run_certainty(
     names = parameters_named(result.evidence, question.profiled)
     if not names and not question.draws:
         raise IdentificationError(
-            "no linearised interval is flagged and no bootstrap was asked for: name parameters (--profile kt,R)"
+            "no linearised interval is flagged and no bootstrap was requested: name parameters (--profile kt,R)"
         )
     with working_on(question.folder):
         stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
@@ -70,17 +77,21 @@ def run_certainty(
 
 
 def read_certainty(folder: Path | None, model: ServoModel) -> Certainty:
-    """Read what a result's folder keeps about a model; raises IdentificationError where that is nothing."""
+    """Read the stored certainty of a model.
+
+    Raises:
+        IdentificationError: if the folder has none for this model.
+    """
     from core.identification.evidence.certainty import Certainty
 
     if folder is None or not (folder / CERTAINTY).is_file():
-        raise IdentificationError(f"no {CERTAINTY} lies beside the result")
+        raise IdentificationError(f"there is no {CERTAINTY} beside the result")
     try:
         kept = Certainty.from_json(read_file(folder, CERTAINTY))
     except (OSError, ValueError, RecursionError) as error:
         raise IdentificationError(f"{CERTAINTY} cannot be read ({error})") from None
     if not kept.made_of(model):
-        raise IdentificationError(f"{CERTAINTY} is of another {kept.friction.upper()} or of another fit")
+        raise IdentificationError(f"{CERTAINTY} belongs to another {kept.friction.upper()} or to another fit")
     return kept
 
 
@@ -102,7 +113,7 @@ def _computed(
     on_progress: OnProgress,
     stops: Stops,
 ) -> Certainty:
-    """Return profiles and bootstrap as far as they are complete; raises IdentificationError."""
+    """Return the complete profiles and bootstrap draws; raises IdentificationError."""
     from core.identification.evidence.bootstrap import bootstrap
     from core.identification.evidence.certainty import certainty
     from core.identification.evidence.profile import Optimum
@@ -152,7 +163,7 @@ def _computed(
 
 
 def _training_runs(session: Session, found: Identification) -> tuple[list[str], list[Recording]]:
-    """Read the runs that were fitted to; raises IdentificationError if one of them is gone."""
+    """Read the runs of the fit; raises IdentificationError if one of them is gone."""
     if lost := session.missing(found.split.train):
         raise IdentificationError(f"{lost[0]}; the runs of the fit are needed: identify again")
     runs = [run.id for run in session.runs() if run.id in found.split.train]
@@ -160,7 +171,7 @@ def _training_runs(session: Session, found: Identification) -> tuple[list[str], 
 
 
 def _changed(session: Session, found: Identification) -> bool:
-    """Tell whether the runs are other data than those that the identification used."""
+    """Return True if the runs are no longer the data that the identification used."""
     used = [run.id for run in session.runs() if run.id in {*found.split.train, *found.split.validation}]
     return bool(found.request.data_hash) and session.data_hash(used) != found.request.data_hash
 
@@ -172,7 +183,15 @@ def _profiles(
     profiling: Callable[[int, str], None],
     stops: Stops,
 ) -> dict[str, Profile]:
-    """Profile one parameter after the other until told to stop. profiling: called with the place and symbol of each."""
+    """Profile one parameter after the other until stopped.
+
+    Args:
+        optimum: The polished optimum.
+        result: The model.
+        names: Parameters to profile.
+        profiling: Called with the place and symbol of each parameter.
+        stops: Polled callbacks.
+    """
     from core.identification.evidence.profile import profile
 
     found: dict[str, Profile] = {}
@@ -186,7 +205,7 @@ def _profiles(
 
 
 def _prior(found: Identification, result: ModelResult) -> Prior:
-    """As the fit had it: about where its search began."""
+    """Return the prior of the fit, about the start values of its search."""
     from core.identification.search.prior import Prior
 
     free = [p.name for p in result.model.parameters.free]

@@ -1,4 +1,4 @@
-"""A cross-validation from a session's runs to its file, the same for the window and for `bench crossvalidate`."""
+"""Cross-validation from a session's runs to its file, the same for the window and for `bench crossvalidate`."""
 
 from __future__ import annotations
 
@@ -40,63 +40,63 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is to be cross-validated."""
+    """Request for a cross-validation."""
 
     request: IdentificationRequest
-    """How each model is fitted, with the models that are compared, the terms of the command path (empty for the usual
-    ones) and the hash of the runs' data."""
+    """Settings of each fit, the models to compare, the terms of the command path (empty for the usual ones) and the
+    hash of the runs' data."""
     by: tuple[str, ...] = CONDITIONS
     """Conditions to hold out, one value after the other."""
     command_path: str = "both"
     """One of COMMAND_PATHS."""
     most_training_runs: int | None = None
     transfer: bool = False
-    """Whether the chosen model is also fitted to each single value and judged on the others."""
+    """Also fit the chosen model to each single value and test it on the others."""
     terms: bool = False
-    """Whether each term of the chosen model is left out in turn."""
+    """Also leave out each term of the chosen model in turn."""
 
     def searches(self) -> dict[str, Any]:
-        """What the searches depend on: with the same, those on record need not be repeated."""
+        """Return the settings that searches depend on; stored searches with the same settings are reused."""
         known = {**self.request.to_json(), "most_training_runs": self.most_training_runs}
-        # Each fit has a fold for what is held out, and how many threads work on it changes nothing.
+        # The fold defines what is held out, and the number of threads does not change a result.
         same = {name: value for name, value in known.items() if name not in ("threads", "validation")}
         return json.loads(json.dumps(same))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One search that is done."""
+    """One finished search."""
 
     variant: str
-    """Name of what was fitted."""
+    """Name of the fitted variant."""
     fold: str
-    """What was held out."""
+    """Label of the held-out fold."""
     error: float
-    """On what was held out [rad]."""
+    """Error on the held-out runs [rad]."""
     done: float
     """Share of the whole that is done by then, 0 … 1."""
     recorded: bool
-    """Whether it was done before."""
+    """True if the search was read from an earlier, unfinished cross-validation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrossValidationWatch:
-    """What is told while it is under way, and what is asked."""
+    """Callbacks of a running cross-validation."""
 
     planned: Callable[[Sequence[str], Sequence[str]], None] = lambda variants, folds: None
-    """Names of the variants and of what is held out: a search for each of one with each of the other."""
+    """Receives the names of the variants and of the folds; each variant is searched for each fold."""
     on_progress: OnProgress = lambda share, text: None
     on_recorded: OnProgress = lambda share, text: None
-    """As `on_progress`, of searches on record."""
+    """As `on_progress`, for stored searches."""
     judged: Callable[[Cell], None] = lambda cell: None
     should_stop: Callable[[], bool] = lambda: False
     should_yield: Callable[[], bool] = lambda: False
-    """As `identify`."""
+    """See `identify`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CrossValidated(Tabular):
-    """What came of it."""
+    """Result of a cross-validation."""
 
     found: CrossValidation
     transfers: tuple[TransferTable, ...] = ()
@@ -105,16 +105,16 @@ class CrossValidated(Tabular):
     """Repeatability of each trajectory and of all, beside the chosen model's errors on held-out runs."""
     floors_text: str = ""
     selection: Mapping[str, Any] | None = None
-    """Fate of the session's other runs, where it is known, as `Selection.to_json` makes it."""
+    """The session's other runs, if known, as `Selection.to_json`."""
     folder: Path | None = None
-    """Where it is kept, if it is."""
+    """Folder where it is stored, if any."""
 
     def heading(self) -> str:
-        """Return the choice in words."""
+        """Return the choice of a model as text."""
         return self.found.choice.text
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return each model's error on what was held out [mrad]: the mean, then fold by fold."""
+        """Return each model's error on held-out runs [mrad]: the mean, then fold by fold."""
         found = self.found
         return {
             "model": [variant.name for variant in found.variants],
@@ -123,7 +123,7 @@ class CrossValidated(Tabular):
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; what there is beside the `CrossValidation` under names of its own."""
+        """Return plain data: the `CrossValidation`, and the other parts under names of their own."""
         return {
             **self.found.to_json(),
             "transfer": [table.to_json() for table in self.transfers],
@@ -135,10 +135,14 @@ class CrossValidated(Tabular):
 
     @classmethod
     def from_json(cls, data: Any) -> CrossValidated:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Return a result; the inverse of `to_json`.
+
+        Raises:
+            IdentificationError: for anything else.
+        """
         try:
             found, terms = CrossValidation.from_json(data), data.get("terms")
-            _ = found.choice  # there is none where every model's simulation diverges
+            _ = found.choice  # there is none if every model's simulation diverges
             return cls(
                 found=found,
                 transfers=tuple(map(TransferTable.from_json, data.get("transfer", ()))),
@@ -154,7 +158,11 @@ class CrossValidated(Tabular):
 
 
 def read_crossvalidation(folder: Path) -> CrossValidated:
-    """Read what a folder keeps; raises IdentificationError."""
+    """Read the cross-validation in a folder.
+
+    Raises:
+        IdentificationError: if there is none that can be read.
+    """
     place = folder / CROSSVALIDATION
     try:
         return replace(CrossValidated.from_json(read_file(folder, CROSSVALIDATION)), folder=folder)
@@ -174,11 +182,21 @@ def run_crossvalidation(
     *,
     selection: Selection | None = None,
 ) -> CrossValidated:
-    """Cross-validate and keep the result in a folder, whose searches on record are not repeated; None: keep nothing.
+    """Cross-validate and store the result in a folder.
 
-    Transfer tables and terms that are kept there stay, as long as they are of the same searches and the same choice.
-    selection: kept with the result. Fits that are done when it is stopped are kept in the folder and are not made
-    again. Raises IdentificationError, InputError; StoppedEarly when no condition is complete.
+    Transfer tables and terms stored there stay, as long as they belong to the same searches and the same choice.
+
+    Args:
+        question: What to compute.
+        recordings: Runs to use.
+        folder: Folder to store in; its stored searches are not repeated. None stores nothing.
+        watch: Callbacks. Fits that are complete when it is stopped are stored and not repeated later.
+        selection: Stored with the result.
+
+    Raises:
+        StoppedEarly: if no condition is complete.
+        IdentificationError: if the runs or the folder do not allow it.
+        InputError: if the request is invalid.
     """
     with working_on(folder) if folder is not None else contextlib.nullcontext():
         kept = None
@@ -197,9 +215,14 @@ def run_crossvalidation(
 
 
 def folder_for(question: Question, results: Path, beside: Path | None) -> Path:
-    """Where the window keeps a cross-validation: with searches it can go on with, beside a result, or anew.
+    """Return the folder in which the window stores a cross-validation.
 
-    results: the place of a session's results; beside: folder of the identification in sight.
+    That is one with searches that can be continued, one beside a result, or a new one.
+
+    Args:
+        question: What to compute.
+        results: Folder of a session's results.
+        beside: Folder of the identification currently shown.
     """
     for folder in result_folders(results / FOLDER, CROSSVALIDATION_REQUEST):
         if _asked(folder) == question.searches():
@@ -210,7 +233,11 @@ def folder_for(question: Question, results: Path, beside: Path | None) -> Path:
 
 
 def newest_crossvalidation(results: Path) -> CrossValidated | None:
-    """The one a session keeps that was written last; None when there is none. Raises IdentificationError."""
+    """Return the cross-validation of a session written last, None if there is none.
+
+    Raises:
+        IdentificationError: if it cannot be read.
+    """
     folders = result_folders(results / FOLDER, CROSSVALIDATION)
     newest = max(folders, key=lambda folder: (folder / CROSSVALIDATION).stat().st_mtime, default=None)
     return None if newest is None else read_crossvalidation(newest)
@@ -223,7 +250,7 @@ def _cross_validate(
     kept: CrossValidated | None,
     watch: CrossValidationWatch,
 ) -> CrossValidated:
-    """kept: see `_kept`."""
+    """Cross-validate; see `_kept` for `kept`."""
     from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
     from core.identification.choice.repeatability import repeatability
 
@@ -267,6 +294,7 @@ def _cross_validate(
         on_fit=judged,
     )
     chosen = found.choice.chosen
+    # Transfer tables and terms describe the chosen model; they are void if the choice changed.
     if kept is not None and kept.found.choice.chosen.name != chosen.name:
         kept = None
     repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
@@ -287,7 +315,7 @@ def _transfers(
     on_progress: OnProgress,
     stops: Stops,
 ) -> tuple[TransferTable, ...]:
-    """Return the kept transfer tables and, if asked, one for each other condition until told to stop."""
+    """Return the stored transfer tables and, if requested, those of the other conditions until stopped."""
     from core.identification.choice.transfer import transfer_table
 
     tables = {table.condition: table for table in (kept.transfers if kept else ())}
@@ -307,7 +335,7 @@ def _transfers(
                 on_progress=lambda label, done: on_progress(done, f"transfer: fitted to {label}"),
             )
         except IdentificationError:
-            # What was cross-validated before it was stopped is kept.
+            # Keep the folds that were complete before the stop.
             if not stops["should_stop"]():
                 raise
             break
@@ -322,7 +350,7 @@ def _terms(
     on_progress: OnProgress,
     stops: Stops,
 ) -> TermCosts | None:
-    """Return the kept cost of each term of the chosen model or, if asked, what is missing of it."""
+    """Return the stored cost of each term of the chosen model and, if requested, the missing ones."""
     from core.identification.choice.terms import term_costs
 
     fold = found.folds[0]
@@ -341,7 +369,7 @@ def _terms(
 
 
 def _kept(question: Question, folder: Path) -> CrossValidated | None:
-    """The result that a folder keeps of the same searches; None where there is none that can be read."""
+    """Return the result of the same searches stored in a folder; None if there is none that can be read."""
     try:
         return read_crossvalidation(folder) if _asked(folder) == question.searches() else None
     except IdentificationError:
@@ -349,7 +377,7 @@ def _kept(question: Question, folder: Path) -> CrossValidated | None:
 
 
 def _fits_so_far(folder: Path, divided: Sequence[Fold]) -> list[FoldFit]:
-    """What a run that was not completed left; what cannot be read is made again."""
+    """Return the fits of an incomplete run; those that cannot be read are repeated."""
     by_place = {(fold.condition, fold.value): fold for fold in divided}
     try:
         kept = read_file(folder, CROSSVALIDATION_FITS)
@@ -360,7 +388,7 @@ def _fits_so_far(folder: Path, divided: Sequence[Fold]) -> list[FoldFit]:
 
 
 def _asked(folder: Path) -> Any:
-    """The searches that the folder's studies are of; None where that cannot be read."""
+    """Return the searches that the folder's studies belong to; None if that cannot be read."""
     try:
         return read_file(folder, CROSSVALIDATION_REQUEST)
     except (OSError, ValueError, RecursionError):

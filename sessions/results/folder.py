@@ -1,4 +1,4 @@
-"""Folders of results: where a session keeps them, how their files are read and written, who works on one."""
+"""Folders of results: their place in a session, reading and writing their files, and their locks."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from core.errors import IdentificationError
 from core.sealed import parse_sealed, sealed_text
 
 FOLDER = "results"
-"""Folder of a session that holds one folder an identification."""
+"""Folder of a session with one subfolder per identification."""
 RESULT = "result.json"
 RECORD = "identification.json"
 CROSSVALIDATION = "crossvalidation.json"
 CROSSVALIDATION_REQUEST = "crossvalidation_request.json"
-"""Says which searches a folder's studies are of, so that they are gone on with and not mixed with others."""
+"""Names the searches of a folder's studies, so that these are continued and not mixed with others."""
 CROSSVALIDATION_FITS = "crossvalidation_fits.json"
 """Fits of a cross-validation that is not complete."""
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
 FOLDER_TIME = "%Y-%m-%dT%H-%M-%S"
-"""How the name of an identification's folder begins."""
+"""Prefix of the name of an identification's folder."""
 
 OnProgress = Callable[[float, str], None]
-"""Called with the share that is done, 0 … 1, and what is going on."""
+"""Called with the share done, 0 … 1, and a description of the current step."""
 
 
 class Stops(TypedDict):
-    """Questions that a computation asks now and then."""
+    """Callbacks that a computation polls."""
 
     should_stop: Callable[[], bool]
     should_yield: Callable[[], bool]
@@ -41,7 +41,7 @@ class Stops(TypedDict):
 
 
 def new_result_folder(session: Path) -> Path:
-    """A folder for the next identification of a session that can be written to; not created yet."""
+    """Return a writable folder for the next identification of a session; it is not created yet."""
     stamp = datetime.now().strftime(FOLDER_TIME)
     wanted = session / FOLDER / stamp
     number = 1
@@ -52,7 +52,7 @@ def new_result_folder(session: Path) -> Path:
 
 
 def result_folders(results: Path, file: str = RESULT) -> list[Path]:
-    """Folders below a folder of results that hold a file, the newest first; none when it cannot be read."""
+    """Return the folders of results that contain a file, the newest first; empty if they cannot be listed."""
     try:
         return sorted((entry for entry in results.iterdir() if (entry / file).is_file()), reverse=True)
     except OSError:
@@ -60,12 +60,21 @@ def result_folders(results: Path, file: str = RESULT) -> list[Path]:
 
 
 def read_file(folder: Path, name: str) -> Any:
-    """Data of a sealed file; raises OSError and ValueError."""
+    """Return the data of a sealed file.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: if its content is not valid.
+    """
     return parse_sealed((folder / name).read_text("utf-8"))
 
 
 def write_file(folder: Path, name: str, data: Any) -> None:
-    """Seal a file and replace it as a whole; raises IdentificationError when the folder cannot be written to."""
+    """Write a sealed file atomically.
+
+    Raises:
+        IdentificationError: if the folder is not writable.
+    """
     text = sealed_text(data)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +85,11 @@ def write_file(folder: Path, name: str, data: Any) -> None:
 
 @contextlib.contextmanager
 def working_on(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, which a dying holder loses; raises IdentificationError while another process has it."""
+    """Hold a folder's lock, which is freed when its holder dies.
+
+    Raises:
+        IdentificationError: if another process has it.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -93,7 +106,7 @@ def working_on(folder: Path) -> Iterator[None]:
 
 
 def is_worked_on(folder: Path) -> bool:
-    """True while a living process holds a folder's lock."""
+    """Return True while a living process holds a folder's lock."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

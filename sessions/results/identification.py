@@ -1,4 +1,4 @@
-"""The identified models as files: one of each, and `result.json` about all of them."""
+"""Files of identified models: one per model, and `result.json` about all of them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 
 def save_identification(identification: Identification, folder: Path) -> list[Path]:
-    """Write `<model>.json` for each model and `result.json` with what was found; returns the paths, summary last.
+    """Write `<model>.json` for each model and `result.json` with the result of all.
 
-    Each file appears whole or not at all; one that is the same already stays. Raises InputError when the folder cannot
-    be written.
+    Each file is written atomically; one with the same content already stays.
+
+    Returns:
+        The paths, the summary last.
+
+    Raises:
+        InputError: if the folder cannot be written.
     """
     files: list[Path] = []
     rows: list[dict[str, Any]] = []
@@ -48,10 +53,13 @@ def _write(file: Path, text: str) -> None:
 
 
 def load_identification(folder: Path) -> Identification:
-    """Read what `save_identification` wrote, and the record beside it if there is one; raises IdentificationError.
+    """Read an identification written by `save_identification`, and its record if there is one.
 
-    Results written by the demo, or by programs of one's own, have no record: what was asked is then known as far as
-    their models say. A cross-validation beside it decides between the models, see `with_crossvalidation`.
+    Results of the demo, or of the user's own programs, have no record; the request is then taken from their models as
+    far as possible. A cross-validation in the folder decides between the models, see `with_crossvalidation`.
+
+    Raises:
+        IdentificationError: if the folder holds no result or an invalid one.
     """
     from core.errors import IdentificationError
     from core.identification.request import IdentificationRequest
@@ -90,7 +98,7 @@ def load_identification(folder: Path) -> Identification:
 
 
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:
-    """The identification judged by the cross-validation in a folder; as it is where there is none that can be used."""
+    """Return the identification judged by the cross-validation in a folder; unchanged if none is usable."""
     from core.errors import IdentificationError
     from core.identification.choice.model_choice import CrossValidation
 
@@ -99,13 +107,13 @@ def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     except FileNotFoundError:
         return found
     except (OSError, ValueError, RecursionError, IdentificationError) as error:
-        # The report says why as well.
+        # The report gives the reason as well.
         warn_once(f"{folder / CROSSVALIDATION}: the models are not judged by it: {error}")
         return found
 
 
 def load_latest(session: Path) -> list[ServoModel]:
-    """Models of the newest identification a session keeps; none when there is no readable one."""
+    """Return the models of a session's newest identification; empty if none is readable."""
     from core.model import ServoModel
 
     for folder in result_folders(session / FOLDER):

@@ -1,4 +1,4 @@
-"""An identification from a session's runs to files, the same for the window and for `bench identify`."""
+"""Identification from a session's runs to files, the same for the window and for `bench identify`."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from sessions.store import Session
 
 @dataclass(frozen=True, eq=False)
 class KeptIdentification:
-    """What came of it."""
+    """Result of an identification and its files."""
 
     identification: Identification
     files: tuple[Path, ...]
     problem: str = ""
-    """Why the files could not be written; empty when they were."""
+    """Reason why the files could not be written; empty if they were."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """What is told while it is under way, and what is asked between generations."""
+    """Callbacks of a running identification. `should_stop` and `should_yield` are polled between generations."""
 
     loaded: Callable[[Sequence[Recording], Split], None] = lambda recordings, split: None
     progressed: Callable[[Progress], None] = lambda progress: None
     recalled: Callable[[Progress], None] = lambda progress: None
-    """As progressed, for generations of an earlier search that are on record."""
+    """As `progressed`, for stored generations of an earlier search."""
     should_stop: Callable[[], bool] = lambda: False
     should_yield: Callable[[], bool] = lambda: False
 
@@ -53,14 +53,23 @@ def run_identification(
     resume: bool = False,
     storage: str = "",
 ) -> KeptIdentification:
-    """Identify from recordings and keep everything in a folder.
+    """Identify from recordings and store everything in a folder.
 
-    request: with the hash of the recordings' data; selection: kept in the provenance of every model; resume: go on
-    with what the folder holds, raises IdentificationError if that was another request or if the runs have changed
-    since; storage: of the studies, see `identify`.
+    Args:
+        recordings: Runs to use.
+        request: Settings, with the hash of the recordings' data.
+        folder: Folder to store in.
+        watch: Callbacks.
+        selection: Stored in the provenance of every model.
+        resume: Continue the identification in the folder.
+        storage: Storage of the studies, see `identify`.
+
+    Raises:
+        IdentificationError: if the folder holds another identification, or, with `resume`, another request or runs
+            that have changed since.
     """
     runs = tuple(recording.id for recording in recordings)
-    # A split that is not possible leaves no folder behind.
+    # An impossible split leaves no folder behind.
     split = split_recordings(recordings, request.validation, request.seed)
     with working_on(folder):
         record = _record(folder, runs, request, resume)
@@ -78,7 +87,7 @@ def run_identification(
                 should_yield=watch.should_yield,
             )
         except ServoBenchError as error:
-            # What a full disk or a lost database cut short can go on. It may refuse this, too.
+            # A search cut short by a full disk or a lost database can be continued. This record may fail, too.
             with contextlib.suppress(IdentificationError):
                 record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
@@ -93,7 +102,7 @@ def run_identification(
 
 
 def with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
-    """The same with more in the provenance of every model."""
+    """Return the identification with more entries in the provenance of every model."""
     results = [
         replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
         for result in found.results
@@ -112,7 +121,11 @@ def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest,
 
 
 def load_again(record: IdentificationRecord, session: Session) -> list[Recording]:
-    """The recordings of a record; raises IdentificationError when they are not those it was begun from any more."""
+    """Return the recordings of a record.
+
+    Raises:
+        IdentificationError: if they have changed since it was begun.
+    """
     lost = session.missing(record.runs)
     excluded = [] if lost else sorted(set(record.runs) - set(session.fit_ids(record.runs)))
     if lost or excluded:

@@ -1,7 +1,7 @@
-"""The record of an identification beside its study: what was asked of which runs, and how it ended.
+"""The record of an identification beside its study: the request, its runs, and how it ended.
 
-With it an identification that was stopped, or that a closed window or a lost machine cut short, goes on later, from
-the window as from `bench identify --resume`.
+With it, an identification that was stopped, or cut short by a closed window or a lost machine, can be continued
+later, from the window or with `bench identify --resume`.
 """
 
 from __future__ import annotations
@@ -20,30 +20,34 @@ from sessions.results.folder import RECORD, is_worked_on, read_file, result_fold
 FORMAT = "servobench-identification"
 VERSION = 1
 ENDINGS = ("", "stopped", "failed", "finished")
-"""How it ended; empty while it is under way, or when it was cut short."""
+"""Ways to end; empty while the identification is running, or if it was cut short."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdentificationRecord:
-    """What was asked and how it ended."""
+    """Request of an identification and the way it ended."""
 
     folder: Path
     begun: str
     """ISO 8601 with zone."""
     runs: tuple[str, ...]
     request: IdentificationRequest
-    """With the hash of the runs' data."""
+    """Settings, with the hash of the runs' data."""
     ending: str = ""
 
     def in_words(self) -> str:
-        """What can be resumed, e.g. "M1 … M6 from 8 runs, begun 21 Nov 14:03"."""
+        """Return a description of what can be resumed, e.g. "M1 … M6 from 8 runs, begun 21 Nov 14:03"."""
         models = self.request.models
         span = models[0].upper() if len(models) == 1 else f"{models[0].upper()} … {models[-1].upper()}"
         count = counted(len(self.runs), "run")
         return f"{span} from {count}, begun {datetime.fromisoformat(self.begun):%d %b %H:%M}"
 
     def write(self) -> None:
-        """Replace the record in its folder as a whole; raises IdentificationError."""
+        """Write the record in its folder atomically.
+
+        Raises:
+            IdentificationError: if the folder is not writable.
+        """
         data = {
             "format": FORMAT,
             "version": VERSION,
@@ -55,14 +59,14 @@ class IdentificationRecord:
         write_file(self.folder, RECORD, data)
 
     def ended(self, ending: str) -> IdentificationRecord:
-        """Write how it ended and return the record."""
+        """Write the ending and return the new record."""
         record = replace(self, ending=ending)
         record.write()
         return record
 
 
 def begin_record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest) -> IdentificationRecord:
-    """Write the record of an identification that begins now."""
+    """Write and return the record of an identification that begins now."""
     begun = datetime.now().astimezone().isoformat(timespec="seconds")
     record = IdentificationRecord(folder=folder, begun=begun, runs=runs, request=request)
     record.write()
@@ -70,7 +74,11 @@ def begin_record(folder: Path, runs: tuple[str, ...], request: IdentificationReq
 
 
 def read_record(folder: Path) -> IdentificationRecord:
-    """Read a folder's record; raises IdentificationError."""
+    """Read a folder's record.
+
+    Raises:
+        IdentificationError: if there is none that can be read.
+    """
     place = folder / RECORD
     try:
         data: Any = read_file(folder, RECORD)
@@ -88,11 +96,11 @@ def read_record(folder: Path) -> IdentificationRecord:
     except OSError as error:
         raise IdentificationError(f"{place}: cannot be read ({error.strerror or error})") from None
     except (ValueError, KeyError, TypeError, RecursionError, ServoBenchError) as error:
-        raise IdentificationError(f"{place}: no record of an identification: {error}") from None
+        raise IdentificationError(f"{place}: not a record of an identification: {error}") from None
 
 
 def check_resumable(record: IdentificationRecord, request: IdentificationRequest, runs: tuple[str, ...]) -> None:
-    """Raise IdentificationError, naming what differs, unless a request on runs is the one on record."""
+    """Raise IdentificationError, naming the differences, unless a request and its runs match the record."""
     if set(runs) != set(record.runs):
         raise IdentificationError(
             f"{record.folder} was begun from other runs ({', '.join(record.runs)}); choose the same ones, "
@@ -103,7 +111,7 @@ def check_resumable(record: IdentificationRecord, request: IdentificationRequest
             f"the runs of {record.folder} have changed since it was begun (trimmed, replaced or other settings); "
             "begin a new identification"
         )
-    # How many threads work on it changes nothing.
+    # The number of threads does not change a result.
     same = [f.name for f in fields(request) if f.name != "threads"]
     differ = [name for name in same if getattr(request, name) != getattr(record.request, name)]
     if differ:
@@ -114,7 +122,7 @@ def check_resumable(record: IdentificationRecord, request: IdentificationRequest
 
 
 def newest_unfinished(results: Path) -> IdentificationRecord | None:
-    """The identification under a results folder that can go on, if none that was begun later has finished."""
+    """Return the newest identification that can be continued; None if a later one has finished."""
     records: list[IdentificationRecord] = []
     for folder in result_folders(results, RECORD):
         try:

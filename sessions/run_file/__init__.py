@@ -1,1 +1,1 @@
-"""The HDF5 file of a finished run: its layout, the hash of its bytes, and the trial of files from elsewhere."""
+"""The HDF5 file of a finished run: its layout, the hash of its bytes, and the trial of foreign files."""

@@ -1,12 +1,12 @@
-"""What a run looks like inside HDF5: one group, the same in a run's own file and in an exported session.
+"""Layout of a run inside HDF5: one group, the same in a run's own file and in an exported session.
 
     /                    attributes: format, creator, times, uid, exit status, hashes; bench and settings as JSON
-    /provenance          JSON text: who, when, with what
+    /provenance          JSON text: who recorded it, when, and with which equipment
     /channels/<name>     (n,) one dataset per channel, with `units` and `description`, fletcher32
 
 A finished file ends with a line outside HDF5, see sessions.run_file.trailer. Attribute names follow NeXus (creator,
-file_time, HDF5_Version) and bluesky (uid, exit_status). Everything read back is checked: a file may come from
-anywhere.
+file_time, HDF5_Version) and bluesky (uid, exit_status). Everything read back is checked, because a file may have any
+origin.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sessions.run_file.trailer import check_trailer
 from sessions.run_file.trial import read_values, survive
 
 FORMAT_VERSION = 1
-"""Version of the layout of runs and sessions; a file with a higher one is refused."""
+"""Version of the layout of runs and sessions; a file of a higher version is refused."""
 
 RUN_FORMAT = "servobench-run"
 SESSION_FORMAT = "servobench-session"
 PROVENANCE_HASH = "provenance_sha256"
-"""Attribute with the SHA-256 of the provenance's text; runs of earlier versions have none."""
+"""Attribute with the SHA-256 of the provenance's text; missing in runs of earlier versions."""
 MAX_SAMPLES = 50_000_000
-"""More rows than this in a file are taken for damage (14 hours at 1 kHz)."""
+"""Most rows in a file (14 hours at 1 kHz); more count as damage."""
 
 CHUNK_ROWS = 16_384
 CHANNEL_DTYPES = {channel.name: np.dtype(channel.kind).newbyteorder("<") for channel in CHANNELS}
@@ -55,9 +55,10 @@ Channels = Mapping[str, NDArray[Any]]
 
 
 def canonical_channels(channels: Channels, run: str) -> dict[str, NDArray[Any]]:
-    """Return a run's channels in the store's order and types; those without any value are left out.
+    """Return a run's channels in the store's order and types, without empty ones.
 
-    Raises SessionError for a channel that does not exist or whose values its type cannot hold.
+    Raises:
+        SessionError: for an unknown channel, or one with values that its type cannot hold.
     """
     unknown = [name for name in channels if name not in CHANNEL_DTYPES]
     if unknown:
@@ -70,14 +71,14 @@ def canonical_channels(channels: Channels, run: str) -> dict[str, NDArray[Any]]:
         with np.errstate(invalid="ignore"):
             values = given.astype(dtype)
         if not np.array_equal(values, given, equal_nan=dtype.kind == "f"):
-            raise SessionError(f"run {run}: channel {name} holds values that {dtype.name} cannot")
+            raise SessionError(f"run {run}: channel {name} holds values that {dtype.name} cannot hold")
         if name in REQUIRED_CHANNELS or dtype.kind != "f" or not np.all(np.isnan(values)):
             result[name] = values
     return result
 
 
 def channels_sha256(channels: Channels) -> str:
-    """SHA-256 over names, types, lengths and bytes of canonical channels."""
+    """Return the SHA-256 over names, types, lengths and bytes of canonical channels."""
     digest = hashlib.sha256()
     for name, values in channels.items():
         digest.update(f"{name}:{values.dtype.str}:{len(values)}\n".encode())
@@ -86,7 +87,7 @@ def channels_sha256(channels: Channels) -> str:
 
 
 def content_sha256(facts: RunFacts, channels_hash: str) -> str:
-    """SHA-256 over what a simulation needs of a run: conditions and channels, never id, uid, times or path."""
+    """Return the SHA-256 over conditions and channels, all that a simulation needs; never id, uid, times or path."""
     conditions = {
         "trajectory": facts.trajectory,
         "bench": _as_floats(facts.bench.to_json()),
@@ -97,7 +98,11 @@ def content_sha256(facts: RunFacts, channels_hash: str) -> str:
 
 
 def recording_sha256(recording: Recording) -> tuple[str, str]:
-    """`channels_sha256` and `content_sha256` of a recording once stored; raises SessionError for what cannot be."""
+    """Return `channels_sha256` and `content_sha256` of a recording as it would be stored.
+
+    Raises:
+        SessionError: for a channel that cannot be stored.
+    """
     facts = RunFacts.from_recording(recording.id, recording, None)
     channels_hash = channels_sha256(canonical_channels(recording.channels, recording.id))
     return channels_hash, content_sha256(facts, channels_hash)
@@ -111,7 +116,7 @@ def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def image(fill: Callable[[h5py.File], None]) -> bytes:
-    """Return the bytes of an HDF5 file made in memory, where no write can fail."""
+    """Return the bytes of an HDF5 file created in memory, where no write can fail."""
     with h5py.File("image", "w", driver="core", backing_store=False) as file:
         fill(file)
         file.flush()
@@ -119,7 +124,7 @@ def image(fill: Callable[[h5py.File], None]) -> bytes:
 
 
 def write_facts(group: h5py.Group, facts: RunFacts) -> None:
-    """Write everything known about a run as attributes and its provenance as a text."""
+    """Write all facts of a run as attributes, and its provenance as a text."""
     group.attrs["format"] = RUN_FORMAT
     write_origin(group)
     for name in ("id", "trajectory", *FACT_NAMES):
@@ -128,14 +133,14 @@ def write_facts(group: h5py.Group, facts: RunFacts) -> None:
     group.attrs["bench"] = json.dumps(facts.bench.to_json())
     group.attrs["settings"] = json.dumps(facts.settings.to_json())
     text = json.dumps(plain(facts.provenance)).encode("ascii")
-    # A file of another program has no trailer, and HDF5 has check sums of attributes, not of a text like this.
+    # A file of another program has no trailer, and the checksums of HDF5 cover attributes but not a text like this.
     group.attrs[PROVENANCE_HASH] = hashlib.sha256(text).hexdigest()
     provenance = group.create_dataset("provenance", data=np.bytes_(text))
     _describe(provenance, "1", "JSON: source, operator and whatever else was known about the run")
 
 
 def write_origin(group: h5py.Group) -> None:
-    """Write which program wrote the file, when and on what."""
+    """Write the name of the program that wrote the file, the time and the platform."""
     group.attrs["format_version"] = FORMAT_VERSION
     group.attrs["creator"] = "ServoBench"
     group.attrs["creator_version"] = creator_version()
@@ -146,7 +151,7 @@ def write_origin(group: h5py.Group) -> None:
 
 
 def write_channels(group: h5py.Group, facts: RunFacts, channels: Channels) -> None:
-    """Write canonical channels and what follows from them."""
+    """Write canonical channels and the attributes derived from them."""
     time = channels["time"]
     channels_hash = channels_sha256(channels)
     group.attrs["samples"] = len(time)
@@ -173,10 +178,12 @@ def _describe(dataset: h5py.Dataset, unit: str, description: str) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
-    """Open an HDF5 file for reading; everything HDF5 may say about a bad file becomes one UnreadableError.
+    """Open an HDF5 file for reading; every error that HDF5 raises for a bad file becomes an UnreadableError.
 
-    checked: whether all bytes are compared with their hash first, which takes a second for a gigabyte; a file without
-    one is tried in another process.
+    Args:
+        path: The file.
+        checked: Compare all bytes with their hash first, which takes a second per gigabyte. A file without a hash is
+            tried in another process.
     """
     with reading(path):
         if checked and not check_trailer(path):
@@ -187,7 +194,7 @@ def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what reading a bad file raises into an UnreadableError that names the file."""
+    """Turn any error from reading a bad file into an UnreadableError that names the file."""
     try:
         yield
     except (UnreadableError, NewerFormatError) as error:
@@ -201,18 +208,18 @@ def reading(path: Path) -> Iterator[None]:
     except (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         if isinstance(error, OSError) and error.errno in _NOT_THE_FILES_FAULT:
             raise SessionError(f"{shown(path)}: {os.strerror(error.errno)}") from None
-        raise UnreadableError(f"{shown(path)}: the file is damaged or no ServoBench file ({cause(error)})") from None
+        raise UnreadableError(f"{shown(path)}: the file is damaged or not a ServoBench file ({cause(error)})") from None
 
 
 def check_format(group: h5py.Group, expected: str) -> None:
-    """Raise UnreadableError unless the group is of the expected format and of a version this program knows."""
+    """Raise UnreadableError unless the group has the expected format and a version known to this program."""
     if text_attribute(group, "format") != expected:
-        raise UnreadableError(f"this is no {expected} file")
+        raise UnreadableError(f"this is not a {expected} file")
     check_version(group.attrs.get("format_version"))
 
 
 def check_version(version: object) -> None:
-    """Raise UnreadableError or NewerFormatError unless this is a format version this program knows."""
+    """Raise UnreadableError or NewerFormatError unless this is a format version known to this program."""
     if not isinstance(version, (int, np.integer)) or version < 1:
         raise UnreadableError("the format version is missing")
     if version > FORMAT_VERSION:
@@ -220,7 +227,12 @@ def check_version(version: object) -> None:
 
 
 def read_facts(group: h5py.Group) -> RunFacts:
-    """Inverse of `write_facts`; raises UnreadableError or InputError."""
+    """Read the facts of a run; the inverse of `write_facts`.
+
+    Raises:
+        UnreadableError: if the group is damaged.
+        InputError: for values that a run cannot have.
+    """
     check_format(group, RUN_FORMAT)
     identity = _text(group, "id")
     if not is_run_id(identity):
@@ -229,7 +241,7 @@ def read_facts(group: h5py.Group) -> RunFacts:
     settings = checked_settings(_mapping(_text(group, "settings"), "settings"))
     provenance_text = read_values(hard_member(group, "provenance", h5py.Dataset), "provenance")
     if not isinstance(provenance_text, bytes):
-        raise UnreadableError("the provenance is no text")
+        raise UnreadableError("the provenance is not a text")
     if text_attribute(group, PROVENANCE_HASH) not in (None, hashlib.sha256(provenance_text).hexdigest()):
         raise UnreadableError("the provenance is not the one that was written (SHA-256 differs)")
     texts = {
@@ -248,7 +260,11 @@ def read_facts(group: h5py.Group) -> RunFacts:
 
 
 def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
-    """Read a run's channels and hold them against their hash; raises UnreadableError."""
+    """Read a run's channels and check them against their hash.
+
+    Raises:
+        UnreadableError: if they do not match it.
+    """
     folder = hard_member(group, "channels", h5py.Group)
     channels: dict[str, NDArray[Any]] = {}
     check_channels(folder)
@@ -265,13 +281,18 @@ def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
 
 
 def check_channels(names: Iterable[str]) -> None:
-    """Raise NewerFormatError for the name of a channel that this version does not know."""
+    """Raise NewerFormatError for a channel that this version does not know."""
     if unknown := sorted(set(names) - set(CHANNEL_DTYPES)):
         raise NewerFormatError(newer(f"channel {shown(unknown[0])}"))
 
 
 def read_recording(group: h5py.Group) -> Recording:
-    """Read a run; raises UnreadableError or InputError."""
+    """Read a run.
+
+    Raises:
+        UnreadableError: if the group is damaged.
+        InputError: for values that a run cannot have.
+    """
     facts = read_facts(group)
     provenance = facts.full_provenance()
     adopt_servo(facts.settings.servo, provenance)
@@ -287,27 +308,31 @@ def read_recording(group: h5py.Group) -> Recording:
 
 
 def hard_member(group: h5py.Group, name: str, kind: type) -> Any:
-    """A member that lies in this very file: links and datasets that point elsewhere are refused."""
+    """Return a member stored in this file; links and datasets that point elsewhere are refused."""
     if not isinstance(group.get(name, getlink=True), h5py.HardLink):
         raise UnreadableError(f"{name} is missing or only a link")
     member = group[name]
     if not isinstance(member, kind):
-        raise UnreadableError(f"{name} is no {kind.__name__.lower()}")
+        raise UnreadableError(f"{name} is not a {kind.__name__.lower()}")
     if isinstance(member, h5py.Dataset) and (member.is_virtual or member.external is not None):
-        raise UnreadableError(f"{name} lies in another file")
+        raise UnreadableError(f"{name} is in another file")
     return member
 
 
 def number_attribute(group: h5py.Group, name: str) -> float:
-    """Read an attribute that is a finite number of at least 0; raises UnreadableError."""
+    """Return an attribute that is a finite number of at least 0.
+
+    Raises:
+        UnreadableError: if it is not.
+    """
     value = group.attrs.get(name)
     if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < math.inf:
-        raise UnreadableError(f"attribute {name} is missing or no possible number")
+        raise UnreadableError(f"attribute {name} is missing or not a valid number")
     return float(value)
 
 
 def text_attribute(group: h5py.Group, name: str) -> str | None:
-    """Read an attribute that is a proper text, of fixed or variable length; None if it is not."""
+    """Return an attribute that is a valid text, of fixed or variable length; None if it is not."""
     value = group.attrs.get(name)
     try:
         if isinstance(value, str):
@@ -320,7 +345,7 @@ def text_attribute(group: h5py.Group, name: str) -> str | None:
 def _text(group: h5py.Group, name: str) -> str:
     value = text_attribute(group, name)
     if value is None:
-        raise UnreadableError(f"attribute {name} is missing or no text")
+        raise UnreadableError(f"attribute {name} is missing or not a text")
     return value
 
 
@@ -330,5 +355,5 @@ def _mapping(text: str | bytes, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
-        raise UnreadableError(f"{name} is no JSON object")
+        raise UnreadableError(f"{name} is not a JSON object")
     return data

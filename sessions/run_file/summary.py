@@ -1,4 +1,4 @@
-"""One line of a session's list of runs: everything a person filters and sorts by, without any samples."""
+"""Summary of a run for a session's list: everything to filter and sort by, without any samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sessions.run_file.schema import number_attribute, read_facts, text_attribut
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSummary:
-    """What a run is about; SI units."""
+    """Conditions and facts of a run; SI units."""
 
     id: str
     trajectory: str
@@ -38,34 +38,38 @@ class RunSummary:
     """"success", "abort", "fail" or "crashed"."""
     reason: str
     started: str
-    """ISO 8601, empty when unknown."""
+    """ISO 8601; empty if unknown."""
     finished: str
     rate: float
-    """Nominal sampling rate [Hz], 0 when unknown."""
+    """Nominal sampling rate [Hz]; 0 if unknown."""
     uid: str
     source: str
-    """Name of the imported file, empty for runs recorded here."""
+    """Name of the imported file; empty for runs recorded here."""
     file: str
     """Path of the run inside the session."""
     sha256: str
-    """Of the channels alone."""
+    """Hash of the channels alone."""
     content_sha256: str
-    """Of channels, bench, settings and trajectory: equal for equal evidence."""
+    """Hash of channels, bench, settings and trajectory: equal for equal evidence."""
     simulated: bool = False
     """True for a run of a simulated servo."""
 
     def conditions(self) -> dict[str, str | float]:
-        """As `Recording.conditions`, apart from another actuator than the servo's own."""
+        """Return the conditions as `Recording.conditions` does, except an actuator other than the servo's own."""
         names = ("trajectory", "mass", "length", "arm_mass", "kp", "ki", "kd", "supply_voltage", "servo")
         return {name: getattr(self, name) for name in names}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for machines; `vin` repeats the supply voltage under the name of the field's logs."""
+        """Return plain data; `vin` repeats the supply voltage under the name used in logs."""
         return {**asdict(self), "vin": self.supply_voltage}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
-        """Inverse of `to_json`; raises ValueError for missing names and wrong types."""
+        """Return a summary; the inverse of `to_json`.
+
+        Raises:
+            ValueError: for missing names and wrong types.
+        """
         values: dict[str, Any] = {name: data.get(name) for name in _KINDS}
         for name, kind in _KINDS.items():
             value = values[name]
@@ -84,7 +88,12 @@ _KINDS = {
 
 
 def read_summary(group: h5py.Group, file: str) -> RunSummary:
-    """Read a run's summary from its attributes; raises UnreadableError or InputError."""
+    """Read a run's summary from its attributes.
+
+    Raises:
+        UnreadableError: if the group is damaged.
+        InputError: for values that a run cannot have.
+    """
     facts = read_facts(group)
     source = facts.provenance.get("source_file", "")
     try:
@@ -115,5 +124,5 @@ def read_summary(group: h5py.Group, file: str) -> RunSummary:
 
 
 def _is_simulated(provenance: Mapping[str, Any]) -> bool:
-    """Return True where a run's provenance names a simulated servo: by its address, or outright."""
+    """Return True if a run's provenance names a simulated servo, by its address or explicitly."""
     return provenance.get("simulated") is True or str(provenance.get("servo_address")).startswith("simulated:")

@@ -1,8 +1,8 @@
-"""A line behind the end of a finished HDF5 file: the SHA-256 of all bytes before it.
+"""A line after the end of a finished HDF5 file: the SHA-256 of all bytes before it.
 
-HDF5 ignores what follows its data, and trusts what its data say: a file with a few bytes changed may hang or
-end the process that opens it. So the bytes are compared before HDF5 sees them. Other programs that rewrite a
-file drop the line; such a file is tried in another process first, see sessions.run_file.trial.
+HDF5 ignores bytes after its data, and trusts the data: a file with a few changed bytes may hang or end the process that
+opens it. The bytes are therefore compared with the hash before HDF5 sees them. Other programs that rewrite a file drop
+the line; such a file is tried in another process first, see sessions.run_file.trial.
 """
 
 from __future__ import annotations
@@ -18,19 +18,23 @@ _BLOCK = 2**20
 
 
 def with_trailer(content: bytes) -> bytes:
-    """Return a file's content and its trailer."""
+    """Return a file's content followed by its trailer."""
     return content + _trailer(hashlib.sha256(content).hexdigest())
 
 
 def append_trailer(path: Path) -> None:
-    """Put a trailer behind a file; raises OSError."""
+    """Append a trailer to a file; raises OSError."""
     with path.open("rb+") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.write(_trailer(digest))
 
 
 def check_trailer(path: Path) -> bool:
-    """Whether the file has a trailer; raises UnreadableError if its bytes are not the ones that were written."""
+    """Return True if the file has a trailer.
+
+    Raises:
+        UnreadableError: if the bytes of the file do not match it.
+    """
     with path.open("rb") as file:
         left = max(0, file.seek(0, 2) - _LENGTH)
         file.seek(left)

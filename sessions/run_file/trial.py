@@ -1,9 +1,9 @@
-"""Files of HDF5 that nobody vouches for are read once in a process whose death costs nothing.
+"""Trial of foreign HDF5 files: each is read once in a process whose death does no harm.
 
-HDF5 trusts what its files say: one with a few bytes changed can end the process that reads it, never come back, or ask
-for gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see
-sessions.run_file.trailer; one without, left by a crash of an earlier version, rewritten by another program or meant to
-do harm, is tried here first, all of it. What the trial survives may still be refused for what it holds.
+HDF5 trusts the content of its files. A file with a few changed bytes can end the process that reads it, never return,
+or request gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see
+sessions.run_file.trailer. A file without one was left by a crash of an earlier version, rewritten by another program,
+or made to do harm; all of it is tried here first. A file that passes the trial may still be refused for its content.
 """
 
 from __future__ import annotations
@@ -26,33 +26,39 @@ from sessions.errors import UnreadableError
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
-"""A trial may take so long [s], and a second more for each of SPEED bytes."""
+"""Time allowed for a trial [s], plus one second per SPEED bytes."""
 SPEED = 20e6
 MOST_MEMORY = 3 * 2**30
-"""Of a trial [bytes]; what `read_values` lets a file claim is far less."""
+"""Memory allowed for a trial [bytes]; `read_values` lets a file claim far less."""
 MOST_FOR_TEXTS = 2**26
-"""The same for texts of variable length, besides the size of the file: only HDF5 knows how long they claim to be."""
+"""Memory allowed for texts of variable length [bytes], plus the size of the file: only HDF5 knows their claimed
+length."""
 GREEDY = 3
-"""Exit code of a trial that was asked for more."""
+"""Exit code of a trial that exceeded its memory."""
 UNLISTED = 4
-"""Exit code of a trial that could not see all there is: what it did not see, nobody has tried."""
+"""Exit code of a trial that could not list the whole file, so that a part of it is untried."""
 FREE_BYTES = 2**24
-"""A dataset may claim so much whatever its file holds."""
+"""Bytes that a dataset may claim whatever its file holds."""
 MOST_UNPACKED = 100
-"""Beyond that, so many times the bytes that the file holds for it: other programs may have compressed it."""
+"""Beyond that, multiple of the bytes stored in the file: other programs may have compressed the data."""
 LARGEST_CHUNK = 2**25
 """HDF5 unpacks whole chunks [bytes]."""
 MOST_CHUNKS = 100_000
 _REFUSED = ("alloc", "memory")
-"""In what HDF5 says when it is given none."""
+"""Part of the message of HDF5 when memory is refused."""
 _PROGRAM = "import sys; from sessions.run_file.trial import read_through; read_through(sys.argv[1])"
 
 
 def survive(path: Path) -> None:
-    """Try a file; raises UnreadableError when reading it ends a process or takes for ever, OSError as `Path.stat`."""
+    """Try a file in another process.
+
+    Raises:
+        UnreadableError: if reading the file ends a process or does not end.
+        OSError: as `Path.stat`.
+    """
     status = path.stat()
-    # In a worker that may die, as a recorder or a fit, the file is as good as tried. One that is no HDF5 at all is
-    # refused without reading on.
+    # A worker that may die, such as a recorder or a fit, counts as a trial itself. A file that is not HDF5 is refused
+    # without reading it.
     if not current_process().daemon and h5py.is_hdf5(path):
         _tried(str(path.absolute()), status.st_size, status.st_mtime_ns)
 
@@ -60,16 +66,16 @@ def survive(path: Path) -> None:
 @lru_cache(maxsize=4096)
 def _tried(path: str, size: int, modified: int) -> None:
     limit = PATIENCE + size / SPEED
-    # Spawning runs a person's own script anew; a bundle has no other way, and no script.
+    # Spawning would run the user's script again; a frozen bundle has no other way, and no script.
     ended = _spawned(path, limit) if getattr(sys, "frozen", False) else _started(path, limit)
     if ended is None:
-        raise UnreadableError("the file is damaged: reading it does not come to an end")
+        raise UnreadableError("the file is damaged: reading it does not end")
     if ended < 0:
         raise UnreadableError(f"the file is damaged: reading it ends a process by signal {-ended}")
     if ended == GREEDY:
         raise UnreadableError("the file is damaged: its texts claim more memory than a file of its size can hold")
     if ended == UNLISTED:
-        raise UnreadableError("the file is damaged: what it holds cannot be listed")
+        raise UnreadableError("the file is damaged: its content cannot be listed")
     if ended:
         LOG.warning("%s could not be tried (exit code %d)", path, ended)
 
@@ -79,7 +85,7 @@ def _started(path: str, limit: float) -> int | None:
     places = os.pathsep.join(filter(None, (room, os.environ.get("PYTHONPATH", ""))))
     try:
         done = subprocess.run(
-            # Not from the working folder, where a folder of a person's own may be called as ours.
+            # Not from the working folder, where a folder of the user may have the name of one of ours.
             [sys.executable, "-P", "-c", _PROGRAM, path],
             env={**os.environ, "PYTHONPATH": places},
             stdin=subprocess.DEVNULL,
@@ -105,7 +111,7 @@ def _spawned(path: str, limit: float) -> int | None:
 
 
 def read_through(path: str) -> None:
-    """Read everything in a file that this very process can be lost for. What HDF5 says is of no interest here."""
+    """Read everything in a file; this process may die of it. Errors of HDF5 are ignored here."""
     _limit(MOST_MEMORY)
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
@@ -123,7 +129,7 @@ def read_through(path: str) -> None:
                 else:
                     read_values(item, "")
 
-    # A part of an earlier version, see sessions.writing.earlier_part, is still marked as being written.
+    # A part of an earlier version, see sessions.writing.earlier_part, is still marked as open for writing.
     with contextlib.suppress(Exception), h5py.File(path, "r", swmr=path.endswith(".part")) as file:
         try:
             look("/", file)
@@ -133,9 +139,12 @@ def read_through(path: str) -> None:
 
 
 def read_values(dataset: h5py.Dataset, name: str) -> Any:
-    """Everything in a dataset; raises UnreadableError for one that claims far more than its file can hold.
+    """Return all values of a dataset.
 
     A few hundred bytes can claim gigabytes, which are zeros or unpack to them.
+
+    Raises:
+        UnreadableError: if it claims far more than its file can hold.
     """
     item = dataset.dtype.itemsize
     claimed = item * (dataset.size or 0)
@@ -148,7 +157,7 @@ def read_values(dataset: h5py.Dataset, name: str) -> Any:
 
 
 def _read_texts(read: Callable[[], object], room: int) -> None:
-    """Read with little memory; ends the process when that is not enough."""
+    """Read with little memory; end the process if that is not enough."""
     _limit(_held() + room)
     try:
         read()
@@ -160,7 +169,7 @@ def _read_texts(read: Callable[[], object], room: int) -> None:
 
 
 def _limit(size: float) -> None:
-    """Bound this process' memory [bytes], where the system can."""
+    """Limit this process' memory [bytes], where the system can."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -169,7 +178,7 @@ def _limit(size: float) -> None:
 
 
 def _held() -> float:
-    """Address space of this process [bytes]; infinite where nobody says."""
+    """Return the address space of this process [bytes]; infinite if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):

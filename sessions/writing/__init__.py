@@ -1,5 +1,5 @@
-"""The way of runs to the disk, and recovery of what a crash leaves of them.
+"""Writing runs to the disk, and recovery after a crash.
 
-A recorder's samples go to a `part` through its `writer`, which holds the run's number (`locks`); `sealing` makes the
-finished file of it. `staging` adds several runs at once, and `recovery` completes what a dead process left behind.
+A recorder's samples go through a `writer`, which holds the run's number (`locks`), to a `part`; `sealing` turns it into
+the finished file. `staging` adds several runs at once, and `recovery` completes what a dead process left behind.
 """

@@ -1,8 +1,8 @@
-"""Who owns a run number, or the documents: one lock file each, held by the process that writes.
+"""Ownership of a run number, or of the documents: one lock file each, held by the process that writes.
 
-The lock is `flock` on `runs/.NNNN.lock`, a sidecar because HDF5 locks its own files by itself. Creating the
-sidecar with O_EXCL makes a number unique among processes; the kernel drops the lock when its holder dies,
-however it dies, and that is how recovery tells a run that is being recorded from one that was left behind.
+The lock is `flock` on `runs/.NNNN.lock`, a sidecar because HDF5 itself locks its files. Creating the sidecar with
+O_EXCL makes a number unique among processes. The kernel drops the lock when its holder dies for any reason; recovery
+thus distinguishes a run that is being recorded from one that was left behind.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 POLL_PERIOD = 0.01
-"""Between two attempts to get a lock that is held for moments only [s]."""
+"""Pause between two attempts to get a lock that is held only briefly [s]."""
 
 STAGED, COMMITTED = ".staged", ".committed"
-"""Endings of folders `.NNNN.staged` of runs that are being added together, named by the first of their numbers."""
+"""Endings of folders `.NNNN.staged` of runs that are added together, named by their first number."""
 
 _NUMBER = re.compile(r"\.?(\d{4,9})(?:\.(?:lock|staged|committed)$|_|\.h5)", re.ASCII)
 
 
 def number_of(name: str) -> int | None:
-    """Run number in the name of a run, of its unfinished files or of its lock; None for foreign names."""
+    """Return the run number in the name of a run, its unfinished files or its lock; None for other names."""
     match = _NUMBER.match(name)
     return int(match[1]) if match else None
 
@@ -41,12 +41,20 @@ class RunLock:
 
     @classmethod
     def reserve(cls, runs: Path, number: int) -> RunLock | None:
-        """Take a number nobody uses; None if another process was faster. Raises OSError."""
+        """Take an unused number; None if another process was faster.
+
+        Raises:
+            OSError: if the lock file cannot be created.
+        """
         return cls._take(runs, number, os.O_EXCL)
 
     @classmethod
     def seize(cls, runs: Path, number: int) -> RunLock | None:
-        """Take over a number left behind; None while a living process owns it. Raises OSError."""
+        """Take over a number left behind; None while a living process owns it.
+
+        Raises:
+            OSError: if the lock file cannot be created.
+        """
         return cls._take(runs, number, 0)
 
     @classmethod
@@ -56,7 +64,7 @@ class RunLock:
         return None if descriptor is None else cls(descriptor, path, number)
 
     def release(self) -> None:
-        """Give the number back; calling it again does nothing."""
+        """Release the number; further calls do nothing."""
         if self._descriptor < 0:
             return
         _release(self._descriptor, self._path)
@@ -65,7 +73,16 @@ class RunLock:
 
 @contextlib.contextmanager
 def held(path: Path, patience: float) -> Iterator[None]:
-    """Hold a lock file for a moment, waiting for whoever else does; raises OSError, TimeoutError after `patience` s."""
+    """Hold a lock file for a moment, after waiting for its current holder.
+
+    Args:
+        path: The lock file.
+        patience: Longest wait [s].
+
+    Raises:
+        OSError: if the file cannot be created.
+        TimeoutError: if another process still holds it after `patience`.
+    """
     deadline = time.monotonic() + patience
     while (descriptor := _locked(path, 0)) is None:
         if time.monotonic() >= deadline:
@@ -78,9 +95,11 @@ def held(path: Path, patience: float) -> Iterator[None]:
 
 
 def _locked(path: Path, exclusive: int) -> int | None:
-    """Descriptor of a lock file that is now ours, None if another has it; raises OSError.
+    """Return the descriptor of a lock file that we now hold, None if another process has it; raises OSError.
 
-    exclusive: os.O_EXCL to take only a file that nobody made before, else 0.
+    Args:
+        path: The lock file.
+        exclusive: os.O_EXCL to take only a file that does not exist yet, else 0.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o644)
@@ -106,10 +125,18 @@ def _release(descriptor: int, path: Path) -> None:
 
 
 def claim_numbers(runs: Path, count: int, spoken_for: Collection[int] = ()) -> list[RunLock]:
-    """Take `count` fresh run numbers in increasing order, unique among all processes; raises OSError.
+    """Take `count` new run numbers in increasing order, unique among all processes.
 
-    spoken_for: numbers that must not be taken though no run has them. A number is looked for once more after its lock
-    is held, because its former owner may have finished and released it between the two steps.
+    A number is checked once more after its lock is held, because its former owner may have finished and released it
+    between the two steps.
+
+    Args:
+        runs: The runs folder.
+        count: How many numbers to take.
+        spoken_for: Numbers that must not be taken although no run has them.
+
+    Raises:
+        OSError: if a lock file cannot be created.
     """
     claimed: list[RunLock] = []
     try:
@@ -133,9 +160,9 @@ def claim_numbers(runs: Path, count: int, spoken_for: Collection[int] = ()) -> l
 
 
 def _numbers(runs: Path, locks: bool = True) -> set[int]:
-    """Numbers in use in a runs folder, those of damaged runs and of runs being added included."""
+    """Return the numbers in use in a runs folder, including damaged runs and runs being added."""
     numbers: set[int] = set()
-    # Runs being added move from their folder into `runs`, which is looked at after it.
+    # Runs being added move from their folder into `runs`; `runs` is read last so that none is missed.
     for folder in (runs / "damaged", *runs.glob(f".*{STAGED}"), *runs.glob(f".*{COMMITTED}"), runs):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             names = [entry.name for entry in entries if locks or not entry.name.endswith(".lock")]

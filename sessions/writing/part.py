@@ -1,12 +1,12 @@
-"""The file of a running recording, `NNNN_….h5.part`: a flat log to which samples are only ever appended.
+"""The file of a running recording, `NNNN_….h5.part`: a flat log to which samples are only appended.
 
     header line      CRC-32 in hexadecimal, then JSON: format, facts of the run, names of its channels
-    end line         room for the same with how the run ended; blank until it has
+    end line         the same, about how the run ended; blank until then
     rows             of fixed size, see `row_dtype`, each with the CRC-32 of its other bytes
 
-After a crash exactly the rows before the first torn one are taken. The room of the end line is written in advance, so
-that a run that is complete but cannot be sealed (a full disk) is not taken for one that crashed. Earlier versions wrote
-HDF5, see sessions.writing.earlier_part.
+After a crash, exactly the rows before the first torn one are used. The space of the end line is written in advance, so
+that a complete run that cannot be sealed (full disk) does not look like a crash. Earlier versions wrote HDF5, see
+sessions.writing.earlier_part.
 """
 
 from __future__ import annotations
@@ -33,20 +33,24 @@ from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES
 from sessions.writing.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 
 PART, ASIDE = ".part", ".tmp"
-"""Endings after `.h5`: a run under way, a finished file not yet in place."""
+"""Endings after `.h5`: a run being recorded, and a finished file not yet in place."""
 
 PART_FORMAT = "servobench-part"
 END_ROOM = 2**15
 """Bytes of the end line; a reason of `sessions.facts.MAX_TEXT` characters takes at most 24,000 in JSON."""
 LONGEST_HEADER = 2**26
-"""A longer first line is taken for damage [bytes]."""
+"""Longest first line [bytes]; a longer one counts as damage."""
 
 
 class Part:
     """The part file of one run, open for its writer."""
 
     def __init__(self, path: Path, facts: RunFacts) -> None:
-        """Create the file, readable after any crash from here on; raises OSError."""
+        """Create the file, readable after any later crash.
+
+        Raises:
+            OSError: if the disk refuses.
+        """
         header = _checked_line(_header(facts))
         self._path, self._end_line = path, len(header)
         write_atomically(path, header + b" " * (END_ROOM - 1) + b"\n")
@@ -57,7 +61,11 @@ class Part:
             raise
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Bring rows of SAMPLE_DTYPE to the disk, all or none; raises OSError."""
+        """Write rows of SAMPLE_DTYPE to the disk, all or none.
+
+        Raises:
+            OSError: if the disk refuses.
+        """
         stored = np.empty(len(rows), row_dtype(CHANNEL_DTYPES))
         for name in CHANNEL_DTYPES:
             stored[name] = rows[name]
@@ -71,7 +79,7 @@ class Part:
             raise
 
     def finish(self, exit_status: str, reason: str, finished: str) -> None:
-        """Note how the run ended and let go of the file; what the disk refuses of this costs no sample.
+        """Note how the run ended and close the file. If the disk refuses the note, no sample is lost.
 
         The file is written again if it, or its folder, was deleted during the run.
         """
@@ -86,7 +94,7 @@ class Part:
                     shutil.copyfileobj(self._file, copy)
 
     def close(self) -> None:
-        """Let go of the file as it is."""
+        """Close the file as it is."""
         self._file.close()
 
     def _write(self, content: bytes) -> None:
@@ -96,9 +104,15 @@ class Part:
 
 
 def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
-    """Read a part that nobody writes: facts and the rows before the first torn one, of SAMPLE_DTYPE.
+    """Read a part that no process is writing.
 
-    Raises UnreadableError, NewerFormatError. The exit status is empty if the process died before the run ended.
+    Returns:
+        The facts, and the rows before the first torn one, of SAMPLE_DTYPE. The exit status is empty if the process
+        died before the run ended.
+
+    Raises:
+        UnreadableError: for a damaged file.
+        NewerFormatError: for a file of a newer version.
     """
     with reading(path), path.open("rb") as file:
         if file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE:
@@ -114,7 +128,11 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
 
 
 def row_dtype(names: Collection[str]) -> np.dtype[Any]:
-    """Type of a row of these channels, the required ones always among them; raises NewerFormatError."""
+    """Return the type of a row of these channels and all required ones.
+
+    Raises:
+        NewerFormatError: for an unknown channel.
+    """
     check_channels(names)
     known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
     return np.dtype([*((name, CHANNEL_DTYPES[name]) for name in known), ("checksum", "<u4")])
@@ -135,10 +153,10 @@ def _header(facts: RunFacts) -> dict[str, Any]:
 
 
 def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
-    """Return the facts of a run and the type of its rows; raises what `reading` knows."""
+    """Return the facts of a run and the type of its rows; `reading` converts the errors."""
     header = _checked(line)
     if not isinstance(header, dict) or header.get("format") != PART_FORMAT:
-        raise UnreadableError("the first line is damaged or of no run")
+        raise UnreadableError("the first line is damaged or not that of a run")
     check_version(header.get("format_version"))
     if not is_run_id(header["id"]):
         raise UnreadableError("the run has no valid id")
@@ -148,7 +166,7 @@ def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
 
 
 def _read_end(line: bytes) -> dict[str, str]:
-    """Return the facts of the end line, none if the process died before or the line is torn."""
+    """Return the facts of the end line; empty if the process died before it or the line is torn."""
     end = _checked(line)
     if not isinstance(end, list) or len(end) != 3 or not all(isinstance(text, str) for text in end):
         return {}
@@ -156,23 +174,23 @@ def _read_end(line: bytes) -> dict[str, str]:
 
 
 def _checked_line(data: object) -> bytes:
-    """Return data as one line of JSON behind the CRC-32 of it."""
+    """Return data as one line of JSON, preceded by its CRC-32."""
     content = json.dumps(data).encode("ascii")
     return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
 def _checked(line: bytes) -> Any:
-    """Inverse of `_checked_line`, None for a line that is torn or blank."""
+    """Return the data of a `_checked_line`; None for a torn or blank line."""
     if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
         return None
     return json.loads(line[9:-1])
 
 
 def _whole(stored: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows before the first whose checksum is wrong, in SAMPLE_DTYPE; raises UnreadableError."""
+    """Return the rows before the first one with a wrong checksum, in SAMPLE_DTYPE; raises UnreadableError."""
     names = [name for name in stored.dtype.names or () if name != "checksum"]
     if stored.dtype != row_dtype(names):
-        raise UnreadableError("the table of samples is of a wrong type")
+        raise UnreadableError("the table of samples has the wrong type")
     wrong = np.flatnonzero(stored["checksum"] != _checksums(stored))
     whole = stored[: wrong[0]] if wrong.size else stored
     result = np.empty(len(whole), SAMPLE_DTYPE)
@@ -182,7 +200,7 @@ def _whole(stored: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checksums(rows: NDArray[Any]) -> NDArray[np.uint32]:
-    """CRC-32 of each row's bytes without the checksum, which comes last."""
+    """Return the CRC-32 of each row's bytes without the checksum, which comes last."""
     data, size = memoryview(rows.tobytes()), rows.dtype.itemsize
     checked = (data[start : start + size - 4] for start in range(0, len(data), size))
     return np.fromiter(map(zlib.crc32, checked), np.uint32, len(rows))

@@ -1,10 +1,10 @@
-"""What a crash left behind: parts nobody owns any more are sealed like any other run.
+"""Recovery after a crash: parts without an owner are sealed like any other run.
 
 Their exit status is "crashed", unless the run had ended and only its file could not be written.
 
-Nothing is ever deleted that may hold a sample: a part that cannot be read, or that holds fewer than two
-samples, is moved to `runs/damaged/` and named once. A part that cannot be sealed now (full or read-only disk)
-stays for the next opening.
+Nothing that may hold a sample is ever deleted: a part that cannot be read, or that holds fewer than two samples, is
+moved to `runs/damaged/` and reported once. A part that cannot be sealed now (full or read-only disk) stays for the
+next opening.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from sessions.writing.staging import finish
 
 LOG = logging.getLogger(__name__)
 USELESS = (ASIDE, ".new")
-"""Endings of files that hold no sample yet; the latter is of earlier versions."""
+"""Endings of files that hold no sample yet; the latter belongs to earlier versions."""
 ENDINGS = (PART, *USELESS, STAGED, COMMITTED, ".lock")
-"""Endings of what a process leaves behind when it dies."""
+"""Endings of files that a process leaves behind when it dies."""
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
 
@@ -44,9 +44,9 @@ class RecoveredRun:
     trajectory: str
     samples: int
     seconds: float
-    """First to last sample that was saved [s]."""
+    """Time from the first to the last saved sample [s]."""
     started: str
-    """ISO 8601, empty when unknown."""
+    """ISO 8601; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -54,30 +54,30 @@ class DamagedPart:
     """A part that could not be read."""
 
     file: str
-    """Its name, from which run and trajectory can be told."""
+    """Its name, which shows run and trajectory."""
     size: int
     """[bytes]"""
     written: str
-    """When it was last written, ISO 8601, empty when unknown."""
+    """Time of the last write, ISO 8601; empty if unknown."""
     kept_as: str
-    """Where it lies now, inside the runs folder."""
+    """Current place inside the runs folder."""
     reason: str
-    """Why it was not recovered, one line."""
+    """Reason why it was not recovered, one line."""
 
 
 @dataclass(frozen=True)
 class RecoveryReport:
-    """What opening a session found; each text is one line for a person."""
+    """Findings on opening a session; each text is one line for the user."""
 
     runs: tuple[RecoveredRun, ...] = ()
     parts: tuple[DamagedPart, ...] = ()
     """Parts that were moved to runs/damaged/."""
     postponed: tuple[str, ...] = ()
-    """Parts that could not be sealed now and stay where they are, and why."""
+    """Parts that could not be sealed now and stay where they are, with the reason."""
     recording: tuple[int, ...] = ()
     """Numbers of the runs that a living process is recording."""
     completed: tuple[str, ...] = ()
-    """Ids of runs that had ended and whose files could be written only now."""
+    """Ids of runs that had ended earlier but whose files could be written only now."""
 
     @property
     def recovered(self) -> tuple[str, ...]:
@@ -86,15 +86,15 @@ class RecoveryReport:
 
     @property
     def damaged(self) -> tuple[str, ...]:
-        """What was moved to runs/damaged/ and why, one line each."""
+        """Files that were moved to runs/damaged/ and the reasons, one line each."""
         return tuple(f"{part.reason}; the file was moved to {part.kept_as}" for part in self.parts)
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Everything a person should know, one line each."""
+        """Everything the user should know, one line each."""
         return (
             *(f"run {identity} was recovered after a crash" for identity in self.recovered),
-            *(f"run {identity} had ended, and its file could be written now" for identity in self.completed),
+            *(f"run {identity} had ended earlier, and its file was written now" for identity in self.completed),
             *self.damaged,
             *self.postponed,
         )
@@ -116,6 +116,7 @@ def recover(runs: Path) -> RecoveryReport:
         if lock is None:
             recording.append(number)
             continue
+        # First complete or remove runs that were being added together under this number.
         try:
             with contextlib.suppress(OSError):
                 finish(runs, number)
@@ -160,7 +161,7 @@ def _recover_part(
             part.unlink()
             return
         if not is_run_id(identity):
-            raise UnreadableError(f"{shown(part)}: this is no name of a run")
+            raise UnreadableError(f"{shown(part)}: this is not the name of a run")
         facts, rows = read_part(part)
         if final.exists():
             raise UnreadableError(f"{shown(part)}: another run already has the name {shown(final.name)}")
@@ -171,6 +172,7 @@ def _recover_part(
             facts = replace(facts, exit_status="crashed", reason=CRASH_REASON, finished=_later(facts, last))
         seal(final, facts, rows)
         saved = _saved(final)
+        # Only after the finished file was read back; until then the part is the only copy.
         part.unlink()
         if complete:
             completed.append(identity)
@@ -183,7 +185,7 @@ def _recover_part(
 
 
 def _is_sealed(final: Path, part: Path) -> bool:
-    """Whether the process died after putting the finished run in place, just before removing its part."""
+    """Return True if the process died after putting the finished run in place, just before removing its part."""
     try:
         with opened(final) as file:
             read_recording(file)
@@ -202,7 +204,7 @@ def _later(facts: RunFacts, seconds: float) -> str:
 
 
 def _saved(final: Path) -> RecoveredRun:
-    """What the file of a run that was just sealed holds; raises SessionError."""
+    """Return the facts in the file of a run that was just sealed; raises SessionError."""
     with opened(final) as file:
         run = read_summary(file, final.name)
     return RecoveredRun(run.id, run.trajectory, run.samples, run.duration, run.started)

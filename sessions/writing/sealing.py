@@ -1,4 +1,4 @@
-"""From samples to a finished run file: written aside, read back and compared, synced, renamed, never opened again."""
+"""Sealing: from samples to a finished run file that is verified before it is put in place and never changed again."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ from sessions.writing.part import ASIDE
 def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:
     """Write the finished file of a run from rows of SAMPLE_DTYPE.
 
-    Rows a Recording may not hold are left out and counted. Raises EmptyRunError if fewer than two rows remain and
-    SessionError if the file cannot be written.
+    Rows that a Recording cannot hold are dropped and counted.
+
+    Raises:
+        EmptyRunError: if fewer than two rows remain.
+        SessionError: if the file cannot be written.
     """
     required = np.column_stack([rows[name].astype(float) for name in REQUIRED_CHANNELS])
     usable = np.all(np.isfinite(required), axis=1)
@@ -49,9 +52,12 @@ def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:
 
 
 def write_run(path: Path, facts: RunFacts, channels: dict[str, NDArray[Any]]) -> None:
-    """Write a finished run file: aside, verified by reading it back, synced, renamed. Raises SessionError.
+    """Write a finished run file under a temporary name, verify it by reading it back, sync and rename it.
 
-    HDF5 makes the file in memory and plain writing brings it to the disk, as HDF5 does not survive a full one.
+    HDF5 creates the file in memory and ordinary writes bring it to the disk, as HDF5 does not survive a full disk.
+
+    Raises:
+        SessionError: if the file cannot be written or reads back differently.
     """
     stored = canonical_channels(channels, facts.id)
 
@@ -78,9 +84,9 @@ def _verify(aside: Path, path: Path, expected: dict[str, NDArray[Any]]) -> None:
             recording = read_recording(file)
     except SessionError as error:
         why = str(error).removeprefix(f"{shown(aside)}: ")
-        raise SessionError(f"{shown(path)}: what was written cannot be read back ({why}): check the disk") from None
+        raise SessionError(f"{shown(path)}: the written file cannot be read back ({why}): check the disk") from None
     if channels_sha256(recording.channels) != channels_sha256(expected):
-        raise SessionError(f"{shown(path)}: what was written reads back differently: check the disk")
+        raise SessionError(f"{shown(path)}: the written file reads back differently: check the disk")
 
 
 def _discard(path: Path) -> None:

@@ -1,10 +1,10 @@
 """Runs that are added together appear together, however the process ends: written aside, then moved in place.
 
-    runs/.NNNN.staged/       runs being written, named by the first of their numbers, whose lock the writer holds
-    runs/.NNNN.committed/    all of them are written; they only have to be moved
+    runs/.NNNN.staged/       runs being written, named by their first number, whose lock the writer holds
+    runs/.NNNN.committed/    all of them are written and only have to be moved
 
-Renaming the folder is the moment at which the runs are in the session. After a crash, recovery removes a folder that
-is staged and finishes one that is committed.
+Renaming the folder is the moment at which the runs become part of the session. After a crash, recovery removes a
+staged folder and finishes a committed one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sessions.writing.locks import COMMITTED, STAGED
 
 
 def stage(runs: Path, number: int) -> Path:
-    """Make the folder for runs whose first number is this one; raises OSError."""
+    """Create the folder for runs whose first number is this one; raises OSError."""
     folder = runs / f".{number:04d}{STAGED}"
     folder.mkdir()
     return folder
@@ -33,7 +33,7 @@ def publish(staged: Path) -> None:
 
 
 def unstage(staged: Path) -> None:
-    """Remove a folder of `stage` with its runs, if it is not committed."""
+    """Remove a folder of `stage` with its runs, unless it is committed."""
     shutil.rmtree(staged, ignore_errors=True)
 
 

@@ -1,6 +1,6 @@
-"""The sink of a recorder: samples go to a part file at most half a second after they were taken.
+"""The sink of a recorder: samples reach a part file at most half a second after they were taken.
 
-`SessionSink` travels to the recorder's process as plain data; its `open` creates the run there and returns the
+`SessionSink` is sent to the recorder's process as plain data. Its `open` creates the run there and returns the
 `RunWriter`, which owns the file until `finish`. Both follow the protocols in core.recording.
 """
 
@@ -25,22 +25,26 @@ from sessions.writing.part import PART, Part, read_part
 from sessions.writing.sealing import seal
 
 FLUSH_INTERVAL = 0.5
-"""Longest time samples stay in memory only [s]."""
+"""Longest time that samples stay in memory only [s]."""
 
 
 @dataclass(frozen=True)
 class SessionSink:
-    """Picklable description of where a recorder's samples go."""
+    """Picklable description of the place where a recorder stores its samples."""
 
     runs_folder: str
 
     def open(self, header: RunHeader) -> RunWriter:
-        """Create the next run's file; raises SessionError."""
+        """Create the next run's file.
+
+        Raises:
+            SessionError: if the disk refuses.
+        """
         return RunWriter(Path(self.runs_folder), header)
 
 
 class RunWriter:
-    """One run on its way to the disk."""
+    """One run being written to the disk."""
 
     def __init__(self, runs: Path, header: RunHeader) -> None:
         try:
@@ -54,7 +58,7 @@ class RunWriter:
         self._finished = False
         self._failure = ""
         self.rows_flushed = 0
-        """Rows that survive if the process dies now."""
+        """Number of rows that survive if the process dies now."""
         try:
             self._part = Part(self._part_path, RunFacts.from_header(self.id, header))
         except (OSError, RuntimeError, ValueError) as error:
@@ -66,23 +70,32 @@ class RunWriter:
         self._last_flush = self._last_append = time.monotonic()
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Take rows of SAMPLE_DTYPE, shape (k,); they are on disk within FLUSH_INTERVAL of further appending.
+        """Take rows; they are on disk within FLUSH_INTERVAL of further appending.
 
-        Raises InputError for rows of another type and SessionError when the disk refuses them; then no more are
-        taken, and `finish` seals those that were flushed before.
+        Args:
+            rows: (k,) of SAMPLE_DTYPE.
+
+        Raises:
+            InputError: for rows of another type.
+            SessionError: if the disk refuses them. No more rows are accepted then, and `finish` seals the rows flushed
+                before.
         """
         self._require_open()
         if rows.dtype != SAMPLE_DTYPE or rows.ndim != 1:
-            raise InputError(f"run {self.id}: rows of type {rows.dtype} and shape {rows.shape} are no samples")
+            raise InputError(f"run {self.id}: rows of type {rows.dtype} and shape {rows.shape} are not samples")
         self._pending.append(rows.copy())
         moment, before = time.monotonic(), self._last_append
         self._last_append = moment
-        # The next rows come about as much later as these came after the last ones: that may be too late to flush.
+        # The next rows will come about as much later as these came after the last ones, which may be too late to flush.
         if moment + (moment - before) - self._last_flush >= FLUSH_INTERVAL:
             self.flush()
 
     def flush(self) -> None:
-        """Bring all rows taken so far to the disk; raises SessionError."""
+        """Write all rows taken so far to the disk.
+
+        Raises:
+            SessionError: if the disk refuses.
+        """
         self._require_open()
         self._last_flush = time.monotonic()
         if not self._pending:
@@ -100,14 +113,20 @@ class RunWriter:
         self.rows_flushed += len(rows)
 
     def finish(self, exit_status: str, reason: str = "") -> str:
-        """Seal the run and return its id; exit_status: "success", "abort", "fail" or "crashed".
+        """Seal the run and return its id.
 
-        Raises EmptyRunError if fewer than two samples came (the run is then gone); SessionError if the last samples
-        cannot be written (the run is then sealed without them as failed) or if the finished file cannot (the samples
-        then stay in the part file and are recovered on the next opening).
+        Args:
+            exit_status: "success", "abort", "fail" or "crashed".
+            reason: Reason for the exit status.
+
+        Raises:
+            EmptyRunError: if fewer than two samples came; the run is then gone.
+            SessionError: if the last samples cannot be written; the run is then sealed without them as failed. Also if
+                the finished file cannot be written; the samples then stay in the part file and are recovered on the
+                next opening.
         """
         if exit_status not in EXIT_STATUSES:
-            raise InputError(f"run {self.id}: exit status {exit_status!r} is none of {', '.join(EXIT_STATUSES)}")
+            raise InputError(f"run {self.id}: exit status {exit_status!r} is not one of {', '.join(EXIT_STATUSES)}")
         refusal = None
         if self._failure:
             self._require_unfinished()
@@ -119,8 +138,10 @@ class RunWriter:
                 exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
         self._finished = True
         finished = now()
+        # The ending is noted in the part first, so that a run that cannot be sealed now does not count as a crash.
         self._part.finish(exit_status, reason, finished)
         try:
+            # Read back from the disk, not from memory: this finds a disk that lost samples.
             facts, rows = read_part(self._part_path)
             if len(rows) < self.rows_flushed:
                 raise SessionError(

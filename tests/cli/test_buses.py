@@ -64,7 +64,7 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
     assert recording.provenance["device"]["model number"] == 1200
     assert "driven=0" in say(process, "state")
 
-    assert say(process, "nonsense").startswith("console: no command 'nonsense'")
+    assert say(process, "nonsense").startswith("console: unknown command 'nonsense'")
     assert say(process, "power off") == "ok"
     # Nobody answers, however long one waits.
     monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", "1")

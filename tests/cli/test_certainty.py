@@ -69,10 +69,10 @@ def test_what_is_of_another_model_is_not_taken_for_it(capsys, session, result) -
     common = ["certainty", session, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--threads", "1"]
     bench(capsys, *common, "--friction-model", "m1")
     assert read_certainty(result, first.model).friction == "m1"
-    with pytest.raises(IdentificationError, match=r"certainty\.json is of another M1 or of another fit"):
+    with pytest.raises(IdentificationError, match=r"certainty\.json belongs to another M1 or to another fit"):
         read_certainty(result, second.model)
     moved = first.model.parameters.with_values({"kt": 1.01 * first.model.values["kt"]})
-    with pytest.raises(IdentificationError, match="of another fit"):
+    with pytest.raises(IdentificationError, match="to another fit"):
         read_certainty(result, first.model.with_parameters(moved))
 
 
@@ -130,7 +130,7 @@ def test_runs_that_have_changed_are_told(capsys, session, result, tmp_path) -> N
 
 def test_a_damaged_file_is_told(result) -> None:
     model = load_identification(result).results[0].model
-    with pytest.raises(IdentificationError, match=r"no certainty\.json lies beside"):
+    with pytest.raises(IdentificationError, match=r"there is no certainty\.json beside"):
         read_certainty(result, model)
     for broken in ("{", "[]", '{"servo": 1}'):
         (result / "certainty.json").write_text(broken)

@@ -332,7 +332,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
         "The audit of the headers was left out: with 18 s of motion that takes longer than all else here.",
         "No condition was recorded twice",
         "The models were not cross-validated: there is no crossvalidation.json beside the result.",
-        "Profiles and a bootstrap were not computed: no certainty.json lies beside the result.",
+        "Profiles and a bootstrap were not computed: there is no certainty.json beside the result.",
         "no other model was identified to compare it with",
         "No points were placed by hand.",
     ):

@@ -85,7 +85,7 @@ def test_text_that_would_break_the_address_is_refused_or_escaped(silent):
     assert dict(ServoAddress.parse(form.address(odd)).options) == odd
     with pytest.raises(AddressError, match="not of the family silent"):
         form.values("simulated:mx106")
-    with pytest.raises(AddressError, match="no kind"):
+    with pytest.raises(AddressError, match="unknown kind"):
         AddressField(name="x", title="X", tip="", kind="colour")
 
 

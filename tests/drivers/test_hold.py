@@ -351,7 +351,7 @@ def test_a_torque_is_not_held_for_nobody():
     servo = fake()
     with InlineHold(servo, HEADER) as hold:
         begin = servo.clock.now()
-        with pytest.raises(DriverError, match="nobody moved the pendulum"):
+        with pytest.raises(DriverError, match="the pendulum was not moved"):
             steps(hold, round(2 * UNATTENDED * RATE), 0.4)
         assert UNATTENDED < servo.clock.now() - begin < UNATTENDED + 10.0
     assert hold.result.exit_status == "fail"

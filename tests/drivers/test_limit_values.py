@@ -63,5 +63,5 @@ def test_a_pendulum_that_is_moved_either_way_is_attended(way, share, held):
     if held:
         hold_on()
     else:
-        with pytest.raises(DriverError, match="nobody moved the pendulum"):
+        with pytest.raises(DriverError, match="the pendulum was not moved"):
             hold_on()

@@ -86,7 +86,7 @@ def test_an_address_names_the_actuator_and_its_preset():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ("actuator=spring", "no actuator 'spring'; there are servo, webots, sea, awas2, bavs, qbmove"),
+        ("actuator=spring", "unknown actuator 'spring'; there are servo, webots, sea, awas2, bavs, qbmove"),
         ("actuator=sea&preset=0.2", "a SEA has no stiffness preset"),
         ("actuator=webots&preset=0.2", "a Webots Servo has no stiffness preset"),
         ("actuator=qbmove&preset=medium", "soft, stiff or a number, not 'medium'"),

@@ -74,14 +74,14 @@ def test_a_disk_that_fills_up_during_a_run_costs_no_sample_that_was_safe(disk, m
     result, state, _ = record(session, 120.0)
     assert result.exit_status == "fail"
     assert state is not ServoState.ENABLED
-    assert "make room on that disk" in result.reason
+    assert "free some space on that disk" in result.reason
     assert "become a run when the session is opened and there is room" in result.reason
     safe = int(result.reason.split(" samples before them are safe")[0].rpartition(" ")[2])
     assert 1000 < safe < result.samples
     # The next run is refused before anything moves, and is not in the way of one after it.
     refused, state, moved = record(session, 1.0)
     assert (refused.exit_status, refused.samples, refused.id) == ("fail", 0, "")
-    assert "make room on that disk" in refused.reason
+    assert "free some space on that disk" in refused.reason
     assert state is ServoState.READY
     assert moved < 0.01
     assert left_over(session) == ["0001_sin_sin_kp16.h5.part"]
@@ -102,9 +102,9 @@ def test_a_full_disk_keeps_what_was_noted_and_lists_without_an_index(disk):
     disk.fill()
     again = Session.open(session.path)
     assert [run.id for run in again.runs()] == ["0001_sin_sin_kp16"]
-    with pytest.raises(SessionError, match="make room on that disk"):
+    with pytest.raises(SessionError, match="free some space on that disk"):
         again.annotate("0001_sin_sin_kp16", Annotation(note="a longer one"))
-    with pytest.raises(SessionError, match="make room on that disk"):
+    with pytest.raises(SessionError, match="free some space on that disk"):
         again.add(again.load("0001_sin_sin_kp16"))
     assert again.annotations()["0001_sin_sin_kp16"].note == "before"
     assert left_over(again) == []
@@ -139,10 +139,10 @@ def test_a_session_that_cannot_be_written_is_read_fitted_elsewhere_and_not_recor
     assert [run.exit_status for run in session.runs()] == ["success"]
     result, state, moved = record(session, 1.0)
     assert (result.exit_status, result.samples) == ("fail", 0)
-    assert "choose a place that can be written to" in result.reason
+    assert "choose a writable place" in result.reason
     assert state is ServoState.READY
     assert moved < 0.01
-    with pytest.raises(SessionError, match="choose a place that can be written to"):
+    with pytest.raises(SessionError, match="choose a writable place"):
         session.annotate("0001_sin_sin_kp16", Annotation(note="n"))
     fit = ["identify", str(session.path), "--models", "m1", "--trials", "12", "--validation", "none", "--no-polish"]
     assert main([*fit, "--quiet", "-o", str(tmp_path / "result")]) == 0

@@ -87,7 +87,7 @@ def endless():
 IMPOSSIBLE = {
     "not a number": (math.nan, "JSON"),
     "infinite": ([math.inf], "JSON"),
-    "key": ({1: 2}, "no text"),
+    "key": ({1: 2}, "not a text"),
     "set": ({"x": {1, 2}}, "set"),
     "array": (np.arange(3), "ndarray"),
     "numpy": (np.int64(3), "int64"),

@@ -158,7 +158,7 @@ def test_a_finished_run_takes_no_more_samples(session, header, rows):
 
 def test_only_samples_and_known_exit_statuses_are_taken(session, header, rows):
     sink = session.sink().open(header)
-    with pytest.raises(InputError, match="no samples"):
+    with pytest.raises(InputError, match="not samples"):
         sink.append(np.zeros(3))
     with pytest.raises(InputError, match="exit status"):
         sink.finish("great")

@@ -206,8 +206,8 @@ def test_a_file_name_tells_of_its_run(write):
     ("pattern", "said"),
     [
         ("{trajectory}_kp{kp}", "expected is e.g. sin_sin_kp0.5"),
-        ("{weight}", r"\{weight\} is none of mass"),
-        ("{kp}{kp}", r"\{kp\} stands there twice"),
+        ("{weight}", r"\{weight\} is not one of mass"),
+        ("{kp}{kp}", r"\{kp\} is given twice"),
     ],
 )
 def test_a_name_or_pattern_that_does_not_fit_is_refused(pattern, said):
@@ -292,7 +292,7 @@ BROKEN = {
     "header only": ("t,goal,pos\n", COLUMNS, "0 samples below the names"),
     "one column": ("t\n1\n2\n", COLUMNS, "one column only"),
     "ragged rows": ("t,goal,pos\n0,1,2\n0.01,1\n", COLUMNS, "line 3: 2 values below 3 names"),
-    "text in a number": ("t,goal,pos\n0,1,2\n0.01,1,off\n", COLUMNS, "line 3: 'off' in column pos is no number"),
+    "text in a number": ("t,goal,pos\n0,1,2\n0.01,1,off\n", COLUMNS, "line 3: 'off' in column pos is not a number"),
     "gap": ("t,goal,pos\n0,1,2\n# x\n0.01,1,\n", COLUMNS, r"line 4: position \(column pos\) is nan"),
     "infinite": ("t,goal,pos\n0,1,2\n0.01,inf,2\n", COLUMNS, "line 3: goal_position .* is inf"),
     "time goes back": ("t,goal,pos\n0,1,2\n0.02,1,2\n0.01,1,2\n", COLUMNS, "line 4: time goes from 0.020000 to 0.010"),
@@ -327,11 +327,11 @@ def test_a_bad_value_is_named_by_its_row(write, row):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("time", "is no CHANNEL=COLUMN"),
+        ("time", "is not CHANNEL=COLUMN"),
         ("angel=pos", "no channel 'angel'; there are time, goal_position"),
-        ("time=t,t=t", "time stands there twice"),
-        ("position=pos:degs", "'pos:degs' ends in no unit"),
-        ("position=pos:deg:7", "ends in no unit"),
+        ("time=t,t=t", "time is given twice"),
+        ("position=pos:degs", "'pos:degs' ends in an unknown unit"),
+        ("position=pos:deg:7", "ends in an unknown unit"),
     ],
 )
 def test_columns_that_cannot_be_read_are_refused(columns, said):

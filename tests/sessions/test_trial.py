@@ -43,7 +43,7 @@ def file(tmp_path):
     ("program", "reason"),
     [
         ("import os; os.kill(os.getpid(), 11)", "by signal 11"),
-        ("while True: pass", "does not come to an end"),
+        ("while True: pass", "does not end"),
     ],
 )
 def test_what_ends_or_holds_a_process_is_damaged(file, monkeypatch, program, reason):

@@ -1,13 +1,13 @@
 """Dynamixel servos on a pseudo terminal, with protocol 1 and 2, as strict as the real ones.
 
     packet, protocol1, protocol2      bytes to instruction packets, status packets to bytes
-    line, wire, faults                the port; rates and times; what goes wrong with answers
-    registers, device                 a servo's memory; what every servo does
+    line, wire, faults                the port; rates and times; faults of answers
+    registers, device                 a servo's memory; common behaviour of all servos
     x_series, joint_series, laws      operating modes, limits and errors of each series; loops of the firmware
-    instructions1, instructions2      what an instruction does and what is answered
+    instructions1, instructions2      effect of an instruction and its answer
     emulator, source                  the bus with its servos; its description
 
-Nothing here is shared with the driver but the control tables.
+Only the control tables are shared with the driver.
 """
 
 from drivers.emulators.dynamixel.form import family, from_address

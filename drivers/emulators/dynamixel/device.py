@@ -1,7 +1,7 @@
-"""One emulated servo: registers, power, errors and what every series does alike; each series has its module.
+"""One emulated servo: registers, power, errors and the behaviour common to all series; each series has its module.
 
-Where the e-manuals leave open what a servo does, the emulator takes the side that is harder on the driver, and says so
-where it does.
+Where the e-manuals leave a servo's behaviour open, the emulator chooses the behaviour that is harder for the driver,
+and a comment says so.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from drivers.emulators.dynamixel.wire import same_rate
 from drivers.emulators.mechanism import Mechanism
 
 BOOT_TIME = 0.3
-"""From power-on or reboot until a servo answers [s]."""
+"""Time from power-on or reboot until a servo answers [s]."""
 RETURN_DELAY_UNIT = 2e-6
 """[s]"""
 TICK_PERIOD = 32768
-"""The realtime tick starts anew after this many milliseconds."""
+"""The realtime tick restarts after this many milliseconds."""
 FIRMWARE = 46
-"""Version every emulated servo reports."""
+"""Version reported by every emulated servo."""
 RPM = 2.0 * math.pi / 60.0
 FAULTS = {
     "overload": "overload",
@@ -41,12 +41,12 @@ FAULTS = {
 
 
 class Device(ABC):
-    """A servo on the bus. Ask it only what it `hears`."""
+    """A servo on the bus. Send it only packets that it `hears`."""
 
     bauds: ClassVar[Mapping[int, int]]
     """Values of the baud rate register and their rates [bit/s]."""
     ranges: ClassVar[Mapping[str, tuple[int, int]]]
-    """Registers with less than their bytes can hold: lowest and highest value."""
+    """Registers with a narrower range than their bytes: lowest and highest value."""
 
     def __init__(
         self,
@@ -57,9 +57,18 @@ class Device(ABC):
         now: float,
         changed: Mapping[str, int],
     ) -> None:
-        """entries: what the servo file says of this bus; changed: registers that were written before it came here.
+        """Create a servo that boots now.
 
-        Raises InputError for a register or value the servo does not have.
+        Args:
+            spec: Its catalogue entry.
+            table: Its control table.
+            entries: Section of this bus in the servo's file.
+            mechanism: Its moving parts.
+            now: The current time [s].
+            changed: Registers that were written before it came to this bus.
+
+        Raises:
+            InputError: for a register or value that the servo does not have.
         """
         self.spec = spec
         self.mechanism = mechanism
@@ -67,20 +76,20 @@ class Device(ABC):
         self.current_unit = float(str(entries.get("current_unit", "nan")))
         units = table.units
         self.position_step = 2.0 * math.pi / units["position_counts"]
-        """[rad] per count."""
+        """Angle per count [rad]."""
         self.centre = round(units["position_centre"])
         self.velocity_unit = units["velocity"] * RPM
         self.voltage_unit = units["voltage"]
         self.duty_steps = units["duty_steps"]
         self.powered = True
         self.alert = False
-        """Whether it signals an error nobody can find."""
+        """True if it signals an error without a cause."""
         self.watchdog_trips = 0
         self._forced: set[str] = set()
         self._booted = now
-        """When it was, or will be, ready [s]."""
+        """Time at which it was, or will be, ready [s]."""
         self._heard = now
-        """When the last instruction for it came in [s]."""
+        """Time of the last instruction for it [s]."""
         self._registered: tuple[int, bytes] | None = None
         registers = self.registers
         registers.changed.update(self._factory_values(entries))
@@ -93,40 +102,40 @@ class Device(ABC):
                 raise InputError(f"{spec.title}: register {name} cannot hold {value}")
             registers[name] = value
         self._boot(now)
-        # Once more: booting has put what is in the RAM, and follows from the EEPROM, at its initial values.
+        # Once more: booting has set the RAM, which may depend on the EEPROM, to its initial values.
         for name, value in changed.items():
             registers[name] = value
 
-    # What it is on the bus.
+    # Identity on the bus.
 
     @property
     def id(self) -> int:
-        """On the bus."""
+        """ID on the bus."""
         return self.registers["id"]
 
     @property
     def protocol(self) -> int:
-        """1 or 2."""
+        """Protocol, 1 or 2."""
         return self.registers.table.protocol
 
     @property
     def rate(self) -> int:
-        """It listens and answers at [bit/s]."""
+        """Baud rate [bit/s]."""
         return self.bauds.get(self.registers["baud_rate"], 57600)
 
     @property
     def return_delay(self) -> float:
-        """[s]"""
+        """Delay of an answer [s]."""
         return self.registers["return_delay_time"] * RETURN_DELAY_UNIT
 
     def hears(self, rate: float, now: float) -> bool:
-        """Whether it is alive and understands a client with this rate [bit/s]."""
+        """Return True if it has booted and understands a client with this rate [bit/s]."""
         return self.powered and now >= self._booted and same_rate(rate, self.rate)
 
-    # What packets do.
+    # Effects of packets.
 
     def read(self, address: int, length: int) -> bytes | Refusal:
-        """Bytes from an address on."""
+        """Return the bytes from an address on."""
         self.mechanism.advance()
         self.refresh()
         return self.registers.read(address, length)
@@ -140,7 +149,7 @@ class Device(ABC):
         return None
 
     def check(self, address: int, data: bytes) -> dict[str, int] | Refusal:
-        """Which registers a write would set to which values."""
+        """Return the values that a write would set, by register."""
         parsed = self.registers.parse(address, data)
         if isinstance(parsed, Refusal):
             return parsed
@@ -168,7 +177,7 @@ class Device(ABC):
         return None
 
     def act(self) -> bool:
-        """Do the registered write; False when there is none."""
+        """Perform the registered write; return False if there is none."""
         if self._registered is None:
             return False
         address, data = self._registered
@@ -178,13 +187,13 @@ class Device(ABC):
         return True
 
     def reboot(self, now: float) -> None:
-        """Start anew: RAM as it is after power-on, torque off, silent until booted."""
+        """Restart: RAM as after power-on, torque off, silent until booted."""
         self._forced.clear()
         self._boot(now)
         self._booted = now + BOOT_TIME
 
     def factory_reset(self, now: float, keep: tuple[str, ...] = ()) -> None:
-        """Give every register but some its factory value and reboot."""
+        """Reset every register except some to its factory value, and reboot."""
         kept = {name: self.registers[name] for name in keep}
         self.registers.reset(self.registers.eeprom())
         for name, value in kept.items():
@@ -192,7 +201,7 @@ class Device(ABC):
         self.reboot(now)
 
     def set_power(self, on: bool, now: float) -> None:
-        """Switch its supply; what is in the RAM is lost."""
+        """Switch its supply; the content of the RAM is lost."""
         if on and not self.powered:
             self.reboot(now)
         elif not on and self.powered:
@@ -201,77 +210,82 @@ class Device(ABC):
         self.powered = on
 
     def noticed(self, now: float) -> None:
-        """An instruction packet for this servo, or for all, came in."""
+        """Note the arrival of an instruction packet for this servo, or for all."""
         self._heard = now
 
     def put(self, name: str, value: int) -> None:
-        """Write a register past all checks, as a fault of the memory would; what follows from it does."""
+        """Write a register without checks, as a fault of the memory would, and apply its effects."""
         self._put({name: value})
 
-    # What goes on by itself.
+    # Behaviour without packets.
 
     def supervise(self, now: float) -> None:
-        """Move on to now and look for errors."""
+        """Advance to the current time and check for errors."""
         self.mechanism.advance()
         if self.powered:
             self._protect()
 
     def force(self, fault: str) -> None:
-        """Let an error of FAULTS appear until the servo starts anew. Raises ValueError."""
+        """Cause an error of FAULTS until the servo restarts; raises ValueError."""
         name = FAULTS.get(fault)
         if name is None:
-            raise ValueError(f"no fault {fault!r}; there are {', '.join(FAULTS)}")
+            raise ValueError(f"unknown fault {fault!r}; there are {', '.join(FAULTS)}")
         if name not in self.registers.table.hardware_errors:
             raise ValueError(f"{self.spec.title} does not know this error")
         self._forced.add(name)
         self._protect()
 
     def relent(self) -> None:
-        """End what `force` began; a latched error stays."""
+        """End the causes set by `force`; a latched error stays."""
         self._forced.clear()
         self._protect()
 
     @property
     def error_bits(self) -> int:
-        """Errors there are now, as the bits of the control table."""
+        """Present errors, as the bits of the control table."""
         bits = self.registers.table.hardware_errors
         return sum(1 << bits[name] for name in self._conditions())
 
     @property
     def troubled(self) -> bool:
-        """Whether it signals trouble with its hardware."""
+        """True if it signals a problem of its hardware."""
         return self.alert or self.error_bits != 0
 
     @abstractmethod
     def refresh(self) -> None:
-        """Write what the servo measures into its registers."""
+        """Write the servo's measurements into its registers."""
 
     @property
     @abstractmethod
     def position_counts(self) -> int:
-        """Present position as its register says it."""
+        """Present position as in its register."""
 
     @property
     def driven(self) -> bool:
-        """Whether torque is on."""
+        """True if torque is on."""
         return self.registers["torque_enable"] == 1
 
     @property
     def _locked(self) -> bool:
-        """Whether the EEPROM cannot be written."""
+        """True if the EEPROM cannot be written."""
         return self.driven
 
     @abstractmethod
     def _refusal(self, name: str, value: int) -> Refusal | None:
-        """Why a register does not take a value within its range now."""
+        """Return the reason to refuse a value within its register's range now, or None."""
 
     @abstractmethod
     def _written(self, name: str, before: int) -> None:
-        """A packet wrote a register that held something else, or the same, before."""
+        """Handle a write by a packet.
+
+        Args:
+            name: The register.
+            before: Its former value, which may be the same.
+        """
 
     @abstractmethod
     def _apply(self, before: Mapping[str, int]) -> None:
-        """Drive the motor as the registers say once some were written; before: what those held."""
+        """Drive the motor according to the registers after some were written; `before` holds their former values."""
 
     def _put(self, values: Mapping[str, int]) -> None:
         before = {}
@@ -283,11 +297,11 @@ class Device(ABC):
 
     @abstractmethod
     def _protect(self) -> None:
-        """Do what the servo does about its errors."""
+        """React to errors as the servo does."""
 
     @abstractmethod
     def _restart(self) -> None:
-        """Set what no initial value tells when the servo starts."""
+        """Set everything on a start that no initial value determines."""
 
     def _factory_values(self, entries: Mapping[str, object]) -> dict[str, int]:
         numbers = entries["model_numbers"]
@@ -295,7 +309,7 @@ class Device(ABC):
         return {"model_number": int(numbers[0]), "firmware_version": FIRMWARE}
 
     def _widen_voltage_limits(self) -> None:
-        """A bench with another supply than the factory had in mind has other limits in its servos."""
+        """Widen the voltage limits: a bench with another supply than the factory's has other limits in its servos."""
         supply = self.mechanism.plant.settings.supply_voltage / self.voltage_unit
         low, high = self.spec.supply_range
         if supply > 0.95 * self.registers["max_voltage_limit"]:
@@ -313,7 +327,7 @@ class Device(ABC):
         self._configure()
 
     def _conditions(self) -> set[str]:
-        """Errors there are now."""
+        """Return the present errors."""
         registers, errors = self.registers, set(self._forced)
         if self.mechanism.temperature > registers["temperature_limit"]:
             errors.add("overheating")
@@ -323,7 +337,7 @@ class Device(ABC):
         return errors & set(registers.table.hardware_errors)
 
     def _configure(self) -> None:
-        """Give the plant the gains the registers hold."""
+        """Set the plant's gains to those in the registers."""
         gains = self.registers.table.gains
         kp, ki, kd = (float(self.registers[gains[name]]) for name in ("kp", "ki", "kd"))
         plant = self.mechanism.plant
@@ -332,5 +346,5 @@ class Device(ABC):
         self.mechanism.configure(settings)
 
     def _tick(self) -> int:
-        """Milliseconds since it started, as its register says it."""
+        """Return the milliseconds since the start, as in the register."""
         return int((time.perf_counter() - self._started) * 1e3) % TICK_PERIOD

@@ -1,4 +1,4 @@
-"""The bus: packets in, status packets out, each at its time; one thread, driven by `process.run`."""
+"""The bus: instruction packets in, timed status packets out; one thread, driven by `process.run`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from drivers.emulators.dynamixel.wire import Timing
 from drivers.emulators.process import LONGEST_REST, Emulator
 
 PING_SLOT = 14
-"""A servo waits for this many byte times and PING_PAUSE per ID before it answers a broadcast ping."""
+"""Byte times per ID, plus PING_PAUSE, that a servo waits before it answers a broadcast ping."""
 PING_PAUSE = 0.001
 """[s]"""
 _EXECUTORS = {1: instructions1.execute, 2: instructions2.execute}
@@ -31,19 +31,25 @@ class DynamixelEmulator(Emulator):
     """Servos on one half duplex line."""
 
     def __init__(self, line: Line, timing: Timing, devices: Sequence[Device]) -> None:
-        """devices: at least one, the first is the one the console means unless told an ID."""
+        """Put servos on a line.
+
+        Args:
+            line: The port.
+            timing: Times on the wire.
+            devices: At least one; the console addresses the first unless given an ID.
+        """
         super().__init__()
         self.line = line
         self.timing = timing
         self.devices = list(devices)
         self.faults = Faults()
         protocols = sorted({device.protocol for device in devices})
-        # A servo with one protocol reads the packets of the other as well, and makes nothing of them.
+        # A servo with one protocol also reads the packets of the other, and ignores them.
         self._readers: dict[int, Reader] = {protocol: (Reader1, Reader2)[protocol - 1]() for protocol in protocols}
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._free = 0.0
-        """When nothing is on the line any more."""
+        """Time from which nothing is on the line [s]."""
         self._rate = 0.0
         self._packets = self._answers = self._unheard = 0
         self._add_commands()
@@ -55,11 +61,11 @@ class DynamixelEmulator(Emulator):
         return tuple(f"dynamixel:{path}:{device.id}:{device.protocol}:{device.rate}" for device in self.devices)
 
     def files(self) -> Collection[int]:
-        """The line's end, unless it is unplugged."""
+        """Return the descriptor of the line's end; none while it is unplugged."""
         return [self.line.file] if self.line.plugged else []
 
     def serve(self, ready: Collection[int]) -> float:
-        """Take what came in, move on to now, do what is due."""
+        """Process the input, advance to the current time, and send what is due."""
         now = time.perf_counter()
         if self.line.file in ready:
             self._hear(self.line.receive(), now)
@@ -74,7 +80,7 @@ class DynamixelEmulator(Emulator):
         self._due.clear()
         self.line.unplug()
 
-    # What is on the line.
+    # Traffic on the line.
 
     def _at(self, when: float, what: Callable[[], None]) -> None:
         heapq.heappush(self._due, (when, next(self._order), what))
@@ -83,7 +89,7 @@ class DynamixelEmulator(Emulator):
         if not data:
             return
         self._rate = self.line.rate
-        # Half duplex: what comes in while something else is on the line has to wait.
+        # Half duplex: input that arrives during other traffic on the line has to wait.
         arrived = max(now, self._free) + self.timing.duration(len(data), self._rate)
         if self.faults.echo:
             self._at(arrived, partial(self.line.send, data))
@@ -100,7 +106,7 @@ class DynamixelEmulator(Emulator):
                 self._at(arrived, partial(self._execute, protocol, packet, listening, arrived))
 
     def _execute(self, protocol: int, packet: Packet, listening: Sequence[Device], arrived: float) -> None:
-        """Let the servos do it. They count their times from when the packet had arrived on a real line."""
+        """Let the servos execute a packet. Their times start when the packet would have arrived on a real line."""
         now = time.perf_counter()
         hearing = [device for device in listening if device.protocol == protocol and device.powered]
         if packet.instruction in WRITING and self.faults.is_lost():
@@ -130,26 +136,26 @@ class DynamixelEmulator(Emulator):
         console = self.console
         self.faults.add_commands(console)
         several = [
-            ("power-cycle", "power-cycle [id=ID]", "switch servos off and on; without ID all", self._power_cycle),
-            ("power", "power on | off [id=ID]", "switch the supply of servos; without ID of all", self._power),
+            ("power-cycle", "power-cycle [id=ID]", "switch servos off and on (default: all)", self._power_cycle),
+            ("power", "power on | off [id=ID]", "switch the supply of servos (default: all)", self._power),
         ]
         one = [
-            ("fault", f"fault {' | '.join(FAULTS)} | clear [id=ID]", "let an error appear in a servo", self._fault),
+            ("fault", f"fault {' | '.join(FAULTS)} | clear [id=ID]", "cause an error in a servo", self._fault),
             ("alert", "alert on | off [id=ID]", "let a servo signal an error without a cause", self._alert),
-            ("get", "get REGISTER [id=ID]", "say what a register holds", self._get),
-            ("set", "set REGISTER VALUE [id=ID]", "put a value into a register, past all checks", self._set),
+            ("get", "get REGISTER [id=ID]", "print the content of a register", self._get),
+            ("set", "set REGISTER VALUE [id=ID]", "set a register without any checks", self._set),
         ]
         for name, usage, help, act in several:
             console.add(name, usage, help, partial(self._with_devices, act))
         for name, usage, help, act in one:
             console.add(name, usage, help, partial(self._with_device, act))
         console.add("unplug", "unplug", "pull the adapter out of the computer", self._unplug)
-        console.add("plug", "plug", "put it in again; says the new path", self._plug)
-        console.add("bus", "bus", "say what was on the line so far", self._say_bus)
+        console.add("plug", "plug", "plug it in again and print the new path", self._plug)
+        console.add("bus", "bus", "print the traffic on the line so far", self._say_bus)
         self._add_mechanism_commands()
 
     def _add_mechanism_commands(self) -> None:
-        """Those of each servo's mechanism, told which by "id="."""
+        """Add the commands of each servo's mechanism, chosen by "id="."""
         consoles = []
         for device in self.devices:
             inner = Console()
@@ -210,7 +216,7 @@ class DynamixelEmulator(Emulator):
 
     def _register(self, name: str, device: Device) -> str:
         if name not in device.registers:
-            raise ValueError(f"no register {name!r}; there are {', '.join(device.registers.table.registers)}")
+            raise ValueError(f"unknown register {name!r}; there are {', '.join(device.registers.table.registers)}")
         return name
 
     def _unplug(self, words: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong with packets between servo and client, by name; told through the console."""
+"""Faults of packets between servo and client, by name; set through the console."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SPLIT_GAP = 0.01
 """Pause in the middle of a split packet [s]."""
 LONGEST_GARBAGE = 8
 FALSE_LENGTH = 200
-"""Length a false header claims [bytes]."""
+"""Length claimed by a false header [bytes]."""
 
 
 def options(words: list[str]) -> tuple[list[str], int | None]:
@@ -25,7 +25,7 @@ def options(words: list[str]) -> tuple[list[str], int | None]:
 
 
 def count(words: list[str]) -> int:
-    """Read the optional last word COUNT; raises ValueError."""
+    """Return the optional last word COUNT; raises ValueError."""
     if len(words) > 1:
         raise ValueError(f"{' '.join(words[1:])!r} is too much")
     return int(number(words[0], 0, 1e9)) if words else 1
@@ -33,16 +33,16 @@ def count(words: list[str]) -> int:
 
 @dataclass
 class _Pending:
-    """A fault that befalls the next packets."""
+    """A fault that affects the next packets."""
 
     left: int
     id: int | None
-    """Only packets of this servo; None: of any."""
+    """Affects only packets of this servo; None for any."""
     value: float = 0.0
 
 
 class Faults:
-    """Faults that wait for packets, and the console commands that order them."""
+    """Faults that wait for packets, and the console commands that set them."""
 
     def __init__(self) -> None:
         self._pending: dict[str, _Pending] = {}
@@ -50,12 +50,12 @@ class Faults:
         """ID and length of status packets to the last one."""
         self._random = random.Random(0)
         self.echo = False
-        """Whether the adapter hears what it sends, as a half duplex line without an echo filter does."""
+        """True if the adapter receives what it sends, as a half duplex line without an echo filter does."""
         self.muted: set[int] = set()
         """IDs of servos that do not answer."""
 
     def add_commands(self, console: Console) -> None:
-        """Offer the faults of packets."""
+        """Add the commands for faults of packets."""
         for name, help in (
             ("drop", "lose the next status packets"),
             ("corrupt", "flip a bit in the next status packets' check sums"),
@@ -65,12 +65,12 @@ class Faults:
             ("stale", "send the last status packet of the same length instead of the next ones"),
             ("deaf", "lose the next instruction packets that write"),
             ("garbage", "send noise in front of the next status packets"),
-            ("fake-header", "send a header that promises too much in front of the next status packets"),
+            ("fake-header", "send a header that claims too much in front of the next status packets"),
         ):
             console.add(name, f"{name} [COUNT] [id=ID]", help, lambda words, name=name: self._order(name, words))
-        console.add("delay", "delay MS [COUNT] [id=ID]", "hold the next status packets back", self._order_delay)
+        console.add("delay", "delay MS [COUNT] [id=ID]", "delay the next status packets", self._order_delay)
         console.add("echo", "echo on | off", "let the client hear what it sends", self._set_echo)
-        console.add("mute", "mute on | off [id=ID]", "let a servo obey without answering; without ID all", self._mute)
+        console.add("mute", "mute on | off [id=ID]", "let servos obey without answering (default: all)", self._mute)
 
     def _order(self, name: str, words: list[str]) -> None:
         plain, id = options(words)
@@ -89,11 +89,11 @@ class Faults:
         self.muted = self.muted | ids if switch(plain[0]) else self.muted - ids
 
     def is_lost(self) -> bool:
-        """Whether an instruction packet that writes is lost."""
+        """Return True if an instruction packet that writes is lost."""
         return self._due("deaf", BROADCAST) is not None
 
     def befall(self, id: int, packet: bytes) -> list[tuple[float, bytes]]:
-        """What arrives of a servo's status packet: delays [s] and bytes."""
+        """Return what arrives of a servo's status packet: delays [s] and bytes."""
         before = self._answered.get((id, len(packet)), packet)
         if self._due("stale", id):
             packet = before
@@ -128,12 +128,12 @@ class Faults:
         return pending if pending.left >= 0 else None
 
     def _noise(self) -> bytes:
-        # Without FF: noise that ends in FF would make another header of the packet's.
+        # Without FF: noise that ends in FF would change the packet's header.
         return bytes(self._random.randrange(0xFF) for _ in range(self._random.randint(1, LONGEST_GARBAGE)))
 
 
 def _false_header(packet: bytes) -> bytes:
-    """The header of this packet with another length."""
+    """Return the header of this packet with another length."""
     if packet.startswith(b"\xff\xff\xfd\x00"):
         return packet[:5] + FALSE_LENGTH.to_bytes(2, "little") + packet[7:9]
     return packet[:3] + bytes((FALSE_LENGTH,)) + packet[4:5]

@@ -1,4 +1,4 @@
-"""An emulated Dynamixel as a text and as a form: `dynamixel[:SERVO][?id=1&baud=1000000&usb_latency=1&link=PATH]`."""
+"""Address form of an emulated Dynamixel: `dynamixel[:SERVO][?id=1&baud=1000000&usb_latency=1&link=PATH]`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def family() -> Family:
             AddressField(
                 name="servo",
                 title="Servo",
-                tip="Servo of the catalogue that is emulated",
+                tip="Servo of the catalogue to emulate",
                 kind="choice",
                 choices=tuple(known),
                 default=DEFAULT.servos[0].servo,
@@ -31,7 +31,7 @@ def family() -> Family:
             AddressField(
                 name="id",
                 title="ID",
-                tip="Of the servo on its bus",
+                tip="ID of the servo on its bus",
                 kind="whole",
                 default=str(DEFAULT.servos[0].id),
                 lowest=0,
@@ -40,7 +40,7 @@ def family() -> Family:
             AddressField(
                 name="baud",
                 title="Baud rate",
-                tip="Rate the servo listens at; it is deaf at any other",
+                tip="Rate of the servo; it does not answer at any other",
                 kind="whole",
                 default=str(DEFAULT.baud),
                 unit="baud",
@@ -50,7 +50,7 @@ def family() -> Family:
             AddressField(
                 name="usb_latency",
                 title="USB latency",
-                tip="Time the adapter holds an answer back: 16 ms as sold, 1 ms as it should be set",
+                tip="Delay of an answer in the adapter: 16 ms as sold, 1 ms as recommended",
                 kind="number",
                 default=f"{1e3 * DEFAULT.usb_latency:g}",
                 unit="ms",
@@ -68,7 +68,7 @@ def family() -> Family:
 
 
 def from_address(address: ServoAddress) -> DynamixelEmulation:
-    """Read an emulated Dynamixel's text. Raises AddressError."""
+    """Return the emulator at an address; raises AddressError."""
     try:
         values = family().values(str(address))
         family().address(values | dict(address.options))

@@ -1,4 +1,4 @@
-"""What servos with protocol 1 do with an instruction packet, and what they answer."""
+"""Effect of instruction packets on servos with protocol 1, and the answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGING = (Instruction.WRITE, Instruction.REG_WRITE, Instruction.ACTION, Instru
 
 
 def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], now: float) -> list[Reply]:
-    """Do what a packet asks of servos that hear it; muted: IDs of servos that do not answer."""
+    """Execute a packet on the servos that hear it; `muted` holds the IDs of servos that do not answer."""
     meant = [device for device in devices if packet.id in (device.id, BROADCAST)]
     for device in meant:
         device.noticed(now)
@@ -45,7 +45,7 @@ def _error(refusal: Refusal | None) -> int:
 
 
 def _single(packet: Packet, device: Device, now: float) -> Reply | None:
-    """Let one servo do it."""
+    """Execute a packet on one servo."""
     level, id = device.registers["status_return_level"], device.id
     parameters = packet.parameters
     if not packet.intact:
@@ -57,7 +57,7 @@ def _single(packet: Packet, device: Device, now: float) -> Reply | None:
         if level < 1:
             return None
         return _answer(device, Error.RANGE) if isinstance(data, Refusal) else _answer(device, 0, data)
-    # The answer comes from who it was, even if that is what was written, and tells of trouble a reboot ends.
+    # The answer has the old ID, even if the ID was written, and reports problems that a reboot ends.
     error, hardware = 0, _hardware(device)
     if packet.instruction in (Instruction.WRITE, Instruction.REG_WRITE):
         write = device.write if packet.instruction == Instruction.WRITE else device.register_write
@@ -84,7 +84,7 @@ def _sync_write(parameters: bytes, devices: Sequence[Device]) -> None:
 
 
 def _bulk_read(parameters: bytes, devices: Sequence[Device], muted: Collection[int]) -> list[Reply]:
-    """Each servo answers once the one before it has: after one that is silent nobody does."""
+    """Return the answers: each servo answers after the one before it, so none answers after a silent one."""
     replies = []
     for begin in range(1, len(parameters) - 2, 3):
         length, id, address = parameters[begin : begin + 3]

@@ -1,4 +1,4 @@
-"""What servos with protocol 2 do with an instruction packet, and what they answer."""
+"""Effect of instruction packets on servos with protocol 2, and the answers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CHANGING = (
 
 
 def execute(packet: Packet, devices: Sequence[Device], muted: Collection[int], now: float) -> list[Reply]:
-    """Do what a packet asks of servos that hear it; muted: IDs of servos that do not answer."""
+    """Execute a packet on the servos that hear it; `muted` holds the IDs of servos that do not answer."""
     if packet.instruction == Instruction.STATUS:
-        return []  # an answer, whoever sent it
+        return []  # an answer, from any sender
     meant = [device for device in devices if packet.id in (device.id, BROADCAST)]
     for device in meant:
         device.noticed(now)
@@ -73,7 +73,7 @@ def _word(data: bytes, at: int) -> int:
 
 
 def _single(packet: Packet, device: Device, now: float) -> Reply | None:
-    """Let one servo do it."""
+    """Execute a packet on one servo."""
     level, id, parameters = device.registers["status_return_level"], device.id, packet.parameters
     if packet.instruction == Instruction.PING:
         return Reply(device, _pong(device))
@@ -84,14 +84,14 @@ def _single(packet: Packet, device: Device, now: float) -> Reply | None:
         if isinstance(data, Refusal):
             return Reply(device, status(id, _error_byte(device, _ERRORS[data])))
         return Reply(device, status(id, _error_byte(device, 0), data))
-    # The answer comes from who it was, even if that is what was written, and tells of trouble a reboot ends.
+    # The answer has the old ID, even if the ID was written, and reports problems that a reboot ends.
     troubled = device.troubled
     error = _change(packet, device, now)
     return Reply(device, status(id, _error_byte(device, error) | ALERT * troubled)) if level >= 2 else None
 
 
 def _change(packet: Packet, device: Device, now: float) -> Error:
-    """Let one servo do something but tell; returns the number of the error."""
+    """Execute an instruction that changes one servo; return the number of the error."""
     parameters = packet.parameters
     if packet.instruction in (Instruction.WRITE, Instruction.REG_WRITE):
         if len(parameters) < 3:
@@ -122,7 +122,7 @@ def _factory_reset(packet: Packet, device: Device, now: float) -> Error:
 
 
 def _group_writes(packet: Packet) -> Iterator[tuple[int, int, bytes]]:
-    """Split a sync or bulk write into ID, address and data; what is cut off is left out."""
+    """Split a sync or bulk write into ID, address and data, without an incomplete end."""
     parameters = packet.parameters
     if packet.instruction == Instruction.SYNC_WRITE:
         address, length = _word(parameters, 0), _word(parameters, 2)
@@ -139,7 +139,7 @@ def _group_writes(packet: Packet) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _asked(packet: Packet) -> list[tuple[int, int, int]]:
-    """ID, address and length of every servo's part of a group read."""
+    """Return ID, address and length of every servo's part of a group read."""
     parameters = packet.parameters
     if packet.instruction in (Instruction.SYNC_READ, Instruction.FAST_SYNC_READ):
         return [(id, _word(parameters, 0), _word(parameters, 2)) for id in parameters[4:]]
@@ -150,7 +150,7 @@ def _asked(packet: Packet) -> list[tuple[int, int, int]]:
 
 
 def _group_read(packet: Packet, devices: Sequence[Device], muted: Collection[int]) -> list[Reply]:
-    """Each servo answers once the one before it has: after one that is silent nobody does."""
+    """Return the answers: each servo answers after the one before it, so none answers after a silent one."""
     asked = _asked(packet)
     fast = packet.instruction in (Instruction.FAST_SYNC_READ, Instruction.FAST_BULK_READ)
     lengths = [length for _, _, length in asked]

@@ -18,19 +18,19 @@ from drivers.simulated.plant import DutyGoal, PlantGoal
 
 FULL_TORQUE = 1023
 ACCELERATION_UNIT = math.radians(8.583)
-"""Of the goal acceleration [rad/s²]."""
+"""Unit of the goal acceleration [rad/s²]."""
 WHEEL_GAINS = (100.0, 1920.0)
-"""Velocity P and I Gain of a wheel mode that has no registers for them; those of the X series."""
+"""Velocity P and I Gain of a wheel mode without registers for them: those of the X series."""
 ARRIVED = 4
-"""A goal this near counts as reached [counts]."""
+"""Distance within which a goal counts as reached [counts]."""
 GAIN_RANGES = dict.fromkeys(("d_gain", "i_gain", "p_gain"), (0, 254))
 
 
 class JointDevice(Device):
-    """What both have in common."""
+    """Common behaviour of both."""
 
     def refresh(self) -> None:
-        """Write what the servo measures into its registers."""
+        """Write the servo's measurements into its registers."""
         registers, mechanism = self.registers, self.mechanism
         current, duty, supply = mechanism.electrics
         registers["present_position"] = position = self.position_counts
@@ -54,7 +54,7 @@ class JointDevice(Device):
     @property
     @abstractmethod
     def _wheel(self) -> bool:
-        """Whether it turns without end."""
+        """True if it turns endlessly."""
 
     @property
     def _duty_limit(self) -> float:
@@ -88,7 +88,7 @@ class JointDevice(Device):
             self._drive()
 
     _driving = frozenset({"goal_position", "moving_speed", "torque_limit", "cw_angle_limit", "ccw_angle_limit"})
-    """Registers that change what the motor does."""
+    """Registers that change the drive of the motor."""
 
     def _drive(self) -> None:
         if self.registers["torque_limit"] == 0:
@@ -99,7 +99,7 @@ class JointDevice(Device):
 
     @abstractmethod
     def _wheel_goal(self) -> PlantGoal:
-        """What turns it without end."""
+        """Return the goal that turns it endlessly."""
 
     def _joint_goal(self) -> PlantGoal:
         registers, plant = self.registers, self.mechanism.plant
@@ -120,11 +120,11 @@ class JointDevice(Device):
         return law
 
     def _nearest(self, counts: int) -> float:
-        """Position of a count [rad]."""
+        """Return the position of a count [rad]."""
         return (counts - self.centre) * self.position_step
 
     def _protect(self) -> None:
-        """Take the torque limit to 0 while there is an error of the shutdown register."""
+        """Set the torque limit to 0 while there is an error of the shutdown register."""
         if self.error_bits & self.registers["shutdown"] and self.registers["torque_limit"]:
             self.registers["torque_limit"] = 0
             if self.driven:
@@ -172,7 +172,7 @@ class Mx1Device(JointDevice):
 
     @property
     def position_counts(self) -> int:
-        """Within one turn."""
+        """Counts within one turn."""
         return (round(self.mechanism.position / self.position_step) + self.centre) % 4096
 
     @property
@@ -191,7 +191,7 @@ class Mx1Device(JointDevice):
     def _written(self, name: str, before: int) -> None:
         super()._written(name, before)
         if name == "goal_position":
-            # This firmware takes a goal for a wish to move.
+            # This firmware switches torque on for every goal.
             self.registers["torque_enable"] = 1
 
     def _drive(self) -> None:
@@ -214,7 +214,7 @@ class Mx1Device(JointDevice):
         return law
 
     def _nearest(self, counts: int) -> float:
-        """Position of a count in the turn the servo is in [rad]."""
+        """Return the position of a count in the servo's present turn [rad]."""
         turn = round(self.mechanism.position / self.position_step) + self.centre
         return (counts - self.centre + turn // 4096 * 4096) * self.position_step
 
@@ -247,11 +247,11 @@ class Xl320Device(JointDevice):
 
     @property
     def position_counts(self) -> int:
-        """At most 300°; beyond them the potentiometer's end."""
+        """Counts within 300°; beyond them the potentiometer's end."""
         return min(max(round(self.mechanism.position / self.position_step) + self.centre, 0), 1023)
 
     def _speed_counts(self) -> int:
-        """In wheel mode the register holds the share of the full output."""
+        """Return the speed; in wheel mode the register holds the share of the full output."""
         if self._wheel:
             return round(clamp(self.mechanism.electrics[1], 1.0) * self.duty_steps)
         return super()._speed_counts()

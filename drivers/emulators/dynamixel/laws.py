@@ -1,7 +1,7 @@
-"""Control laws of the firmware that the plant does not have: limited, profiled, of velocity and of current.
+"""Control laws of the firmware that the plant does not have: limits, profiles, velocity and current control.
 
 The position law itself is the plant's own (`PositionGoal`), at full voltage and without a profile. The laws here
-replace it once a register asks for more. The plant takes a goal's duty cycle anew in each of its ticks, and these
+replace it once a register demands more. The plant reads a goal's duty cycle in each of its ticks, and these laws
 compute it then: firmware loops of 1 kHz, whatever the emulator is doing meanwhile.
 """
 
@@ -18,13 +18,13 @@ VELOCITY_GAIN = 1.0 / 128.0
 VELOCITY_INTEGRAL_GAIN = 1.0 / 65536.0
 """PWM counts per millisecond, per count of velocity error and per unit of Velocity I Gain."""
 VELOCITY_COUNT = 0.229 * 2.0 * math.pi / 60.0
-"""Unit of those counts [rad/s]"""
+"""Unit of those counts [rad/s]."""
 PWM_COUNTS = 885.0
 """PWM counts at full duty."""
 
 
 def clamp(value: float, limit: float) -> float:
-    """Into −limit … limit."""
+    """Clamp a value to −limit … limit."""
     return min(max(value, -limit), limit)
 
 
@@ -32,14 +32,20 @@ class Law(ABC):
     """One loop of the firmware. A `DutyLaw` of the plant."""
 
     def __init__(self, plant: Plant, duty_limit: float, current_limit: float = math.inf) -> None:
-        """duty_limit: 0 … 1; current_limit [A]."""
+        """Create the loop.
+
+        Args:
+            plant: The plant.
+            duty_limit: Largest duty cycle, 0 … 1.
+            current_limit: Largest current [A].
+        """
         self.plant = plant
         self.duty_limit = duty_limit
         self.current_limit = current_limit
 
     @property
     def duty_cycle(self) -> float:
-        """Of the next tick, −1 … 1: the law's, within the limits of duty and current."""
+        """Duty cycle of the next tick, −1 … 1: the law's, within the limits of duty cycle and current."""
         duty = clamp(self._output(), self.duty_limit)
         if math.isfinite(self.current_limit):
             highest, lowest = self._duty_of(self.current_limit), self._duty_of(-self.current_limit)
@@ -47,21 +53,27 @@ class Law(ABC):
         return duty
 
     def _duty_of(self, current: float) -> float:
-        """Duty cycle that makes this current flow [A] at the present velocity."""
+        """Return the duty cycle for a current [A] at the present velocity."""
         values = self.plant.model.values
         supply = self.plant.electrics[2]
         return (current * values["R"] + values["kt"] * self.plant.velocity) / max(supply, 1e-3)
 
     @abstractmethod
     def _output(self) -> float:
-        """Duty cycle the law asks for; called once a tick."""
+        """Return the law's own duty cycle; called once per tick."""
 
 
 class CurrentLaw(Law):
-    """Let a current flow as long as the supply can drive it."""
+    """Constant current, as long as the supply can drive it."""
 
     def __init__(self, plant: Plant, current: float, duty_limit: float = 1.0) -> None:
-        """current [A]"""
+        """Create the loop.
+
+        Args:
+            plant: The plant.
+            current: Current [A].
+            duty_limit: Largest duty cycle, 0 … 1.
+        """
         super().__init__(plant, duty_limit)
         self.current = current
 
@@ -80,7 +92,15 @@ class VelocityLaw(Law):
         duty_limit: float,
         acceleration: float = math.inf,
     ) -> None:
-        """velocity [rad/s]; gains: Velocity P and I Gain; acceleration of the goal [rad/s²]."""
+        """Create the loop.
+
+        Args:
+            plant: The plant.
+            velocity: Goal [rad/s].
+            gains: Velocity P and I Gain.
+            duty_limit: Largest duty cycle, 0 … 1.
+            acceleration: Acceleration of the goal [rad/s²].
+        """
         super().__init__(plant, duty_limit)
         self.velocity = velocity
         self.gains = gains
@@ -99,7 +119,7 @@ class VelocityLaw(Law):
 
 @dataclass
 class Profile:
-    """A goal on its way: no faster than a speed [rad/s], no more abruptly than an acceleration [rad/s²]."""
+    """A goal under way, within a speed [rad/s] and an acceleration [rad/s²]."""
 
     position: float
     """[rad]"""
@@ -109,12 +129,12 @@ class Profile:
     highest_acceleration: float = math.inf
 
     def step(self, goal: float) -> float:
-        """Move on by a tick towards a goal [rad] and return the position."""
+        """Advance by a tick towards a goal [rad] and return the position."""
         way = goal - self.position
         if not math.isfinite(self.highest_speed) and not math.isfinite(self.highest_acceleration):
             self.position, self.velocity = goal, 0.0
             return goal
-        # As fast as can still be braked, and no further than the goal.
+        # As fast as braking still allows, and no further than the goal.
         braked = math.sqrt(2.0 * self.highest_acceleration * abs(way)) if way else 0.0
         speed = min(self.highest_speed, braked, abs(way) / TICK)
         self.velocity += clamp(math.copysign(speed, way) - self.velocity, self.highest_acceleration * TICK)
@@ -123,12 +143,20 @@ class Profile:
 
 
 class PositionLaw(Law):
-    """PID control of the position with the gains the plant is configured with, behind a profile and within limits."""
+    """PID control of the position with the plant's gains, behind a profile and within limits."""
 
     def __init__(
         self, plant: Plant, goal: float, profile: Profile, duty_limit: float, current_limit: float = math.inf
     ) -> None:
-        """goal [rad]; current_limit [A]."""
+        """Create the loop.
+
+        Args:
+            plant: The plant.
+            goal: Goal [rad].
+            profile: Profile that approaches the goal.
+            duty_limit: Largest duty cycle, 0 … 1.
+            current_limit: Largest current [A].
+        """
         super().__init__(plant, duty_limit, current_limit)
         self.goal = goal
         self.profile = profile

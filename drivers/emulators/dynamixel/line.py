@@ -1,4 +1,4 @@
-"""The port an emulator hangs on: a pseudo terminal that tells its client's baud rate and can be pulled out."""
+"""The port of an emulator: a pseudo terminal that knows its client's baud rate and can be unplugged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,21 @@ from drivers.errors import BusError
 LONGEST_READ = 4096
 _SPEEDS = {getattr(termios, name): int(name[1:]) for name in dir(termios) if re.fullmatch(r"B\d+", name)}
 _TCGETS2 = 0x802C542A
-"""Linux: terminal settings with rates as numbers, for rates that have no constant."""
+"""Linux: terminal settings with numeric rates, for rates that have no constant."""
 
 
 class Line:
     """A pseudo terminal in raw mode. The path is that of the client's end, or of a symbolic link to it."""
 
     def __init__(self, link: str | None = None) -> None:
-        """link: path of a symbolic link to keep at the client's end. Raises BusError when it cannot be made."""
+        """Create the pseudo terminal.
+
+        Args:
+            link: Path of a symbolic link to keep at the client's end; None for none.
+
+        Raises:
+            BusError: if it cannot be created.
+        """
         self._link = None if link is None else Path(link)
         self._master = self._slave = -1
         self._path = ""
@@ -31,12 +38,12 @@ class Line:
 
     @property
     def path(self) -> str:
-        """What a client opens."""
+        """Path that a client opens."""
         return self._path if self._link is None else str(self._link)
 
     @property
     def plugged(self) -> bool:
-        """Whether the adapter is in the computer."""
+        """True while the adapter is plugged in."""
         return self._master >= 0
 
     @property
@@ -46,7 +53,7 @@ class Line:
 
     @property
     def rate(self) -> float:
-        """What the client has set its end to [bit/s]; 0 when that cannot be told."""
+        """Baud rate set by the client [bit/s]; 0 if unknown."""
         try:
             speed = termios.tcgetattr(self._master)[5]
             if speed in _SPEEDS:
@@ -59,11 +66,11 @@ class Line:
         return struct.unpack_from("I", settings, 40)[0]
 
     def plug(self) -> None:
-        """Appear, at a new path unless there is a link. Does nothing when it is plugged. Raises BusError."""
+        """Appear, at a new path unless there is a link; do nothing if plugged in already. Raises BusError."""
         if self.plugged:
             return
         try:
-            # This process keeps the client's end open too: a client may come and go without ending the line.
+            # This process keeps the client's end open too, so that a client may come and go without ending the line.
             self._master, self._slave = os.openpty()
             tty.setraw(self._slave)
             os.set_blocking(self._master, False)
@@ -77,7 +84,7 @@ class Line:
             raise BusError(f"the emulated port could not be made: {error}; choose another path for its link") from None
 
     def unplug(self) -> None:
-        """Vanish as an adapter does that is pulled out. Idempotent."""
+        """Disappear like an adapter that is unplugged. Idempotent."""
         if not self.plugged:
             return
         os.close(self._slave)
@@ -87,14 +94,14 @@ class Line:
             self._link.unlink()
 
     def receive(self) -> bytes:
-        """What has come in."""
+        """Return the received bytes."""
         try:
             return os.read(self._master, LONGEST_READ)
         except OSError:
             return b""
 
     def send(self, data: bytes) -> None:
-        """Send; what a client does not fetch is lost once the line is full."""
+        """Send data; once the line is full, data that the client does not read are lost."""
         try:
             os.write(self._master, data)
         except OSError:

@@ -1,4 +1,4 @@
-"""Instruction packets as both protocols understand them, and what is common to finding them in a stream of bytes."""
+"""Instruction packets common to both protocols, and the search for them in a stream of bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 BROADCAST = 0xFE
-"""Every servo on the bus is meant."""
+"""ID that addresses every servo on the bus."""
 BYTE_GAP = 0.02
-"""A packet whose bytes pause for longer is given up [s]."""
+"""Longest pause within a packet before it is dropped [s]."""
 
 
 class Instruction(IntEnum):
-    """What a packet asks for; the numbers are the same in both protocols."""
+    """Instruction of a packet; the numbers are the same in both protocols."""
 
     PING = 0x01
     READ = 0x02
@@ -33,31 +33,31 @@ class Instruction(IntEnum):
 
 
 WRITING = (Instruction.WRITE, Instruction.REG_WRITE, Instruction.SYNC_WRITE, Instruction.BULK_WRITE)
-"""Instructions that put something into registers."""
+"""Instructions that write registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """One instruction packet without header, length, stuffing and check sum."""
+    """One instruction packet without header, length, stuffing and checksum."""
 
     id: int
     instruction: int
     parameters: bytes
     intact: bool = True
-    """Whether its check sum was right; only protocol 1 hands broken packets on, to have them answered."""
+    """True if its checksum was right. Only protocol 1 passes broken packets on, since they are answered."""
 
 
 class Reader(ABC):
-    """Finds the packets of one protocol among whatever else is on the wire, byte after byte as a servo does."""
+    """Finds the packets of one protocol among other bytes on the wire, byte by byte as a servo does."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self._last = 0.0
         self.broken = 0
-        """Packets that were dropped so far: a wrong check sum, or not stuffed."""
+        """Number of packets dropped so far: a wrong checksum, or no stuffing."""
 
     def feed(self, data: bytes, now: float) -> list[Packet]:
-        """Take bytes that came in at a time [s]; returns the packets that are complete now."""
+        """Take bytes that arrived at a time [s]; return the packets that are complete now."""
         if now - self._last > BYTE_GAP:
             self._bytes.clear()
         self._last = now
@@ -69,11 +69,11 @@ class Reader(ABC):
         return packets
 
     def reset(self) -> None:
-        """Forget what was begun."""
+        """Drop an incomplete packet."""
         self._bytes.clear()
 
     def _next(self) -> Packet | bool | None:
-        """Take one packet off the front, or True when bytes were dropped; None when more bytes are needed."""
+        """Take one packet off the front; True if bytes were dropped, None if more bytes are needed."""
         buffer = self._bytes
         begin = buffer.find(self.header)
         if begin < 0:
@@ -87,8 +87,8 @@ class Reader(ABC):
     @property
     @abstractmethod
     def header(self) -> bytes:
-        """What a packet begins with."""
+        """Bytes at the beginning of a packet."""
 
     @abstractmethod
     def _parse(self, buffer: bytearray) -> Packet | bool | None:
-        """As `_next`, with a header at the front of the buffer."""
+        """Take a packet as `_next` does, with a header at the front of the buffer."""

@@ -22,7 +22,7 @@ class Error(IntFlag):
 
 
 def checksum(body: bytes | bytearray) -> int:
-    """Of everything between header and check sum: the complement of the sum, low byte."""
+    """Return the checksum of everything between header and checksum: the complement of the sum, low byte."""
     return ~sum(body) & 0xFF
 
 
@@ -33,11 +33,11 @@ def status(id: int, error: int, parameters: bytes = b"") -> bytes:
 
 
 class Reader1(Reader):
-    """Finds protocol 1 packets. One with a wrong check sum is handed on as not intact: its servo answers that."""
+    """Finds protocol 1 packets. One with a wrong checksum is passed on as not intact: its servo answers it."""
 
     @property
     def header(self) -> bytes:
-        """Two bytes, and the next one is no third FF."""
+        """Two bytes; the next one is not a third FF."""
         return HEADER
 
     def _parse(self, buffer: bytearray) -> Packet | bool | None:
@@ -45,7 +45,7 @@ class Reader1(Reader):
             return None
         id, length = buffer[2], buffer[3]
         if id == 0xFF or length < 2:
-            # A header of FF FF FF begins one byte later; a length below 2 is none.
+            # A header of FF FF FF begins one byte later; a length below 2 is invalid.
             del buffer[0]
             return True
         if len(buffer) < 4 + length:

@@ -1,8 +1,8 @@
 """Protocol 2.0 on the wire: FF FF FD 00 ID LENGTH(2) INSTRUCTION PARAMETERS CRC(2) (ROBOTIS e-manual "Protocol 2.0").
 
-FF FF FD within a packet is stuffed: another FD follows it. A packet that is not stuffed is dropped, as a servo does
-which takes the pattern for the next packet's header, and so is one with a wrong CRC: whom it was meant for is not
-known. The answers to fast reads are the only ones that are not stuffed.
+FF FF FD within a packet is stuffed: another FD follows it. A packet without stuffing is dropped, because a servo takes
+the pattern for the next packet's header. A packet with a wrong CRC is dropped too, because its receiver is unknown.
+Only the answers to fast reads are not stuffed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from drivers.emulators.dynamixel.packet import Instruction, Packet, Reader
 HEADER = b"\xff\xff\xfd"
 STUFFED = b"\xff\xff\xfd\xfd"
 LONGEST = 1024
-"""Longest packet a servo takes or makes [bytes]."""
+"""Longest packet that a servo accepts or sends [bytes]."""
 ALERT = 0x80
-"""Bit of the error byte: something is wrong with the hardware, see the servo's hardware error status."""
+"""Bit of the error byte for a hardware problem, see the servo's hardware error status."""
 _POLYNOMIAL = 0x8005
 
 
@@ -44,19 +44,19 @@ _CRCS = tuple(_crc_of(byte) for byte in range(256))
 
 
 def crc(data: bytes | bytearray, value: int = 0) -> int:
-    """CRC-16 with the polynomial 8005, most significant bit first, continuing from a value."""
+    """Return the CRC-16 with the polynomial 8005, most significant bit first, continued from a value."""
     for byte in data:
         value = (value << 8 & 0xFF00) ^ _CRCS[value >> 8 ^ byte]
     return value
 
 
 def stuff(body: bytes) -> bytes:
-    """Put an FD behind each FF FF FD of a packet's instruction and parameters."""
+    """Append an FD to each FF FF FD of a packet's instruction and parameters."""
     return body.replace(HEADER, STUFFED)
 
 
 def unstuff(body: bytes) -> bytes | None:
-    """Inverse of `stuff`; None for a body that is not stuffed."""
+    """Return the body before `stuff`; None for a body without stuffing."""
     if body.count(HEADER) != body.count(STUFFED):
         return None
     return body.replace(STUFFED, HEADER)
@@ -70,16 +70,20 @@ def status(id: int, error: int, parameters: bytes = b"") -> bytes:
 
 
 class FastStatus:
-    """The one status packet several servos build together: each adds error, ID, data and the CRC of all before it."""
+    """The one status packet that several servos build together: each adds error, ID, data and the CRC so far."""
 
     def __init__(self, lengths: list[int]) -> None:
-        """lengths: bytes of data of every servo in it."""
+        """Start the packet.
+
+        Args:
+            lengths: Bytes of data of every servo in it.
+        """
         length = 1 + sum(length + 4 for length in lengths)
         self._sent = HEADER + bytes((0, 0xFE)) + length.to_bytes(2, "little") + bytes((Instruction.STATUS,))
         self._first = True
 
     def part(self, id: int, error: int, data: bytes) -> bytes:
-        """Return what the next servo sends."""
+        """Return the part that the next servo sends."""
         part = bytes((error, id)) + data
         whole = self._sent + part
         check = crc(whole).to_bytes(2, "little")
@@ -94,7 +98,7 @@ class Reader2(Reader):
 
     @property
     def header(self) -> bytes:
-        """Three bytes, and the next one is no FD."""
+        """Three bytes; the next one is not an FD."""
         return HEADER
 
     def _parse(self, buffer: bytearray) -> Packet | bool | None:

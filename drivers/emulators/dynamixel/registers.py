@@ -13,25 +13,25 @@ _SIGN_MAGNITUDE_END = 1 << 11
 
 
 class Refusal(Enum):
-    """Why a servo does not do what a packet asks for."""
+    """Reasons of a servo to refuse a packet."""
 
     ACCESS = auto()
-    """Not writable, not there, or locked."""
+    """Not writable, missing, or locked."""
     LENGTH = auto()
     """A part of a register."""
     RANGE = auto()
-    """A value the register never takes."""
+    """A value that the register never accepts."""
     LIMIT = auto()
-    """A value beyond a limit that another register holds."""
+    """A value beyond a limit in another register."""
     ANGLE_LIMIT = auto()
-    """As LIMIT, of a goal position."""
+    """As LIMIT, for a goal position."""
 
 
 def table_of(spec: ServoSpec) -> tuple[ControlTable, Mapping[str, object]]:
-    """Control table of a catalogue servo, and what else its file says of this bus. Raises ModelError."""
+    """Return the control table of a catalogue servo and its file's section for this bus; raises ModelError."""
     entries = spec.buses.get("dynamixel")
     if entries is None:
-        raise ModelError(f"{spec.title} is no Dynamixel: its servo file has no section [bus.dynamixel]")
+        raise ModelError(f"{spec.title} is not a Dynamixel: its servo file has no section [bus.dynamixel]")
     table = load_table(str(entries["table"]))
     return table.with_model(parse_registers(entries.get("registers", {})), entries.get("initial", {})), entries
 
@@ -44,46 +44,46 @@ class Registers:
         self._memory = bytearray(table.end)
         self._values = dict.fromkeys(table.registers, 0)
         self.changed: dict[str, int] = {}
-        """Initial values other than the table's."""
+        """Initial values that differ from the table's."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
     def __getitem__(self, name: str) -> int:
-        """Value of a register."""
+        """Return the value of a register."""
         return self._values[name]
 
     def __setitem__(self, name: str, value: int) -> None:
-        """Set a register, clamped to what its bytes can hold."""
+        """Set a register, clamped to the range of its bytes."""
         register = self.table[name]
         self._values[name] = value = min(max(value, register.lowest), register.highest)
         self._memory[register.address : register.end] = register.encode(value)
 
     def initial(self, name: str) -> int:
-        """Value of a register when the servo is new."""
+        """Return the value of a register in a new servo."""
         return self.changed.get(name, self.table[name].initial or 0)
 
     def reset(self, names: Iterable[str]) -> None:
-        """Give registers their initial values."""
+        """Reset registers to their initial values."""
         for name in names:
             self[name] = self.initial(name)
 
     def eeprom(self) -> list[str]:
-        """Names of the registers that are kept without power."""
+        """Return the names of the registers that are kept without power."""
         return [register.name for register in self.table.registers.values() if register.eeprom]
 
     def ram(self) -> list[str]:
-        """Names of the others."""
+        """Return the names of the registers that are lost without power."""
         return [register.name for register in self.table.registers.values() if not register.eeprom]
 
     def read(self, address: int, length: int) -> bytes | Refusal:
-        """Bytes from an address on."""
+        """Return the bytes from an address on."""
         if length == 0 or address + length > len(self._memory):
             return Refusal.ACCESS
         return bytes(self._memory[address : address + length])
 
     def parse(self, address: int, data: bytes) -> list[tuple[Register, int]] | Refusal:
-        """Which registers a write sets to which values."""
+        """Return the registers and values that a write sets."""
         values = []
         end = address + len(data)
         if not data:

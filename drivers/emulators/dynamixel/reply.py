@@ -9,11 +9,11 @@ from drivers.emulators.dynamixel.device import Device
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one servo sends; several follow each other on the wire."""
+    """Status packet of one servo; several follow each other on the wire."""
 
     device: Device
     packet: bytes
     slot: int = 0
-    """Of an answer to a broadcast ping: how many slots of time it waits."""
+    """Number of time slots that an answer to a broadcast ping waits."""
     delayed: bool = True
-    """Whether the servo waits for its return delay time; parts of a common packet follow each other at once."""
+    """True if the servo waits for its return delay time; parts of a common packet follow each other at once."""

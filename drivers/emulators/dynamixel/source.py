@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from drivers.emulators.dynamixel.emulator import DynamixelEmulator
 
 SERIES: dict[str, type[Device]] = {"x": XDevice, "mx1": Mx1Device, "xl320": Xl320Device}
-"""Control table to what servos with it do."""
+"""Control table to the class of servos with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,36 +35,36 @@ class EmulatedDynamixel:
     """Catalogue name; MX servos have one for each protocol's firmware."""
     id: int = 1
     baud: int | None = None
-    """Rate it listens at [bit/s]; None is the bus's."""
+    """Baud rate [bit/s]; None for the bus's."""
     registers: Mapping[str, int] = field(default_factory=dict)
-    """Other values than a new servo's, e.g. {"return_delay_time": 0}."""
+    """Values other than a new servo's, e.g. {"return_delay_time": 0}."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamixelEmulation:
-    """Everything that makes an emulated bus."""
+    """Description of an emulated bus."""
 
     servos: tuple[EmulatedDynamixel, ...] = (EmulatedDynamixel(),)
-    """The hand moves the first one."""
+    """Servos on the bus; the hand moves the first one."""
     baud: int = 1_000_000
-    """Rate the servos listen at [bit/s]."""
+    """Baud rate of the servos [bit/s]."""
     wire_time: bool = True
-    """False: answers come at once, without byte times, return delay and latency."""
+    """False for answers at once, without byte times, return delay and latency."""
     usb_latency: float = 0.001
-    """Of the adapter [s]; factory setting 0.016."""
+    """Latency of the adapter [s]; factory setting 0.016."""
     link: str | None = None
-    """Path of a symbolic link to the port, which stays the same when it is unplugged and plugged in again."""
+    """Path of a symbolic link to the port, which stays the same when the port is unplugged and plugged in again."""
     model: ServoModel | None = None
-    """The truth of the first servo; None: what the catalogue knows best."""
+    """True model of the first servo; None for the catalogue's best."""
     bench: Bench | None = None
-    """What hangs on the first servo; None: something it lifts with ease."""
+    """Load of the first servo; None for one that it lifts with ease."""
 
     def __post_init__(self) -> None:
         if not self.servos:
             raise InputError("an emulated Dynamixel bus needs at least one servo")
 
     def open(self, hand: SharedHand) -> DynamixelEmulator:
-        """Make the port and the servos. Raises ServoBenchError."""
+        """Create the port and the servos; raises ServoBenchError."""
         try:
             from drivers.emulators.dynamixel.emulator import DynamixelEmulator
             from drivers.emulators.dynamixel.line import Line
@@ -79,7 +79,7 @@ class DynamixelEmulation:
             if len(set(ids)) < len(ids):
                 raise InputError(f"emulated Dynamixel bus: IDs {ids} must differ from each other")
         emulator = DynamixelEmulator(Line(self.link), Timing(self.wire_time, self.usb_latency), devices)
-        # Loading the compiled kernel took a while, and no answer shall wait until the pendulums have caught up.
+        # Loading the compiled kernel took a while; no answer should wait until the pendulums have caught up.
         emulator.serve(())
         return emulator
 

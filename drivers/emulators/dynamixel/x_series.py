@@ -1,10 +1,10 @@
 """X series and MX with protocol 2 firmware: operating modes, limits, bus watchdog, shutdown (ROBOTIS e-manuals).
 
-Torque that is switched on drives to whatever the goals hold, an old position or the full current a change of mode left.
+Torque that is switched on drives to the present goals: an old position, or the full current left by a change of mode.
 
 Not emulated, and refused when written: time-based profiles, torque on by goal update and slave mode (drive mode),
-another protocol (protocol type). Indirect addresses are not there, a secondary ID is not heard, and overload is never
-found, only told (`fault`).
+another protocol (protocol type). Indirect addresses do not exist, a secondary ID is ignored, and overload is never
+detected, only set (`fault`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from drivers.simulated.plant import DutyGoal, PlantGoal
 CURRENT, VELOCITY, POSITION, EXTENDED, CURRENT_BASED, PWM = 0, 1, 3, 4, 5, 16
 POSITION_MODES = (POSITION, EXTENDED, CURRENT_BASED)
 ACCELERATION_UNIT = 214.577 * RPM / 60.0
-"""Of the profile acceleration [rad/s²]: 214.577 rev/min²."""
+"""Unit of the profile acceleration [rad/s²]: 214.577 rev/min²."""
 TURNS = 1048575
-"""Farthest goal with several turns."""
+"""Largest goal with several turns."""
 FIRST_X = 1000
-"""Model numbers of the X series begin here."""
+"""Lowest model number of the X series."""
 TRIPPED = -1
-"""The bus watchdog's register once it has tripped."""
+"""Content of the bus watchdog's register once it has tripped."""
 WATCHDOG_UNIT = 0.02
 """[s]"""
 GOALS = ("goal_pwm", "goal_current", "goal_velocity", "goal_position")
@@ -42,7 +42,7 @@ GAINS = (
     "feedforward_1st_gain",
 )
 CLEAR_SPEED = 0.05
-"""Multi-turn information is cleared only of a servo slower than that [rad/s]."""
+"""Multi-turn information is cleared only if the servo is slower than this [rad/s]."""
 
 
 class XDevice(Device):
@@ -75,28 +75,28 @@ class XDevice(Device):
 
     @property
     def position_counts(self) -> int:
-        """Present position as its register says it."""
+        """Present position as in its register."""
         return self._single(self.mechanism.position) + self._turns * self._counts + self.registers["homing_offset"]
 
     @property
     def reads_fast(self) -> bool:
-        """Whether it takes part in fast reads; MX servos never do."""
+        """True if it takes part in fast reads; MX servos never do."""
         return self.spec.model_number >= FIRST_X
 
     @property
     def troubled(self) -> bool:
-        """Whether its hardware error status says so."""
+        """True if its hardware error status reports an error."""
         return self.alert or self.registers["hardware_error_status"] != 0
 
     def supervise(self, now: float) -> None:
-        """Move on to now; trip the bus watchdog when it is due."""
+        """Advance to the current time; trip the bus watchdog when it is due."""
         super().supervise(now)
         interval = self.registers["bus_watchdog"] * WATCHDOG_UNIT
         if self.powered and self.driven and interval > 0.0 and now - self._heard > interval:
             self._trip()
 
     def clear_turns(self) -> bool:
-        """Forget whole turns; False while it moves."""
+        """Clear whole turns; return False while it moves."""
         if abs(self.mechanism.velocity) > CLEAR_SPEED:
             return False
         self._forget_turns()
@@ -106,7 +106,7 @@ class XDevice(Device):
         return True
 
     def refresh(self) -> None:
-        """Write what the servo measures into its registers."""
+        """Write the servo's measurements into its registers."""
         registers, mechanism = self.registers, self.mechanism
         current, duty, supply = mechanism.electrics
         speed = mechanism.velocity * self._direction / self.velocity_unit
@@ -186,7 +186,7 @@ class XDevice(Device):
             elif registers["operating_mode"] == POSITION:
                 self._forget_turns()
         elif name in GOALS:
-            # Also after the watchdog was cleared the servo stays where it is until it is told a new goal.
+            # After the watchdog was cleared, too, the servo stays where it is until it gets a new goal.
             self._stopped = False
 
     def _apply(self, before: Mapping[str, int]) -> None:
@@ -205,7 +205,7 @@ class XDevice(Device):
     # Driving.
 
     def _drive(self, *, fresh: bool) -> None:
-        """Drive as the mode and its goals say; fresh: nothing of the law so far goes on."""
+        """Drive according to the mode and its goals; with `fresh`, the former law is dropped."""
         registers = self.registers
         mode, plant = registers["operating_mode"], self.mechanism.plant
         duty = registers["goal_pwm"] / self.duty_steps
@@ -261,10 +261,10 @@ class XDevice(Device):
         self._drive(fresh=True)
 
     def _standstill(self) -> PlantGoal:
-        """What a servo is driven with that its bus watchdog stopped.
+        """Return the goal of a servo that its bus watchdog stopped.
 
-        The manual says that the servo stops and not that torque goes off: a position mode holds the position where it
-        is, a velocity mode the velocity 0; current and PWM mode drive with nothing.
+        The manual says that the servo stops, not that torque goes off. A position mode holds the present position and a
+        velocity mode the velocity 0; current and PWM mode drive with zero.
         """
         self._law = None
         registers, plant = self.registers, self.mechanism.plant
@@ -279,7 +279,7 @@ class XDevice(Device):
     # Errors and starting.
 
     def _protect(self) -> None:
-        """Latch errors until the servo starts anew; those of the shutdown register switch torque off until then."""
+        """Latch errors until the servo restarts; those of the shutdown register switch torque off until then."""
         bits = self.error_bits
         if not bits:
             return
@@ -291,7 +291,7 @@ class XDevice(Device):
             self.mechanism.release()
 
     def _reset_goals(self) -> None:
-        """As a change of mode leaves them: at their limits, which current and PWM mode then drive with."""
+        """Reset the goals as a change of mode does: to their limits, which current and PWM mode then drive with."""
         registers = self.registers
         registers["goal_pwm"] = registers["pwm_limit"]
         registers["goal_current"] = registers["current_limit"]

@@ -1,14 +1,14 @@
-"""An EtherCAT segment that exists only here: eRob drives behind one end of a virtual cable.
+"""An emulated EtherCAT segment: eRob drives behind one end of a virtual cable.
 
-The master opens one end of a veth pair (`veth`), the segment answers at the other. From the wire inwards: `emulator`
-receives frames, `datagrams` leads each through every slave, `esc` is a slave's controller chip with its
-`sync_manager`, `fmmu`, `clock` and `sii`, `states` is its state machine, `mailbox` and `sdo` reach the objects of
+The master opens one end of a veth pair (`veth`), and the segment answers at the other. From the wire inwards:
+`emulator` receives frames and `datagrams` passes each through every slave. `esc` is a slave's controller chip with its
+`sync_manager`, `fmmu`, `clock` and `sii`, and `states` is its state machine. `mailbox` and `sdo` access the objects of
 `dictionary`, `mapping` packs them into process data, `objects` lists those of an eRob and `drive` moves the pendulum.
 
     with EmulatorProcess(EthercatEmulation(servos=("erob80_50",))) as emulator:
         emulator.addresses  # ("ethercat:ecm0:1",)
 
-How strict it is follows what vendors and users of the drive published; no device was at hand.
+Its strictness follows publications of vendors and users of the drive; no device was available.
 """
 
 from drivers.emulators.ethercat.form import family, from_address

@@ -1,4 +1,4 @@
-"""A slave's distributed clock: receive times, system time, and the pulses of SYNC0 with what arrived between them."""
+"""A slave's distributed clock: receive times, system time, and the pulses of SYNC0 with the frames between them."""
 
 from __future__ import annotations
 
@@ -7,39 +7,45 @@ from dataclasses import dataclass
 from drivers.emulators.ethercat import registers as r
 
 HOP = 600
-"""Time a frame takes from one slave to the next [ns]."""
+"""Time that a frame takes from one slave to the next [ns]."""
 LARGEST_CORRECTION = 1_000_000
-"""A difference [ns] no crystal makes is not followed: the master has yet to set the offset."""
+"""Difference [ns] beyond any crystal's, which is not followed: the master has not set the offset yet."""
 _SYNC0 = 0x03
-"""In the activation register: the cyclic unit runs and makes SYNC0."""
+"""Bits of the activation register: the cyclic unit runs and creates SYNC0."""
 _MASK = (1 << 64) - 1
 
 
 @dataclass(slots=True)
 class Windows:
-    """How process data met the periods of SYNC0, from the first frame on. Exactly one frame in each is wanted."""
+    """Frames of process data per period of SYNC0, since the first frame. Exactly one in each period is wanted."""
 
     empty: int = 0
     one: int = 0
     more: int = 0
     longest_gap: int = 0
-    """Most empty periods in a row."""
+    """Largest number of empty periods in a row."""
 
 
 class DistributedClock:
-    """Its registers lie in the slave's memory."""
+    """Distributed clock whose registers are in the slave's memory."""
 
     def __init__(self, memory: bytearray, now: int, drift: float = 0.0) -> None:
-        """now: when the slave was switched on [ns]; drift: how much faster than the machine's its crystal runs."""
+        """Create the clock.
+
+        Args:
+            memory: The slave's memory.
+            now: Time of power-on [ns].
+            drift: Relative speed of its crystal beyond the machine's.
+        """
         self._memory = memory
         self._begin = now
         self._rate = 1.0 + drift
         self._offset = 0
         self._correction = 0
         self.followers = 0
-        """Slaves behind this one."""
+        """Number of slaves behind this one."""
         self.active = False
-        """Whether SYNC0 is made, from its start time on."""
+        """True while SYNC0 is created, from its start time on."""
         self.cycle = 0
         """[ns]"""
         self._start = 0
@@ -49,23 +55,23 @@ class DistributedClock:
         self._frames = 0
 
     def local_time(self, now: int) -> int:
-        """Since power-on [ns]."""
+        """Return the time since power-on [ns]."""
         return round((now - self._begin) * self._rate) + self._correction
 
     def system_time(self, now: int) -> int:
-        """Local time and the master's offset [ns]."""
+        """Return local time plus the master's offset [ns]."""
         return (self.local_time(now) + self._offset) & _MASK
 
     def show(self, now: int) -> None:
-        """Bring the system time register up to date."""
+        """Update the system time register."""
         self._put(r.SYSTEM_TIME, self.system_time(now), 8)
 
     def load(self) -> None:
-        """Take over the offset the master wrote."""
+        """Apply the offset written by the master."""
         self._offset = self._get(r.TIME_OFFSET, 8)
 
     def latch(self, now: int) -> None:
-        """Keep when a frame came in at each port: at the second one when it returns from the slaves behind."""
+        """Store the arrival time of a frame at each port; at the second one, of its return from the slaves behind."""
         local = self.local_time(now)
         back = local + 2 * HOP * self.followers if self.followers else 0
         for port, time in enumerate((local, back, 0, 0)):
@@ -78,13 +84,13 @@ class DistributedClock:
         received = self._get(r.SYSTEM_TIME, 4) + self._get(r.TIME_DELAY, 4)
         difference = (own - received + (1 << 31)) % (1 << 32) - (1 << 31)
         size = min(abs(difference), 0x7FFFFFFF)
-        # Bit 31 says that the copy here is the later one.
+        # Bit 31 means that the copy here is the later one.
         self._put(r.TIME_DIFFERENCE, size | (0x80000000 if difference >= 0 else 0), 4)
         if size < LARGEST_CORRECTION:
             self._correction -= round(difference / 8)
 
     def activate(self, now: int) -> None:
-        """Start or stop SYNC0 as the registers say. A start time in the past makes no pulse, as on the chip."""
+        """Start or stop SYNC0 according to the registers. A start time in the past creates no pulse, as on the chip."""
         activation = self._memory[r.ACTIVATION]
         if activation == self._activation:
             return
@@ -94,15 +100,15 @@ class DistributedClock:
         self.active = activation & _SYNC0 == _SYNC0 and self.cycle > 0 and self._start > self.system_time(now)
         self.forget_windows()
 
-    # Process data in the periods of SYNC0.
+    # Process data per period of SYNC0.
 
     def forget_windows(self) -> None:
-        """Begin to count anew."""
+        """Restart the count."""
         self.windows = Windows()
         self._window = None
 
     def count(self, now: int) -> None:
-        """Process data arrived."""
+        """Count the arrival of process data."""
         window = self._window_at(now)
         if window is None:
             return
@@ -125,7 +131,7 @@ class DistributedClock:
         windows.longest_gap = max(windows.longest_gap, gap)
 
     def missed(self, now: int) -> int:
-        """Whole periods of SYNC0 without process data since the last ones."""
+        """Return the number of whole periods of SYNC0 since the last process data."""
         window = self._window_at(now)
         return 0 if window is None or self._window is None else max(0, window - self._window - 1)
 

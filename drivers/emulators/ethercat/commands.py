@@ -1,4 +1,4 @@
-"""What an emulated segment can be told: faults of the wire, of a slave and of its drive."""
+"""Console commands of an emulated segment: faults of the wire, of a slave and of its drive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_DELAY = 10_000.0
 
 
 def add_commands(console: Console, slaves: Sequence[Slave], faults: WireFaults) -> None:
-    """Offer everything that can be done to the wire, the slaves and what they move."""
+    """Add the commands that act on the wire, the slaves and their mechanisms."""
     _add_wire_commands(console, faults)
     _add_slave_commands(console, slaves)
     _add_mechanism_commands(console, slaves)
@@ -31,7 +31,7 @@ def add_commands(console: Console, slaves: Sequence[Slave], faults: WireFaults) 
 
 def _add_wire_commands(console: Console, faults: WireFaults) -> None:
     for kind, help in (
-        ("drop", "let frames reach the slaves and not return"),
+        ("drop", "let frames reach the slaves but not return"),
         ("corrupt", "return frames with garbled data and working counters"),
         ("truncate", "return the first half of frames"),
         ("duplicate", "return frames twice"),
@@ -96,7 +96,7 @@ def _add_slave_commands(console: Console, slaves: Sequence[Slave]) -> None:
     offer("warning", "on | off", "the same as alert", alert)
     offer("al-error", "CODE", "fall to SAFEOP with this AL status code", fail)
     offer("emergency", "CODE", "send an emergency message", warn)
-    offer("esc", "[reset]", "say the states, frames in each SYNC0 period and watchdog expiries", say)
+    offer("esc", "[reset]", "print the states, frames in each SYNC0 period and watchdog expiries", say)
 
 
 def _state_of(slave: Slave) -> str:
@@ -112,7 +112,7 @@ def _state_of(slave: Slave) -> str:
 
 
 def _add_mechanism_commands(console: Console, slaves: Sequence[Slave]) -> None:
-    """Each slave's own, reached through one name; without slave=N the first is meant, which the hand moves."""
+    """Add each slave's own commands under one name; without slave=N, the first slave, which the hand moves."""
     own: list[dict[str, ConsoleCommand]] = []
     for slave in slaves:
         aside = Console()
@@ -134,7 +134,7 @@ def _dispatch(slaves: Sequence[Slave], own: Sequence[dict[str, ConsoleCommand]],
 
 
 def _chosen(slaves: Sequence[Slave], words: list[str]) -> tuple[list[Slave], list[str]]:
-    """Which slaves are meant by slave=N, all without it; and the other words."""
+    """Return the slaves chosen by slave=N, or all without it, and the other words."""
     rest = [word for word in words if not word.startswith("slave=")]
     chosen = [int(number(word.removeprefix("slave="), 1, len(slaves))) for word in words if word not in rest]
     return [slaves[n - 1] for n in chosen] or list(slaves), rest

@@ -11,7 +11,7 @@ from drivers.emulators.ethercat.esc import Esc
 
 ETHERTYPE = 0x88A4
 FIRST_DATAGRAM = 16
-"""After the Ethernet header (14) and the EtherCAT header (2)."""
+"""Offset of the first datagram, after the Ethernet header (14) and the EtherCAT header (2)."""
 
 _HEADER = struct.Struct("<BBHHHH")
 _COUNTER = struct.Struct("<H")
@@ -21,7 +21,7 @@ _LOCALLY_ADMINISTERED = 0x02
 
 
 class Command(IntEnum):
-    """What a datagram asks: A by position, F by station address, B of all, L of logical memory; M one reads."""
+    """Command of a datagram: A by position, F by station address, B to all, L to logical memory; M one reads."""
 
     NOP = 0
     APRD = 1
@@ -43,7 +43,7 @@ class Command(IntEnum):
 _BY_POSITION = frozenset({Command.APRD, Command.APWR, Command.APRW, Command.ARMW})
 _TO_ALL = frozenset({Command.BRD, Command.BWR, Command.BRW})
 _COUNTED = _BY_POSITION | _TO_ALL
-"""Every slave adds one to the address of these."""
+"""Commands whose address every slave increments."""
 _LOGICAL = frozenset({Command.LRD, Command.LWR, Command.LRW})
 _MULTIPLE = frozenset({Command.ARMW, Command.FRMW})
 _READ = frozenset({Command.APRD, Command.FPRD, Command.BRD})
@@ -51,9 +51,14 @@ _WRITE = frozenset({Command.APWR, Command.FPWR, Command.BWR})
 
 
 def circulate(frame: bytearray, slaves: Sequence[Esc], now: int) -> bool:
-    """Lead a frame through the slaves, in place; returns whether it is one they heed. now: of its arrival [ns].
+    """Pass a frame through the slaves, in place; return True if it is one that they process.
 
-    A datagram that says it is longer than its frame ends the frame's processing there, as a lost signal would.
+    A datagram longer than its frame ends the frame's processing there, as a lost signal would.
+
+    Args:
+        frame: The frame.
+        slaves: The slaves in the order of the cable.
+        now: Time of arrival [ns].
     """
     if len(frame) < FIRST_DATAGRAM or frame[12:14] != b"\x88\xa4" or frame[15] >> 4 != _COMMANDS:
         return False
@@ -70,6 +75,7 @@ def circulate(frame: bytearray, slaves: Sequence[Esc], now: int) -> bool:
         counter: int = _COUNTER.unpack_from(frame, end)[0]
         for slave in slaves:
             counter += execute(slave, command, address, memory, data)
+            # Auto-increment addressing: the slave that sees address 0 is the one that is meant.
             if command in _COUNTED:
                 address = (address + 1) & 0xFFFF
         _HEADER.pack_into(frame, offset, command, index, address, memory, flags, interrupt)
@@ -81,7 +87,7 @@ def circulate(frame: bytearray, slaves: Sequence[Esc], now: int) -> bool:
 
 
 def execute(slave: Esc, command: int, address: int, memory: int, data: bytearray) -> int:
-    """Let one slave do one datagram on `data` in place; returns what it adds to the working counter."""
+    """Execute one datagram on one slave, on `data` in place; return its contribution to the working counter."""
     if command in _LOGICAL:
         return slave.logical(memory << 16 | address, data, command != Command.LWR, command != Command.LRD)
     if command in _BY_POSITION:
@@ -106,7 +112,7 @@ def execute(slave: Esc, command: int, address: int, memory: int, data: bytearray
 
 
 def _read(slave: Esc, memory: int, data: bytearray, merge: bool) -> int:
-    """Read into `data`; merge: add the bits to those of the slaves before."""
+    """Read into `data`; with `merge`, combine the bits with those of the slaves before."""
     found = slave.read(memory, len(data))
     if found is None:
         return 0

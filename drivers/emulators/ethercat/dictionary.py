@@ -1,4 +1,4 @@
-"""An object dictionary: what can be read and written by index and subindex, and with which code it is refused."""
+"""An object dictionary: values by index and subindex, and the codes that refuse access to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum, IntEnum
 
 
 class AbortCode(IntEnum):
-    """Why an SDO transfer was refused (ETG.1000.6)."""
+    """Reasons to refuse an SDO transfer (ETG.1000.6)."""
 
     TOGGLE = 0x05030000
     COMMAND = 0x05040001
@@ -31,7 +31,7 @@ class AbortCode(IntEnum):
 
 
 class Abort(Exception):
-    """A transfer is refused."""
+    """The transfer is refused."""
 
     def __init__(self, code: AbortCode) -> None:
         super().__init__(code)
@@ -39,7 +39,7 @@ class Abort(Exception):
 
 
 class Type(Enum):
-    """Of an entry: CoE data type, bits, struct format; text and bytes have no fixed length."""
+    """Type of an entry: CoE data type, bits, struct format; text and bytes have no fixed length."""
 
     I8 = (0x0002, 8, "b")
     I16 = (0x0003, 16, "h")
@@ -52,17 +52,17 @@ class Type(Enum):
 
     @property
     def bits(self) -> int:
-        """Length; 0 when it is not fixed."""
+        """Length in bits; 0 if it is not fixed."""
         return self.value[1]
 
     @property
     def code(self) -> str:
-        """For `struct`."""
+        """Format for `struct`."""
         return self.value[2]
 
     @property
     def signed(self) -> bool:
-        """Whether it can be negative."""
+        """True if it can be negative."""
         return self.code.islower()
 
 
@@ -80,15 +80,15 @@ class ObjectEntry:
     low: int | None = None
     high: int | None = None
     mapping: str = ""
-    """"rx", "tx": into which process data it can be mapped."""
+    """"rx" or "tx": the process data that it can be mapped into."""
     measure: Callable[[], int] | None = None
-    """Where its value comes from, if not from `value`."""
+    """Source of its value, if not `value`."""
     check: Callable[[int], None] | None = None
-    """Raises Abort for a value that cannot be taken now."""
+    """Raises Abort for a value that cannot be accepted now."""
 
     @property
     def number(self) -> int:
-        """Its present value, within what its type can say."""
+        """Present value, within the range of its type."""
         if self.measure is not None:
             half = 1 << self.type.bits - 1
             low, high = (-half, half - 1) if self.type.signed else (0, 2 * half - 1)
@@ -98,7 +98,7 @@ class ObjectEntry:
 
     @property
     def content(self) -> bytes:
-        """Its present value as it is transferred."""
+        """Present value as it is transferred."""
         if isinstance(self.value, bytes):
             return self.value
         return self.number.to_bytes(self.type.bits // 8, "little", signed=self.type.signed)
@@ -108,7 +108,12 @@ class ObjectDictionary:
     """Entries by index and subindex."""
 
     def __init__(self, entries: Iterable[ObjectEntry], writable_now: Callable[[], bool]) -> None:
-        """writable_now: whether the slave is in the state in which "rwp" entries can be written."""
+        """Create a dictionary.
+
+        Args:
+            entries: Its entries.
+            writable_now: Returns True in the state of the slave in which "rwp" entries can be written.
+        """
         self._entries: dict[tuple[int, int], ObjectEntry] = {}
         self._objects: set[int] = set()
         self._writable_now = writable_now
@@ -121,11 +126,11 @@ class ObjectDictionary:
 
     @property
     def entries(self) -> tuple[ObjectEntry, ...]:
-        """All of them."""
+        """All entries."""
         return tuple(self._entries.values())
 
     def subs(self, index: int) -> list[ObjectEntry]:
-        """Those of one object by subindex."""
+        """Return the entries of one object by subindex."""
         return sorted((entry for entry in self.entries if entry.index == index), key=lambda entry: entry.sub)
 
     def find(self, index: int, sub: int) -> ObjectEntry:
@@ -140,7 +145,7 @@ class ObjectDictionary:
         return self.find(index, sub).content
 
     def admit(self, index: int, sub: int, length: int) -> None:
-        """Raise Abort when a value of this length [bytes] cannot be written there now."""
+        """Raise Abort if a value of this length [bytes] cannot be written there now."""
         entry = self.find(index, sub)
         if entry.access == "ro":
             raise Abort(AbortCode.READ_ONLY)

@@ -15,11 +15,11 @@ from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated.plant import PlantGoal
 
 POSITION_GAIN = 1000.0
-"""Of the position law, stiff as a drive's is: 1 A for each milliradian of error [A/rad]."""
+"""Stiffness of the position law, similar to a drive's: 1 A per milliradian of error [A/rad]."""
 SLOW = 0.02
-"""A quick stop is over below this velocity [rad/s]."""
+"""Velocity below which a quick stop is over [rad/s]."""
 LONGEST_STOP = 1.0
-"""A quick stop is over after this time [s]."""
+"""Time after which a quick stop is over [s]."""
 
 _FAULT_BIT = 0x0008
 _VOLTAGE = 0x0010
@@ -27,13 +27,13 @@ _NO_QUICK_STOP = 0x0020
 _WARNING = 0x0080
 _LIMITED = 0x0800
 _ALWAYS = 0x1200
-"""Remote, and bit 12: set in every statusword of this drive that was published."""
+"""Remote, and bit 12: set in every published statusword of this drive."""
 _RESET = 0x0080
 _HALT = 0x0100
 
 
 class DriveState(IntEnum):
-    """Each with its bits of the statusword."""
+    """States with their bits of the statusword."""
 
     SWITCH_ON_DISABLED = 0x0040
     READY_TO_SWITCH_ON = 0x0001 | _NO_QUICK_STOP
@@ -44,13 +44,13 @@ class DriveState(IntEnum):
 
 
 class DriveFault(IntEnum):
-    """Object 0x603F."""
+    """Error codes of object 0x603F."""
 
     OVERVOLTAGE = 0x3210
     UNDERVOLTAGE = 0x3220
     TOO_HOT = 0x4310
     OFFLINE = 0xA000
-    """The master fell silent, lost the rhythm of SYNC0 or left OP while the drive was enabled."""
+    """The master was silent, lost the rhythm of SYNC0 or left OP while the drive was enabled."""
 
 
 _GENERIC, _VOLTAGE_ERROR, _HEAT_ERROR, _COMMUNICATION = 0x01, 0x04, 0x08, 0x10
@@ -58,22 +58,22 @@ _GENERIC, _VOLTAGE_ERROR, _HEAT_ERROR, _COMMUNICATION = 0x01, 0x04, 0x08, 0x10
 
 
 class EmulatedDrive:
-    """One drive, as after power-on: switched off, its targets where it stands.
+    """One drive, as after power-on: switched off, its targets at the present position.
 
     Call `step` before every frame and `act` after one that wrote process data: targets take effect when their frame
-    arrives, not at SYNC0. Object 0x6072 limits torque targets; what the position law asks for is limited by the
-    servo's largest current alone.
+    arrives, not at SYNC0. Object 0x6072 limits torque targets; the output of the position law is limited only by the
+    servo's largest current.
     """
 
     def __init__(self, objects: ObjectDictionary, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.state = DriveState.SWITCH_ON_DISABLED
         self.operational = False
-        """Whether the slave is in OP; the drive cannot be enabled otherwise."""
+        """True while the slave is in OP; the drive cannot be enabled otherwise."""
         self.warning = False
-        """Whether the statusword warns."""
+        """True if the statusword warns."""
         self.on_fault: Callable[[int, int], None] | None = None
-        """Told code and error register of a new fault."""
+        """Called with code and error register of a new fault."""
         spec = mechanism.spec
         self._spec = spec
         self._counts = spec.encoder_counts_per_turn / (2.0 * math.pi)
@@ -125,7 +125,7 @@ class EmulatedDrive:
         return word
 
     def step(self) -> None:
-        """Move on to now and do what the objects say."""
+        """Advance to the current time and apply the objects."""
         self.mechanism.advance()
         reason = self._cause()
         if reason is not None:
@@ -133,7 +133,7 @@ class EmulatedDrive:
         self.act()
 
     def act(self) -> None:
-        """Obey the controlword and drive the motor as the objects say."""
+        """Obey the controlword and drive the motor according to the objects."""
         self._obey(self._control.number)
         if self._mode.number in (CYCLIC_POSITION, CYCLIC_TORQUE):
             self._mode_display.value = self._mode.number
@@ -156,18 +156,18 @@ class EmulatedDrive:
             self.on_fault(code, register)
 
     def leave_operation(self) -> None:
-        """The slave is no longer in OP; what it was told there is forgotten, lest it acts on it when it is back."""
+        """Handle the end of OP; forget the commands, so that the drive does not act on them when it is back."""
         self.operational = False
         self._control.value = self._torque.value = 0
         self.lose_master()
 
     def lose_master(self) -> None:
-        """Nobody tells the drive what to do, which is a fault if it is enabled."""
+        """Handle the loss of the master, which is a fault if the drive is enabled."""
         if self.state in (DriveState.OPERATION_ENABLED, DriveState.QUICK_STOP_ACTIVE):
             self.fail(DriveFault.OFFLINE, _COMMUNICATION)
 
     def _cause(self) -> tuple[int, int] | None:
-        """What makes operation impossible now: code and error register."""
+        """Return the reason why operation is impossible now: code and error register, or None."""
         if self.mechanism.temperature > self._spec.max_temperature:
             return DriveFault.TOO_HOT, _HEAT_ERROR
         supply = self.mechanism.electrics[2]
@@ -179,7 +179,7 @@ class EmulatedDrive:
         return None
 
     def _obey(self, word: int) -> None:
-        """Do what the controlword asks; a fault is reset by bit 7 rising."""
+        """Obey the controlword; a rising bit 7 resets a fault."""
         rising = word & ~self._last_control
         self._last_control = word
         state = self.state
@@ -187,6 +187,7 @@ class EmulatedDrive:
             if rising & _RESET and self._cause() is None:
                 self.state = DriveState.SWITCH_ON_DISABLED
                 self._error.value = self._register.value = 0
+        # CiA 402 transitions: bit 1 off disables the voltage, bit 2 off is a quick stop.
         elif not word & 0x02:
             self.state = DriveState.SWITCH_ON_DISABLED
         elif not word & 0x04:
@@ -209,7 +210,7 @@ class EmulatedDrive:
     # Motion.
 
     def _goal(self) -> PlantGoal | None:
-        """What the motor is to do; None lets it go."""
+        """Return the goal of the motor; None to release it."""
         self._limited = False
         if self.state == DriveState.QUICK_STOP_ACTIVE:
             return self._stopping()
@@ -230,9 +231,9 @@ class EmulatedDrive:
         return wanted / self._counts
 
     def _target_current(self) -> float:
-        """[A]"""
+        """Return the target current [A]."""
         largest, negative, positive = (limit.number for limit in self._torque_limits)
-        # 0 in 0x60E0 or 0x60E1 is no limit of its own: the vendor's example writes it and goes on to drive.
+        # 0 in 0x60E0 or 0x60E1 means no limit: the vendor's example writes it and drives on.
         low, high = -min(largest, negative or largest), min(largest, positive or largest)
         return self._within(self._torque.number + self._torque_offset.number, low, high) * self._rated / 1000.0
 

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from drivers.emulators.ethercat.segment import Segment
 
 CURRENT_WINDOW = 0.002
-"""Over which a drive filters the current it reports [s]."""
+"""Time over which a drive filters the current that it reports [s]."""
 LONGEST_FRAME = 1514
 MOST_FRAMES = 32
-"""Answered before the console is looked at again."""
+"""Frames answered between two checks of the console."""
 
 
 class EthercatEmulator(Emulator):
     """Slaves in a row behind one interface."""
 
     def __init__(self, segment: Segment, hand: SharedHand) -> None:
-        """Raises BusError when the interface cannot be made or opened."""
+        """Create the interface and the slaves; raises BusError if the interface cannot be created or opened."""
         super().__init__()
         self._segment = segment
         now = time.perf_counter_ns()
@@ -83,23 +83,23 @@ class EthercatEmulator(Emulator):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """One servo address for each slave, numbered from 1 in the order of the cable."""
+        """One servo address per slave, numbered from 1 in the order of the cable."""
         place = f"ethercat:{self._segment.master_interface}"
         names = self._segment.servos
         return tuple(f"{place}:{number}?servo={name}" for number, name in zip(self._numbers, names, strict=True))
 
     def files(self) -> Collection[int]:
-        """The raw socket."""
+        """Return the descriptor of the raw socket."""
         return (self._socket.fileno(),)
 
     def serve(self, ready: Collection[int]) -> float:
-        """Answer the frames that came in and move on to now."""
+        """Answer the frames that came in and advance to the current time."""
         answered = 0
         while ready and answered < MOST_FRAMES:
             try:
                 frame, address = self._socket.recvfrom(LONGEST_FRAME)
             except OSError:
-                break  # nothing is left, or the interface went down, which may come up again
+                break  # no frame is left, or the interface went down and may come up again
             if address[2] != socket.PACKET_OUTGOING:
                 self._answer(bytearray(frame))
                 answered += 1
@@ -127,8 +127,8 @@ class EthercatEmulator(Emulator):
                 self._send(answer)
 
     def _send_late(self) -> float:
-        """Send the delayed frames that are due; returns until when nothing has to be done [s]."""
-        # In operation the plant keeps up by itself, so that a frame has no more than a tick to wait for.
+        """Send the delayed frames that are due; return the time until the next task [s]."""
+        # In operation the plant keeps up with time, so that a frame waits for a tick at most.
         rest = TICK if any(slave.states.state == AlState.OP for slave in self.slaves) else LONGEST_REST
         while self._late:
             due = self._late[0][0] - time.perf_counter()
@@ -138,7 +138,7 @@ class EthercatEmulator(Emulator):
         return rest
 
     def _send(self, frame: bytes) -> None:
-        # A frame that finds no room or no interface is a lost one.
+        # A frame without room or interface counts as lost.
         with contextlib.suppress(OSError):
             self._socket.send(frame)
 
@@ -155,7 +155,7 @@ class EthercatEmulator(Emulator):
 
 
 def _claim(interface: str) -> socket.socket:
-    """Hold a name no other emulator on this interface can hold: two of them would both answer every frame."""
+    """Bind a name that only one emulator per interface can bind: two of them would both answer every frame."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0servobench-ethercat-{interface}")

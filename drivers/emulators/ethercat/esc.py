@@ -12,35 +12,41 @@ from drivers.emulators.ethercat.sync_manager import WATCHED, SyncManager
 
 _WRITABLE = r.writable()
 _ALIAS_WORD = 4
-"""Of the SII."""
+"""Word of the SII that holds the alias."""
 _USE_ALIAS = 0x01
-"""In the fourth byte of DL control."""
+"""Bit in the fourth byte of DL control."""
 
 TICK = 40
-"""A period of the clock that the watchdogs' divider divides [ns]."""
+"""Period of the clock that the watchdogs' divider divides [ns]."""
 DEFAULT_DIVIDER = 0x09C2
-"""Of the watchdogs: 100 µs."""
+"""Initial divider of the watchdogs: 100 µs."""
 DEFAULT_WATCHDOG = 1000
-"""In units of the divider: 100 ms."""
+"""Initial watchdog time in units of the divider: 100 ms."""
 
 
 class Esc:
-    """The chip of one slave, as after power-on. Everything the master reads or writes goes through it."""
+    """The chip of one slave, as after power-on. Everything that the master reads or writes goes through it."""
 
     def __init__(self, eeprom: bytearray, now: int = 0, drift: float = 0.0) -> None:
-        """eeprom: its SII, kept over a loss of power; now: when it was switched on [ns]; drift: of its crystal."""
+        """Create the chip.
+
+        Args:
+            eeprom: Its SII, kept over a loss of power.
+            now: Time of power-on [ns].
+            drift: Relative speed of its crystal beyond the machine's.
+        """
         self.memory = bytearray(r.END)
         self.arrival = now
-        """When the present frame arrived [ns]."""
+        """Arrival time of the present frame [ns]."""
         self.sync_managers = tuple(SyncManager(self.memory, n) for n in range(r.SYNC_MANAGERS))
         self.sii = SiiInterface(self.memory, eeprom)
         self.clock = DistributedClock(self.memory, now, drift)
         self.on_al_control: Callable[[int], None] | None = None
-        """Told what the master wrote to AL control."""
+        """Called with the value that the master wrote to AL control."""
         self.on_sync_managers: Callable[[], None] | None = None
-        """Told when the master wrote to their settings."""
+        """Called when the master wrote to the settings of sync managers."""
         self.fed_at = now
-        """When a watched sync manager was written last [ns]."""
+        """Time of the last write to a watched sync manager [ns]."""
         self._fmmus: tuple[Fmmu, ...] = ()
         self._guards: tuple[SyncManager, ...] = ()
         """The sync managers that are switched on."""
@@ -59,7 +65,7 @@ class Esc:
         self._describe()
 
     def connect(self, followers: int) -> None:
-        """Say how many slaves hang behind it: whether its second port is open, and how long a frame is away."""
+        """Set the number of slaves behind it, which opens its second port and determines the way of a frame."""
         self.clock.followers = followers
         open_port, closed = 0x2, 0x1
         ports = open_port | (open_port if followers else closed) << 2 | closed << 4 | closed << 6
@@ -83,17 +89,17 @@ class Esc:
         self._put(r.STATION_ALIAS, self.sii.word(_ALIAS_WORD), 2)
         self.connect(0)
 
-    # What datagrams do.
+    # Access by datagrams.
 
     def is_called(self, address: int) -> bool:
-        """Whether this is its station address, or its alias where the master allowed that."""
+        """Return True if this is its station address, or its alias if the master allowed that."""
         memory = self.memory
         if address == memory[r.STATION_ADDRESS] | memory[r.STATION_ADDRESS + 1] << 8:
             return True
         return bool(memory[r.DL_CONTROL + 3] & _USE_ALIAS) and address == self.get(r.STATION_ALIAS, 2)
 
     def read(self, address: int, length: int) -> bytes | None:
-        """Return memory; None where there is none or its sync manager refuses."""
+        """Return memory; None if there is none or its sync manager refuses."""
         end = address + length
         if address >= r.RAM:
             return self._read_ram(address, end)
@@ -104,7 +110,7 @@ class Esc:
         return bytes(self.memory[address:end])
 
     def write(self, address: int, data: bytes) -> bool:
-        """Write memory; returns False where nothing of it may be written."""
+        """Write memory; return False if nothing of it may be written."""
         end = address + len(data)
         if address >= r.RAM:
             return self._write_ram(address, end, data)
@@ -120,7 +126,7 @@ class Esc:
         return True
 
     def logical(self, address: int, data: bytearray, reads: bool, writes: bool) -> int:
-        """Exchange logical memory in place; returns what is added to the working counter."""
+        """Exchange logical memory in place; return the contribution to the working counter."""
         length = len(data)
         given = bytes(data)
         read = written = False
@@ -142,6 +148,7 @@ class Esc:
                     read = True
             if writes and fmmu.writes:
                 written |= self.write(place, given[first:last])
+        # ETG.1000.4: a combined command counts 1 for a read and 2 for a write.
         return int(read) + int(written) * (2 if reads else 1)
 
     def _read_bits(self, fmmu: Fmmu, address: int, data: bytearray) -> bool:
@@ -189,7 +196,7 @@ class Esc:
         self.memory[address:end] = data
         return True
 
-    # What the slave does.
+    # The slave's own side.
 
     def get(self, address: int, length: int) -> int:
         """Read a register from the slave's side."""
@@ -202,14 +209,14 @@ class Esc:
 
     @property
     def watchdog_time(self) -> int:
-        """Longest silence of the process data [ns]; 0 when the watchdog is off or no sync manager is watched."""
+        """Longest silence of the process data [ns]; 0 if the watchdog is off or no sync manager is watched."""
         if not any(guard.control & WATCHED and not guard.blocked for guard in self._guards):
             return 0
         return (self.get(r.WATCHDOG_DIVIDER, 2) + 2) * TICK * self.get(r.PROCESS_WATCHDOG, 2)
 
     @property
     def watchdog_count(self) -> int:
-        """How often it expired, up to 255."""
+        """Number of expiries, up to 255."""
         return self.memory[r.WATCHDOG_COUNTERS]
 
     def show_watchdog(self, expired: bool) -> None:
@@ -221,7 +228,7 @@ class Esc:
     def _put(self, address: int, value: int, length: int) -> None:
         self.memory[address : address + length] = value.to_bytes(length, "little")
 
-    # What writing a register sets off.
+    # Effects of writing a register.
 
     def _control_written(self) -> None:
         if self.on_al_control is not None:

@@ -1,4 +1,4 @@
-"""What can go wrong on the wire between master and slaves, in numbers of frames."""
+"""Faults on the wire between master and slaves, in numbers of frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drivers.emulators.ethercat.datagrams import FIRST_DATAGRAM
 
 @dataclass
 class WireFaults:
-    """Faults that are due; each frame that returns uses one of a kind up."""
+    """Pending faults; each returning frame uses up one of a kind."""
 
     drop: int = 0
     """Frames that do not return."""
@@ -22,12 +22,12 @@ class WireFaults:
     delayed: int = 0
     """Frames that return late."""
     delay: float = 0.0
-    """How late [s]."""
+    """Delay of these frames [s]."""
     unplugged: bool = False
-    """Whether no frame passes, neither way."""
+    """True if no frame passes in either direction."""
 
     def apply(self, frame: bytearray) -> tuple[float, list[bytes]]:
-        """How late this frame returns [s], and as what."""
+        """Return the delay of this frame [s] and the frames that return in its place."""
         if self._use("drop"):
             return 0.0, []
         if self._use("corrupt"):
@@ -38,7 +38,7 @@ class WireFaults:
         return late, [bytes(frame)] * (2 if self._use("duplicate") else 1)
 
     def heal(self) -> None:
-        """End them all."""
+        """End all faults."""
         self.__dict__.update(WireFaults().__dict__)
 
     def _use(self, kind: str) -> bool:
@@ -49,7 +49,7 @@ class WireFaults:
 
 
 def garbled(frame: bytearray) -> bytearray:
-    """A frame whose datagrams keep their headers and nothing else."""
+    """Return a frame in which only the headers of the datagrams are kept."""
     result = bytearray(frame)
     offset, more = FIRST_DATAGRAM, True
     while more and offset + 12 <= len(frame):

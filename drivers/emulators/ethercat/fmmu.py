@@ -1,4 +1,4 @@
-"""A fieldbus memory management unit: shows a piece of a slave's memory in the master's logical memory, bit by bit."""
+"""A fieldbus memory management unit, which maps a slave's memory into the master's logical memory, bit by bit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Fmmu:
 
     logical: int
     length: int
-    """Bytes of logical memory it touches."""
+    """Number of bytes of logical memory that it covers."""
     first_bit: int
     last_bit: int
-    """In the first and in the last of them."""
+    """First bit in the first of them, last bit in the last of them."""
     physical: int
     physical_bit: int
     reads: bool
@@ -26,7 +26,7 @@ class Fmmu:
 
     @classmethod
     def load(cls, memory: bytearray, base: int) -> Fmmu | None:
-        """Read its registers; None when it is switched off or touches nothing."""
+        """Return the unit in these registers; None if it is switched off or covers nothing."""
         logical, length, first, last, physical, bit, kind, active = _REGISTERS.unpack_from(memory, base)
         if not active & 1 or not length or not kind & 3:
             return None
@@ -34,17 +34,17 @@ class Fmmu:
 
     @property
     def whole_bytes(self) -> bool:
-        """Whether it moves bytes, not bits."""
+        """True if it moves whole bytes."""
         return self.first_bit == 0 and self.last_bit == 7 and self.physical_bit == 0
 
     def overlap(self, logical: int, length: int) -> tuple[int, int]:
-        """Which of `length` bytes at this logical address it touches, as a range of indices; empty if it does not."""
+        """Return the range of indices that it covers among `length` bytes at this logical address; may be empty."""
         start = max(self.logical, logical)
         end = min(self.logical + self.length, logical + length)
         return start - logical, max(start, end) - logical
 
     def bits(self, logical: int, length: int) -> Iterator[tuple[int, int, int, int]]:
-        """Of those bytes each bit it touches: (index, bit) there, (address, bit) in the slave's memory."""
+        """Yield each covered bit of those bytes: (index, bit) there, (address, bit) in the slave's memory."""
         count = (self.length - 1) * 8 + self.last_bit - self.first_bit + 1
         for n in range(count):
             place = (self.logical - logical) * 8 + self.first_bit + n

@@ -1,4 +1,4 @@
-"""Emulated EtherCAT drives as a text and as a form: `ethercat[:SERVO][?interface=ecs0&master=ecm0]`."""
+"""Address form of emulated EtherCAT drives: `ethercat[:SERVO][?interface=ecs0&master=ecm0]`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def family() -> Family:
             AddressField(
                 name="servo",
                 title="Servo",
-                tip="Servo of the catalogue that is emulated",
+                tip="Servo of the catalogue to emulate",
                 kind="choice",
                 choices=tuple(known),
                 default=DEFAULT.servos[0],
@@ -31,7 +31,7 @@ def family() -> Family:
             AddressField(
                 name="interface",
                 title="Drive's end",
-                tip="Network interface the drive hangs on; a virtual cable is made if there is none of this name",
+                tip="Network interface of the drive; a virtual cable is created if it does not exist",
                 kind="text",
                 default=DEFAULT.interface,
             ),
@@ -47,7 +47,7 @@ def family() -> Family:
 
 
 def from_address(address: ServoAddress) -> EthercatEmulation:
-    """Read an emulated drive's text. Raises AddressError."""
+    """Return the emulator at an address; raises AddressError."""
     try:
         values = family().values(str(address))
         family().address(values | dict(address.options))

@@ -1,4 +1,4 @@
-"""CoE: the SDO information service, by which a master asks what a dictionary holds (ETG.1000.6)."""
+"""CoE: the SDO information service, by which a master reads the structure of a dictionary (ETG.1000.6)."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ from collections.abc import Callable
 from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectDictionary
 
 INFORMATION = 8
-"""Its service of CoE."""
+"""Number of the CoE service."""
 _HEADER = struct.Struct("<HBBH")
-"""CoE service, what it is, reserved, fragments that follow."""
+"""CoE service, operation, reserved, number of fragments that follow."""
 _INCOMPLETE = 0x80
 _LIST, _OBJECT, _ENTRY, _ERROR = 1, 3, 5, 7
-"""What can be asked; an answer is one more."""
+"""Requests; the number of an answer is one higher."""
 _VARIABLE, _ARRAY, _RECORD = 7, 8, 9
 _ACCESS = {"ro": 0x07, "rw": 0x3F, "rwp": 0x0F}
 _MAPPING = {"rx": 0x40, "tx": 0x80}
 
 
 class SdoInformation:
-    """Answers what a master asks about a dictionary."""
+    """Answers a master's requests about a dictionary."""
 
     def __init__(self, dictionary: ObjectDictionary, room: Callable[[], int]) -> None:
-        """room: longest CoE message that fits the mailbox [bytes]."""
+        """Create the service.
+
+        Args:
+            dictionary: The dictionary.
+            room: Returns the longest CoE message that fits the mailbox [bytes].
+        """
         self._dictionary = dictionary
         self._room = room
 
     def answer(self, message: bytes) -> list[bytes]:
-        """Answer one CoE message in as many as it takes."""
+        """Answer one CoE message in as many messages as needed."""
         request = message[_HEADER.size :].ljust(4, b"\x00")
         asked = _HEADER.unpack_from(message.ljust(_HEADER.size, b"\x00"))[1] & ~_INCOMPLETE
         try:
@@ -55,7 +60,7 @@ class SdoInformation:
         raise Abort(AbortCode.COMMAND)
 
     def _list(self, kind: int) -> bytes:
-        """kind: 0 how long the lists are, 1 every object, 2 what outputs and 3 what inputs can be mapped of."""
+        """Return a list: kind 0 the lists' lengths, 1 all objects, 2 mappable as outputs, 3 mappable as inputs."""
         entries = self._dictionary.entries
         lists = [
             [entry.index for entry in entries if entry.sub == 0],

@@ -1,4 +1,4 @@
-"""A slave's mailboxes: headers, repetition and what is answered to a protocol the slave does not speak (ETG.1000.4)."""
+"""A slave's mailboxes: headers, repetition, and answers to protocols that the slave does not speak (ETG.1000.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drivers.emulators.ethercat.sync_manager import SyncManager
 
 HEADER = struct.Struct("<HHBB")
 LONGEST_QUEUE = 16
-"""Messages nobody fetches; older ones are lost then."""
+"""Messages kept for the master; older ones are then lost."""
 
 _COUNTER = 7
 
@@ -24,7 +24,7 @@ class Protocol(IntEnum):
 
 
 class MailboxError(IntEnum):
-    """Why a message is not understood."""
+    """Reasons why a message is not understood."""
 
     PROTOCOL_UNKNOWN = 0x02
     HEADER_INVALID = 0x05
@@ -35,15 +35,21 @@ class Mailbox:
     """Both directions of one slave, CoE only."""
 
     def __init__(self, inbound: SyncManager, outbound: SyncManager, answer: Callable[[bytes], Sequence[bytes]]) -> None:
-        """answer: takes a CoE message, returns the messages to send back."""
+        """Create the mailbox.
+
+        Args:
+            inbound: Sync manager of messages from the master.
+            outbound: Sync manager of messages to the master.
+            answer: Takes a CoE message, returns the messages to send back.
+        """
         self._in = inbound
         self._out = outbound
         self._answer = answer
         self._queue: deque[bytes] = deque(maxlen=LONGEST_QUEUE)
         self._shown = b""
-        """What lies in the mailbox."""
+        """Message in the mailbox."""
         self._fetched = b""
-        """What the master fetched last, for when that got lost on its way."""
+        """Message fetched last by the master, in case it got lost on the way."""
         self._counter = 0
         self._last_received = 0
         inbound.on_written = self._receive
@@ -52,11 +58,11 @@ class Mailbox:
 
     @property
     def room(self) -> int:
-        """Longest CoE message the master can be sent [bytes]."""
+        """Longest CoE message that can be sent to the master [bytes]."""
         return self._out.length - HEADER.size
 
     def open(self) -> None:
-        """Begin empty."""
+        """Start empty."""
         self._queue.clear()
         self._shown = self._fetched = b""
         self._last_received = 0
@@ -82,7 +88,7 @@ class Mailbox:
         length, _, _, kind = HEADER.unpack_from(message)
         counter = kind >> 4 & _COUNTER
         if counter and counter == self._last_received:
-            return  # the master did not see that it had arrived, and sent it once more
+            return  # the master missed the confirmation and sent it again
         self._last_received = counter
         content = message[HEADER.size : HEADER.size + length]
         if length > len(message) - HEADER.size:
@@ -108,7 +114,7 @@ class Mailbox:
             self._out.put(self._shown)
 
     def _repeat(self) -> None:
-        """Show what was fetched last once more, before what followed it."""
+        """Show the message fetched last again, before the ones that follow."""
         if not self._fetched:
             return
         if self._out.full:

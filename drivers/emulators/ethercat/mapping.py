@@ -1,4 +1,4 @@
-"""The process data of one direction: which objects are mapped, and how their values lie in memory (ETG.1000.6)."""
+"""The process data of one direction: the mapped objects and the layout of their values in memory (ETG.1000.6)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry,
 
 MOST_ENTRIES = 10
 MOST_BYTES = 64
-"""Of process data in one direction."""
+"""Largest process data in one direction [bytes]."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,12 @@ class ProcessImage:
     entries: tuple[ObjectEntry, ...]
 
     def decode(self, memory: bytearray, start: int) -> None:
-        """Take the objects' values out of memory."""
+        """Read the objects' values from memory."""
         for entry, value in zip(self.entries, self.layout.unpack_from(memory, start), strict=True):
             entry.value = value
 
     def encode(self, memory: bytearray, start: int) -> None:
-        """Put the objects' values into memory."""
+        """Write the objects' values to memory."""
         self.layout.pack_into(memory, start, *[entry.number for entry in self.entries])
 
 
@@ -41,7 +41,15 @@ class PdoMapping:
         default: Sequence[int],
         find: Callable[[int, int], ObjectEntry],
     ) -> None:
-        """default: 0xIIIISSLL; direction: "rx" or "tx"; find: returns an entry, or raises Abort."""
+        """Create a mapping.
+
+        Args:
+            mapping: Index of the mapping object.
+            assignment: Index of the object that assigns it.
+            direction: "rx" or "tx".
+            default: Initial entries, 0xIIIISSLL.
+            find: Returns an entry, or raises Abort.
+        """
         self._mapping = mapping
         self._direction = direction
         self._find = find
@@ -61,16 +69,16 @@ class PdoMapping:
 
     @property
     def entries(self) -> list[ObjectEntry]:
-        """For the dictionary."""
+        """Entries for the dictionary."""
         return [self._count, *self._slots, self._assigned, self._choice]
 
     @property
     def length(self) -> int:
-        """Of the assigned process data [bytes]."""
+        """Length of the assigned process data [bytes]."""
         return sum(slot.number & 0xFF for slot in self._mapped()) // 8 if self._assigned.number else 0
 
     def image(self) -> ProcessImage:
-        """The process data as mapped now."""
+        """Return the process data as mapped now."""
         layout, entries = "<", []
         for slot in self._mapped() if self._assigned.number else ():
             index, sub, bits = _parts(slot.number)
@@ -119,5 +127,5 @@ class PdoMapping:
 
 
 def _parts(value: int) -> tuple[int, int, int]:
-    """Index, subindex and length in bits of a mapping entry."""
+    """Return index, subindex and length in bits of a mapping entry."""
     return value >> 16, value >> 8 & 0xFF, value & 0xFF

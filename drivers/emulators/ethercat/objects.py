@@ -1,7 +1,7 @@
-"""The objects of an eRob drive (CiA 402, ETG.6010) and what it maps into process data after power-on.
+"""The objects of an eRob drive (CiA 402, ETG.6010) and their process data after power-on.
 
-Numbers the vendor does not publish are chosen: the rated current is half of the largest, and torques in per mille
-(0x6071, 0x6072, 0x6077, 0x60B2, 0x60E0, 0x60E1) refer to it, so that
+Values that the vendor does not publish are assumptions: the rated current is half of the largest, and torques in per
+mille (0x6071, 0x6072, 0x6077, 0x60B2, 0x60E0, 0x60E1) refer to it:
 
     motor current [A] = per mille / 1000 · (0x6075) / 1000        motor torque [N·m] = k_t · motor current
 
@@ -26,15 +26,15 @@ BUFFERS = (
 OUTPUTS = PdoPlan(0x1600, (0x607A0020, 0x60FE0020, 0x60400010))
 INPUTS = PdoPlan(0x1A00, (0x60640020, 0x60FD0020, 0x60410010))
 COE_DETAILS = 0x0F
-"""SDO and their information service, PDO assignment and mapping can be written; no complete access."""
+"""SDO and its information service; PDO assignment and mapping are writable; no complete access."""
 
 RATED_SHARE = 0.5
 """Rated current as a share of the largest."""
 LONGEST_NOTE = 1024
-"""Of the text in 0x2F00 [bytes]."""
+"""Longest text in 0x2F00 [bytes]."""
 
 CYCLIC_POSITION, CYCLIC_TORQUE = 8, 10
-"""Modes of operation this drive knows."""
+"""Modes of operation of this drive."""
 SUPPORTED_MODES = 1 << CYCLIC_POSITION - 1 | 1 << CYCLIC_TORQUE - 1
 """Object 0x6502."""
 
@@ -42,7 +42,7 @@ _LIMIT = 2**31
 
 
 def communication_objects(serial: int) -> list[ObjectEntry]:
-    """Who the slave is and how its mailboxes and process data are organised; 0x1C32:1 is measured by the slave."""
+    """Return identity and organisation of mailboxes and process data; the slave measures 0x1C32:1."""
     ro = _reader
     return [
         ro(0x1000, 0, "Device type", Type.U32, 0x00020192),
@@ -74,7 +74,7 @@ def _synchronisation(index: int, what: str) -> list[ObjectEntry]:
 
 
 def drive_objects(spec: ServoSpec, kt: float) -> list[ObjectEntry]:
-    """Those of CiA 402. kt: of the motor, at the output shaft [N·m/A]."""
+    """Return the objects of CiA 402; `kt` is the motor's torque constant at the output shaft [N·m/A]."""
     ro, rw = _reader, _writer
     rated = rated_current(spec)
     largest = round(1000 / RATED_SHARE)
@@ -118,7 +118,7 @@ def drive_objects(spec: ServoSpec, kt: float) -> list[ObjectEntry]:
 
 
 def rated_current(spec: ServoSpec) -> float:
-    """What 1000 per mille are [A]."""
+    """Return the current of 1000 per mille [A]."""
     return RATED_SHARE * spec.max_current
 
 

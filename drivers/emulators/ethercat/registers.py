@@ -1,4 +1,4 @@
-"""Addresses of an EtherCAT slave controller's registers (ETG.1000.4), and which of them a master may write."""
+"""Addresses of an EtherCAT slave controller's registers (ETG.1000.4), and the ones that a master may write."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ SYNC0_CYCLE = 0x09A0
 SYNC1_CYCLE = 0x09A4
 
 RAM = 0x1000
-"""Process data and mailboxes begin here."""
+"""Start of the memory for process data and mailboxes."""
 END = 0x3000
-"""There is no memory from here on: 4 KiB of registers and 8 KiB of RAM."""
+"""End of the memory: 4 KiB of registers and 8 KiB of RAM."""
 
 FMMUS = 8
 SYNC_MANAGERS = 8
@@ -68,7 +68,7 @@ _WRITABLE = (
     (SII_ACCESS, 1),
     (SII_CONTROL, 14),
     (FMMU, FMMUS * FMMU_SIZE),
-    # Of a sync manager neither its status (5) nor the slave's own half of its control (7).
+    # Except a sync manager's status (5) and the slave's own half of its control (7).
     *((SYNC_MANAGER + n * SYNC_MANAGER_SIZE, 5) for n in range(SYNC_MANAGERS)),
     *((SYNC_MANAGER + n * SYNC_MANAGER_SIZE + 6, 1) for n in range(SYNC_MANAGERS)),
     (RECEIVE_TIME, 4),
@@ -84,7 +84,7 @@ _WRITABLE = (
 
 
 def writable() -> bytes:
-    """A mask over the registers, (RAM,): 1 where a master may write."""
+    """Return a mask over the registers, (RAM,): 1 where a master may write."""
     mask = bytearray(RAM)
     for start, length in _WRITABLE:
         mask[start : start + length] = b"\x01" * length

@@ -23,21 +23,27 @@ _SHORTEST_SEGMENT = 7
 
 
 def emergency(code: int, register: int, details: bytes = b"") -> bytes:
-    """An emergency message. register: object 0x1001; details: five bytes of the vendor's."""
+    """Return an emergency message.
+
+    Args:
+        code: Error code.
+        register: Object 0x1001.
+        details: Up to five bytes of the vendor's.
+    """
     return _HEADER.pack(EMERGENCY << 12) + struct.pack("<HB", code, register) + details.ljust(5, b"\x00")[:5]
 
 
 @dataclass
 class _Transfer:
-    """A value on its way in segments."""
+    """A value being transferred in segments."""
 
     index: int
     sub: int
     upload: bool
     size: int
-    """In all [bytes]."""
+    """Total size [bytes]."""
     content: bytearray = field(default_factory=bytearray)
-    """What has arrived, or has yet to leave."""
+    """Bytes that have arrived, or have yet to leave."""
     toggle: int = 0
 
 
@@ -45,17 +51,22 @@ class SdoServer:
     """Answers the requests of one master."""
 
     def __init__(self, dictionary: ObjectDictionary, room: Callable[[], int]) -> None:
-        """room: longest CoE message that fits the mailbox [bytes]."""
+        """Create the server.
+
+        Args:
+            dictionary: The dictionary.
+            room: Returns the longest CoE message that fits the mailbox [bytes].
+        """
         self._dictionary = dictionary
         self._room = room
         self._transfer: _Transfer | None = None
 
     def reset(self) -> None:
-        """Forget a transfer that was begun."""
+        """Drop an unfinished transfer."""
         self._transfer = None
 
     def answer(self, message: bytes) -> list[bytes]:
-        """Answer one CoE message, if it wants an answer."""
+        """Answer one CoE message, if it requires an answer."""
         request = message[_HEADER.size :].ljust(8, b"\x00")
         command, index, sub = _SDO.unpack_from(request)
         try:

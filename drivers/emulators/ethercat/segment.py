@@ -1,4 +1,4 @@
-"""What an emulated EtherCAT segment consists of, checked."""
+"""Description of an emulated EtherCAT segment, checked."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class Segment:
     """eRob drives in a row at one end of a virtual cable, whose other end a master opens."""
 
     interface: str = "ecs0"
-    """Network interface the drives hang on."""
+    """Network interface of the drives."""
     master_interface: str = "ecm0"
-    """The other end. Both are made if they do not exist, and removed at the end then."""
+    """Network interface at the other end. Both are created if they do not exist, and then removed at the end."""
     servos: tuple[str, ...] = ("erob80_50",)
     """Catalogue names in the order of the cable."""
     strict: bool = True
-    """Whether to insist on what an eRob insists on: DC mode, process data of an even length."""
+    """True to demand what an eRob demands: DC mode, process data of an even length."""
     bench: Bench | None = None
-    """What hangs on each drive; None is one easy to lift."""
+    """Load of each drive; None for one that is easy to lift."""
     model: ServoModel | None = None
-    """The truth of the first drive; None is the best the catalogue knows."""
+    """True model of the first drive; None for the catalogue's best."""
     drift: float = 0.0
-    """How much faster than the machine's clock the drives' crystals run, e.g. 20e-6."""
+    """Relative speed of the drives' crystals beyond the machine's clock, e.g. 20e-6."""
     sync_limit: int | None = None
-    """Periods of SYNC0 without process data that an enabled drive takes for a lost master (fault 0xA000); 0: none,
-    None: the emulated drive's own."""
+    """Periods of SYNC0 without process data after which an enabled drive reports a lost master (fault 0xA000). 0
+    disables this; None is the emulated drive's own value."""
 
     def __post_init__(self) -> None:
         if not self.servos:

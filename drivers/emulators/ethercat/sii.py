@@ -1,4 +1,4 @@
-"""The slave information interface: the image of a slave's EEPROM (ETG.2010), and the registers it is read through."""
+"""The slave information interface: the image of a slave's EEPROM (ETG.2010), and the registers that read it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from drivers.emulators.ethercat import registers as r
 SIZE = 2048
 """[bytes]"""
 _CATEGORIES = 0x80
-"""Byte at which they begin."""
+"""Byte at which the categories begin."""
 _MAILBOX_COE = 0x04
 _STRINGS, _GENERAL, _FMMU, _SYNC_MANAGER, _TX_PDO, _RX_PDO, _END = 10, 30, 40, 41, 50, 51, 0xFFFF
 
@@ -25,19 +25,19 @@ _WRITE_ERROR = 0x4000
 
 @dataclass(frozen=True)
 class BufferPlan:
-    """Where the slave wants one of its buffers."""
+    """A buffer that the slave wants."""
 
     start: int
     length: int
     control: int
-    """Of its sync manager."""
+    """Control byte of its sync manager."""
     kind: int
-    """1 mailbox to the slave, 2 mailbox from it, 3 outputs, 4 inputs."""
+    """1 for the mailbox to the slave, 2 for the mailbox from it, 3 for outputs, 4 for inputs."""
 
 
 @dataclass(frozen=True)
 class PdoPlan:
-    """A process data object as it is mapped after power-on."""
+    """A process data object as mapped after power-on."""
 
     index: int
     entries: tuple[int, ...]
@@ -46,7 +46,7 @@ class PdoPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Who a slave is."""
+    """Identity of a slave."""
 
     vendor: int
     product: int
@@ -58,7 +58,7 @@ class Identity:
 def make_image(
     identity: Identity, buffers: Sequence[BufferPlan], outputs: PdoPlan, inputs: PdoPlan, coe_details: int
 ) -> bytearray:
-    """Build the EEPROM of a slave with two mailboxes and two process data buffers, in the order of their kinds."""
+    """Return the EEPROM of a slave with two mailboxes and two process data buffers, in the order of their kinds."""
     image = bytearray(b"\xff" * SIZE)
     image[:_CATEGORIES] = bytes(_CATEGORIES)
     struct.pack_into("<HHH", image, 0, 0x0005, 0, 0)  # PDI control
@@ -96,7 +96,7 @@ def _pdo(plan: PdoPlan, sync_manager: int) -> bytes:
 
 
 def checksum(content: bytes) -> int:
-    """CRC-8 of the configuration area: polynomial x⁸ + x² + x + 1, beginning with 0xFF."""
+    """Return the CRC-8 of the configuration area: polynomial x⁸ + x² + x + 1, starting with 0xFF."""
     crc = 0xFF
     for byte in content:
         crc ^= byte
@@ -115,11 +115,11 @@ class SiiInterface:
         self._show(self._error)
 
     def word(self, address: int) -> int:
-        """A word of the EEPROM."""
+        """Return a word of the EEPROM."""
         return int.from_bytes(self._eeprom[2 * address : 2 * address + 2], "little")
 
     def execute(self) -> None:
-        """Do what the master wrote into the control register."""
+        """Execute the command in the control register."""
         control: int
         control, address = struct.unpack_from("<HI", self._memory, r.SII_CONTROL)
         command = control >> 8 & 0x07
@@ -127,7 +127,7 @@ class SiiInterface:
         if command == 0:
             self._show(self._error)
         elif self._memory[r.SII_ACCESS] & 1 or place + 2 > len(self._eeprom) or command not in (_READ, _WRITE, _RELOAD):
-            # The slave's own processor owns it, or nothing is there.
+            # The slave's own processor owns it, or the address does not exist.
             self._show(_ACKNOWLEDGE_ERROR)
         elif command == _READ:
             self._memory[r.SII_DATA : r.SII_DATA + 8] = self._eeprom[place : place + 8].ljust(8, b"\xff")

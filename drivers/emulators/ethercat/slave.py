@@ -1,4 +1,4 @@
-"""One slave: its chip, its state machine, its mailbox and objects, its drive and what that moves."""
+"""One slave: its chip, its state machine, its mailbox and objects, its drive and its mechanism."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from drivers.emulators.ethercat.states import AlCode, AlState, StateMachine
 from drivers.emulators.mechanism import Mechanism
 
 SYNC_LIMIT = 100
-"""Periods of SYNC0 without process data that an enabled drive takes for a lost master, unless told otherwise."""
+"""Default periods of SYNC0 without process data after which an enabled drive reports a lost master."""
 
 
 class Slave:
-    """One eRob on the segment. What it moves and its EEPROM outlast a loss of power, nothing else does."""
+    """One eRob on the segment. Its mechanism and its EEPROM survive a loss of power, everything else is reset."""
 
     def __init__(
         self,
@@ -33,12 +33,21 @@ class Slave:
         sync_limit: int | None = None,
         now: int = 0,
     ) -> None:
-        """number: its place, which is also its serial number; the rest as in `source.EthercatEmulation`; now: [ns]."""
+        """Create a slave that is switched on.
+
+        Args:
+            mechanism: Its moving parts.
+            number: Its position, which is also its serial number.
+            strict: See `Segment`.
+            drift: See `Segment`.
+            sync_limit: See `Segment`.
+            now: The current time [ns].
+        """
         self.mechanism = mechanism
         self._drift = drift
         self._sync_limit = sync_limit
         self.muted = False
-        """Whether it lets frames pass without looking at them."""
+        """True if it passes frames on without processing them."""
         self._serial = number
         self._strict = strict
         self._followers = 0
@@ -47,7 +56,7 @@ class Slave:
         self.power_on(now)
 
     def power_on(self, now: int) -> None:
-        """Begin anew, as after a loss of power. now: [ns]."""
+        """Reset as after a loss of power, at the time `now` [ns]."""
         self.esc = Esc(self.eeprom, now, self._drift)
         self.esc.connect(self._followers)
         self._outputs = PdoMapping(objects.OUTPUTS.index, 0x1C12, "rx", objects.OUTPUTS.entries, self._find)
@@ -79,21 +88,21 @@ class Slave:
         return self.dictionary.find(index, sub)
 
     def _answer(self, message: bytes) -> list[bytes]:
-        """Answer a CoE message of a service this slave offers; the others want no answer."""
+        """Answer a CoE message of a service that this slave offers; others need no answer."""
         service = message[1] >> 4
         if service == REQUEST:
             return self._sdo.answer(message)
         return self._information.answer(message) if service == INFORMATION else []
 
     def connect(self, followers: int) -> None:
-        """Say how many slaves hang behind it."""
+        """Set the number of slaves behind it."""
         self._followers = followers
         self.esc.connect(followers)
 
     # Before every frame, and while none comes.
 
     def step(self, now: int) -> None:
-        """Move on to now [ns]: watchdog, SYNC0, drive, inputs."""
+        """Advance to the time `now` [ns]: watchdog, SYNC0, drive, inputs."""
         if self.states.state == AlState.OP:
             self._watch(now)
         self.drive.step()
@@ -114,7 +123,7 @@ class Slave:
                 self.drive.lose_master()
 
     def _received(self) -> None:
-        """The master wrote process data."""
+        """Handle process data written by the master."""
         now = self.esc.arrival
         self.esc.show_watchdog(expired=False)
         self.esc.clock.count(now)

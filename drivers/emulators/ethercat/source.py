@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EthercatEmulation(Segment):
-    """Everything that makes an emulated segment."""
+    """Picklable description of an emulated segment."""
 
     def open(self, hand: SharedHand) -> Emulator:
-        """Make the interfaces where they are missing and hang the drives on. Raises BusError with its remedy."""
+        """Create missing interfaces and attach the drives; raises BusError with its remedy."""
         from drivers.emulators.ethercat.emulator import EthercatEmulator
 
         return EthercatEmulator(self, hand)

@@ -1,4 +1,4 @@
-"""The EtherCAT state machine of a slave and what it insists on before it changes state (ETG.1000.6, ETG.1020)."""
+"""The EtherCAT state machine of a slave and the conditions of its changes of state (ETG.1000.6, ETG.1020)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from drivers.emulators.ethercat.sii import BufferPlan
 from drivers.emulators.ethercat.sync_manager import SyncManager
 
 SHORTEST_CYCLE = 250_000
-"""Of SYNC0 [ns]."""
+"""Shortest period of SYNC0 [ns]."""
 
 _ERROR = 0x10
-"""In AL status; in AL control the same bit acknowledges."""
+"""Error bit in AL status; in AL control the same bit acknowledges."""
 
 
 class AlState(IntEnum):
-    """Of a slave."""
+    """States of a slave."""
 
     INIT = 1
     PREOP = 2
@@ -28,7 +28,7 @@ class AlState(IntEnum):
 
 
 class AlCode(IntEnum):
-    """Why a slave refused a state or left it."""
+    """Reasons of a slave to refuse a state or to leave it."""
 
     NONE = 0x0000
     INVALID_CHANGE = 0x0011
@@ -44,7 +44,7 @@ class AlCode(IntEnum):
 
 
 class Refusal(Exception):
-    """A state cannot be entered."""
+    """The state cannot be entered."""
 
     def __init__(self, code: AlCode) -> None:
         super().__init__(code)
@@ -52,45 +52,53 @@ class Refusal(Exception):
 
 
 class Lengths(Protocol):
-    """What has to be known of one direction of the process data."""
+    """Length of one direction of the process data."""
 
     @property
     def length(self) -> int:
-        """[bytes]"""
+        """Length [bytes]."""
         ...
 
 
 class StateMachine:
-    """The one of one slave, driven by its AL control register."""
+    """State machine of one slave, driven by its AL control register."""
 
     def __init__(
         self, esc: Esc, buffers: Sequence[BufferPlan], outputs: Lengths, inputs: Lengths, strict: bool = True
     ) -> None:
-        """buffers: mailboxes and process data as the slave wants them; strict: as the real drive, DC and even PDOs."""
+        """Create the state machine in INIT.
+
+        Args:
+            esc: The slave's chip.
+            buffers: Mailboxes and process data that the slave demands.
+            outputs: Length of the outputs.
+            inputs: Length of the inputs.
+            strict: Demand what the real drive demands: DC and process data of even length.
+        """
         self._esc = esc
         self._buffers = buffers
         self._pdos = (outputs, inputs)
         self._strict = strict
         self.state = AlState.INIT
         self.code = 0
-        """Why the error bit is set."""
+        """Reason for the error bit."""
         self.error = False
         self.synchronous = False
-        """Whether SYNC0 was made when the slave last entered SAFEOP: it runs in DC mode then."""
+        """True if SYNC0 was active when the slave last entered SAFEOP, so that it runs in DC mode."""
         self.on_change: Callable[[AlState, AlState], None] | None = None
-        """Told old and new state."""
+        """Called with old and new state."""
         esc.on_al_control = self.request
         esc.on_sync_managers = self._settings_written
         for manager in esc.sync_managers[2:4]:
             manager.block(True)
 
     def request(self, control: int) -> None:
-        """The master asks for a state, or acknowledges an error."""
+        """Handle the master's request for a state, or its acknowledgement of an error."""
         if control & _ERROR:
             self.error, self.code = False, 0
         wanted = control & 0x0F
         if self.error and wanted > self.state:
-            return  # it has to be acknowledged first
+            return  # the error has to be acknowledged first
         try:
             target = AlState(wanted)
         except ValueError:
@@ -121,7 +129,7 @@ class StateMachine:
         self._esc.show_state(state | (_ERROR if self.error else 0), self.code)
 
     def _check(self, target: AlState) -> None:
-        """Raise Refusal when the state cannot be entered."""
+        """Raise Refusal if the state cannot be entered."""
         if target == AlState.BOOT:
             raise Refusal(AlCode.NO_BOOT)
         if target <= self.state:
@@ -144,7 +152,7 @@ class StateMachine:
             raise Refusal(AlCode.CLOCK)
 
     def _settings_written(self) -> None:
-        """Process data are exchanged with the sync managers they were checked for, and no longer with others."""
+        """Fall back to PREOP if the sync managers no longer match the process data."""
         if self.state < AlState.SAFEOP:
             return
         try:
@@ -179,5 +187,5 @@ class StateMachine:
 
 
 def _same_kind(manager: SyncManager, plan: BufferPlan) -> bool:
-    """Mailbox or buffer, and in which direction."""
+    """Return True if both agree on mailbox or buffer, and on the direction."""
     return manager.control & 0x0F == plan.control & 0x0F

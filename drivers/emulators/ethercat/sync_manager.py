@@ -13,15 +13,15 @@ _WRITTEN_ONCE = 0x30
 _REPEAT = 0x02
 
 MAILBOX = 0x02
-"""Of the control byte's lowest two bits; 0 is a buffer of three."""
+"""Mode in the control byte's lowest two bits; 0 is a buffer of three."""
 MASTER_WRITES = 0x04
-"""In the control byte."""
+"""Bit in the control byte."""
 WATCHED = 0x40
-"""In the control byte: writing feeds the process data watchdog."""
+"""Bit in the control byte: writing feeds the process data watchdog."""
 
 
 class SyncManager:
-    """One of them; its eight registers lie in the slave's memory, where `load` finds them."""
+    """One sync manager; its eight registers are in the slave's memory, from which `load` reads them."""
 
     def __init__(self, memory: bytearray, number: int) -> None:
         self._memory = memory
@@ -29,28 +29,28 @@ class SyncManager:
         self.start = self.end = 0
         self.control = 0
         self.active = False
-        """Whether the master switched it on."""
+        """True if the master switched it on."""
         self.blocked = False
-        """Whether the slave holds it shut: no access then."""
+        """True if the slave blocks it: no access is possible then."""
         self.full = False
-        """Of a mailbox: whether it holds a message nobody has taken."""
+        """For a mailbox: True if it holds a message that was not taken yet."""
         self._opened = False
         self._repeat = False
         self.on_written: Callable[[], None] | None = None
-        """Told when the master wrote the last byte."""
+        """Called when the master wrote the last byte."""
         self.on_read: Callable[[], None] | None = None
-        """Told when the master read the last byte of a mailbox."""
+        """Called when the master read the last byte of a mailbox."""
         self.on_repeat: Callable[[], None] | None = None
-        """Told when the master missed the last message."""
+        """Called when the master missed the last message."""
 
     @property
     def length(self) -> int:
-        """[bytes]"""
+        """Length of the buffer [bytes]."""
         return self.end - self.start
 
     @property
     def is_mailbox(self) -> bool:
-        """Whether it hands over messages one by one."""
+        """True if it passes messages one by one."""
         return self.control & 0x03 == MAILBOX
 
     @property
@@ -59,7 +59,7 @@ class SyncManager:
         return bool(self.control & MASTER_WRITES)
 
     def load(self) -> None:
-        """Take over what the master wrote into the registers."""
+        """Apply the registers that the master wrote."""
         start, length, control, _, activate, _ = _REGISTERS.unpack_from(self._memory, self._base)
         active = bool(activate & 1)
         if (start, start + length, control, active) != (self.start, self.end, self.control, self.active):
@@ -73,17 +73,17 @@ class SyncManager:
         self._show()
 
     def block(self, blocked: bool) -> None:
-        """Shut or open it from the slave's side; a mailbox is empty afterwards."""
+        """Block or open it from the slave's side; a mailbox is empty afterwards."""
         self.blocked = blocked
         self._set_full(False)
         self._show()
 
     def touches(self, start: int, end: int) -> bool:
-        """Whether an access to these bytes is its business."""
+        """Return True if an access to these bytes concerns it."""
         return self.active and start < self.end and self.start < end
 
     def admits(self, start: int, end: int, write: bool) -> bool:
-        """Whether the master may do this now."""
+        """Return True if the master may make this access now."""
         if self.blocked or start < self.start or end > self.end or write != self.master_writes:
             return False
         if not self.is_mailbox:
@@ -94,7 +94,7 @@ class SyncManager:
         return self._opened
 
     def accessed(self, end: int, write: bool) -> None:
-        """The master did it, up to `end`."""
+        """Handle an access of the master up to `end`."""
         if end < self.end:
             return
         self._opened = False
@@ -109,7 +109,7 @@ class SyncManager:
     # The slave's side of a mailbox.
 
     def take(self) -> bytes:
-        """Empty the mailbox and return what was in it."""
+        """Empty the mailbox and return its content."""
         self._set_full(False)
         return bytes(self._memory[self.start : self.end])
 

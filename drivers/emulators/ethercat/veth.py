@@ -1,4 +1,4 @@
-"""The virtual cable: a pair of Ethernet interfaces of which each receives what the other sends."""
+"""The virtual cable: a pair of Ethernet interfaces, each of which receives what the other sends."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from drivers.errors import BusError
 
 LONGEST_NAME = 15
-"""Of an interface."""
+"""Longest name of an interface."""
 PERMISSION_REMEDY = (
-    "making network interfaces and opening them raw needs root or CAP_NET_ADMIN and CAP_NET_RAW; "
+    "creating network interfaces and opening them raw needs root or CAP_NET_ADMIN and CAP_NET_RAW; "
     "start everything, the program and its emulators, in a network of its own: unshare -Urn COMMAND"
 )
 
@@ -22,13 +22,13 @@ _TIMEOUT = 10.0
 
 
 def exists(interface: str) -> bool:
-    """Whether there is such a network interface here."""
-    # Not /sys/class/net: after `unshare -n` that still shows the interfaces of the network before.
+    """Return True if this network interface exists here."""
+    # Not /sys/class/net: after `unshare -n` that still shows the interfaces of the previous network.
     return interface in (name for _, name in socket.if_nameindex())
 
 
 def may_administer() -> bool:
-    """Whether this process has the rights to make interfaces and to open them raw."""
+    """Return True if this process may create interfaces and open them raw."""
     for line in Path("/proc/self/status").read_text("ascii").splitlines():
         name, _, value = line.partition(":")
         if name == "CapEff":
@@ -38,12 +38,12 @@ def may_administer() -> bool:
 
 
 def make(interface: str, peer: str) -> bool:
-    """Make both ends unless the first exists, and switch them on; returns whether they were made. Raises BusError."""
+    """Create both ends unless the first exists, and switch them on; return True if created. Raises BusError."""
     made = not exists(interface)
     if made:
         _check_names(interface, peer)
         if not may_administer():
-            raise BusError(f"there is no network interface {interface!r} and making it is refused: {PERMISSION_REMEDY}")
+            raise BusError(f"there is no network interface {interface!r} and creating it failed: {PERMISSION_REMEDY}")
         _ip("link", "add", peer, "type", "veth", "peer", "name", interface)
     try:
         for name in (interface, peer):
@@ -60,7 +60,7 @@ def make(interface: str, peer: str) -> bool:
 def _check_names(interface: str, peer: str) -> None:
     for name in (interface, peer):
         if not 0 < len(name) <= LONGEST_NAME or "/" in name or any(c.isspace() for c in name):
-            raise BusError(f"{name!r} is no name of a network interface; give up to {LONGEST_NAME} letters")
+            raise BusError(f"{name!r} is not a valid name of a network interface; give up to {LONGEST_NAME} letters")
     if exists(peer):
         raise BusError(f"there is an interface {peer!r} but no {interface!r}; remove it, or name another pair")
 

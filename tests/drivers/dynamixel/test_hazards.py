@@ -237,7 +237,7 @@ def test_the_watchdog_stops_a_servo_nobody_talks_to_and_that_is_a_fault(clock, x
         clock.sleep(silence)
         assert (x_series.say("get bus_watchdog") == "-1") is stops
         if stops:
-            with pytest.raises(ServoFault, match="stopped by itself since it heard nothing for 100 ms"):
+            with pytest.raises(ServoFault, match="stopped on its own since it received nothing for 100 ms"):
                 cycles(servo, PositionGoal(0.2), 2)
             servo.fault("watchdog")
             assert not driven(x_series)
@@ -283,7 +283,7 @@ def test_a_bus_on_which_nobody_takes_anything_does_not_hold_the_program(clock, x
         servo.configure(settings("xm430_w350"))
         x_series.stopped = True
         begin = clock.now()
-        with pytest.raises(BusError, match="nobody took what was sent"):
+        with pytest.raises(BusError, match="the adapter did not take the data"):
             deque((servo.registers.send({"led": 1}) for _ in range(100_000)), maxlen=0)
         assert clock.now() - begin == pytest.approx(WRITE_LIMIT, abs=1e-4)
         x_series.stopped = False

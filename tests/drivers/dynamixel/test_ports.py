@@ -37,7 +37,7 @@ def test_a_slow_adapter_is_told_to_be_prompt_or_named_with_the_remedy(tmp_path):
     file.write_text("16\n")
     assert latency_file("/dev/ttyUSB7", tmp_path) == latency_file(str(link), tmp_path) == file
     warning = shorten_latency(str(link), Adapter(), tmp_path)
-    assert "holds answers back for 16 ms" in warning
+    assert "delays answers by 16 ms" in warning
     assert f"echo 1 | sudo tee {file}" in warning
     assert shorten_latency(str(link), Adapter(file), tmp_path) == ""
     assert file.read_text() == "1\n"

@@ -41,14 +41,16 @@ def test_nobody_else_on_the_bus_is_no_fault(driven):
 
 def test_torque_switched_off_by_somebody_else(emulator, driven):
     # With protocol 1 every goal switches it on again.
-    with pytest.raises(ServoFault, match=r"somebody else set torque_enable to 0 .* end the other program"):
+    with pytest.raises(
+        ServoFault, match=r"another program or controller set torque_enable to 0 .* end the other program"
+    ):
         follow(driven, STILL, lambda: emulator.say("set torque_enable 0"))
 
 
 def test_another_mode_chosen_by_somebody_else(emulator, driven):
     register, value = MODES[driven.spec.name]
     emulator.say(f"set {register} {value}")
-    with pytest.raises(ServoFault, match=f"somebody else set {register} to {value}|goal_position"):
+    with pytest.raises(ServoFault, match=f"another program or controller set {register} to {value}|goal_position"):
         cycles(driven, PositionGoal(0.1), SOON)
 
 
@@ -56,19 +58,19 @@ def test_a_goal_of_somebody_else_between_ours_and_the_sample(emulator, driven):
     driven.command(PositionGoal(0.2))
     driven.clock.sleep(0.003)
     emulator.say("set goal_position 999")
-    with pytest.raises(ServoFault, match="somebody else set goal_position to 999"):
+    with pytest.raises(ServoFault, match="another program or controller set goal_position to 999"):
         driven.read()
 
 
 def test_goals_of_somebody_else_after_each_sample(emulator, driven):
-    with pytest.raises(ServoFault, match="somebody else set goal_position to 999"):
+    with pytest.raises(ServoFault, match="another program or controller set goal_position to 999"):
         follow(driven, STILL, lambda: emulator.say("set goal_position 999"))
 
 
 def test_a_torque_goal_of_somebody_else(emulator, driven):
     register = GOAL_REGISTERS[driven.profile.torque_mode]
     cycles(driven, TorqueGoal(0.05), 5)
-    with pytest.raises(ServoFault, match=f"somebody else set {register} to 7 "):
+    with pytest.raises(ServoFault, match=f"another program or controller set {register} to 7 "):
         follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 7"))
 
 
@@ -83,13 +85,13 @@ def test_a_goal_that_is_lost_is_counted_and_the_next_one_counts(emulator, driven
 
 def test_goals_that_do_not_arrive_any_more_are_a_fault(emulator, driven):
     emulator.say("deaf 1000000")
-    with pytest.raises(ServoFault, match=f"took none of {MOST_LOST + 1} goals"):
+    with pytest.raises(ServoFault, match=f"accepted none of {MOST_LOST + 1} goals"):
         follow(driven, RISING)
 
 
 def test_old_answers_are_a_fault_or_not_taken(emulator, driven):
     emulator.say("stale 1000000")
-    with pytest.raises(ServoFault, match=r"its answers are old ones|somebody else set"):
+    with pytest.raises(ServoFault, match=r"its answers are old ones|another program or controller set"):
         follow(driven, RISING)
 
 

@@ -169,7 +169,7 @@ def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
     wire.cycle(int(limits.ORPHAN_LIMIT / CYCLE) - 1)
     assert wire.drive.trouble is None
     wire.cycle(3)
-    assert failed(wire, DriverError, "nobody commanded the driven servo for 100 ms")
+    assert failed(wire, DriverError, "the driven servo received no command for 100 ms")
 
 
 def test_waiting_on_the_servos_clock_is_a_sign_of_life(wire):

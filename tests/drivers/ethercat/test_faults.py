@@ -154,7 +154,7 @@ def test_an_acknowledgement_that_failed_can_be_tried_again(servo, segment, monke
 
     monkeypatch.setattr(servo, "_begin", fail)
     for _ in range(2):
-        with pytest.raises(NoAnswer, match="starting the drive anew failed: no drive answered"):
+        with pytest.raises(NoAnswer, match="restarting the drive failed: no drive answered"):
             servo.acknowledge()
         assert servo.state is ServoState.FAULT
     with pytest.raises(BusError, match="the bus is closed"):

@@ -73,9 +73,9 @@ def test_per_mille_of_the_rated_torque():
     ("changes", "message"),
     [
         ({"x608F_1": 262144}, "262144 counts a turn .* the catalogue 524288; the drive's are used"),
-        ({"x608F_1": None}, "does not say its encoder's resolution .* 524288 counts a turn are assumed"),
-        ({"x608F_2": 0}, "does not say its encoder's resolution"),
-        ({"x608F_1": 1, "x608F_2": 4}, "does not say its encoder's resolution"),
+        ({"x608F_1": None}, "does not report its encoder's resolution .* 524288 counts a turn are assumed"),
+        ({"x608F_2": 0}, "does not report its encoder's resolution"),
+        ({"x608F_1": 1, "x608F_2": 4}, "does not report its encoder's resolution"),
         ({"x6072": 1000}, "limits its torque to 1000 ‰ .* 6.00 A instead of the 12 A of erob80_50"),
         ({"x6064": 3 * 524288 + 5}, "has counted 3 whole turns"),
         ({"x6502": 0x80}, r"does not list cyclic synchronous torque among its modes \(0x6502 = 0x80\)"),
@@ -131,9 +131,7 @@ def test_the_zero_is_what_the_address_says():
 def test_a_drive_is_taken_for_the_first_that_fits_and_a_person_told():
     spec, profile, warnings = choose(VENDOR, PRODUCT, "")
     assert (spec.name, profile) == ("erob80_100", PROFILE)
-    assert warnings == [
-        "taken for erob80_100, which others announce themselves as too; if it is not, add servo=erob80_50"
-    ]
+    assert warnings == ["taken for erob80_100, but others report the same identity; if it is not, add servo=erob80_50"]
 
 
 def test_the_address_decides():
@@ -145,5 +143,5 @@ def test_the_address_decides():
 
 
 def test_a_stranger_is_not_driven():
-    with pytest.raises(NoAnswer, match=r"vendor 0x00001234.*name what it is in the address: servo=erob80_100"):
+    with pytest.raises(NoAnswer, match=r"vendor 0x00001234.*name its servo in the address: servo=erob80_100"):
         choose(0x1234, 1, "")

@@ -48,8 +48,8 @@ def test_the_law_of_the_experiments():
 @pytest.mark.parametrize(
     ("gains", "message"),
     [
-        ({"ki": 0.1}, "has no ki, 0.1 was asked for; set 0"),
-        ({"kd": 2.0}, "has no kd, 2 was asked for"),
+        ({"ki": 0.1}, "has no ki, 0.1 was requested; set 0"),
+        ({"kd": 2.0}, "has no kd, 2 was requested"),
         ({"kp": -1.0}, "kp = -1.0 is not possible"),
         ({"kp": math.nan}, "kp = nan"),
         ({"damping": math.inf}, "damping = inf"),

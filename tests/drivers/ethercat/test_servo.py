@@ -159,7 +159,7 @@ def test_a_servo_nobody_asks_about_is_released(servo, segment):
     drive(servo, PositionGoal(0.3), 0.1)
     with real_limits("ORPHAN_LIMIT"):
         segment.until_off()
-        with pytest.raises(DriverError, match="nobody commanded the driven servo for 100 ms"):
+        with pytest.raises(DriverError, match="the driven servo received no command for 100 ms"):
             servo.read()
     servo.fault("told")
     servo.acknowledge()
@@ -312,7 +312,7 @@ def test_a_foreign_master_on_the_wire_is_not_disturbed(segment):
         here.send("go")
         while not here.poll():
             other.config_init()
-        assert "somebody else is sending EtherCAT frames on network interface ecm0" in here.recv()
+        assert "another master is sending EtherCAT frames on network interface ecm0" in here.recv()
         listener.join()
     finally:
         other.close()
@@ -353,7 +353,7 @@ def test_somebody_else_can_stop_a_drive(servo, segment):
 
 def test_stopping_blindly_says_when_nobody_heard_it(segment):
     segment.say("unplug on")
-    with pytest.raises(BusError, match="no drive on network interface ecm0 heard that it shall stop; cut its power"):
+    with pytest.raises(BusError, match="no drive on network interface ecm0 confirmed the stop; cut its power"):
         resolve("ethercat:ecm0:1").release_blindly()
     with pytest.raises(BusError, match="no network interface 'nowhere0'"):
         resolve("ethercat:nowhere0:1").release_blindly()

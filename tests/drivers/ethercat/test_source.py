@@ -38,16 +38,16 @@ def test_an_address_may_say_more():
         ("ethercat:eth0:1:2", "written ethercat:INTERFACE:SLAVE"),
         ("ethercat::1", "'' cannot be a network interface"),
         ("ethercat:averyverylongname:1", "cannot be a network interface"),
-        ("ethercat:eth0:0", "no slave 0; the first one on the bus is 1"),
+        ("ethercat:eth0:0", "invalid slave 0; the first one on the bus is 1"),
         ("ethercat:eth0:one", "slave: 'one' is not a whole number"),
         ("ethercat:eth0:1?zero=1.5", "zero: '1.5' is not a whole number"),
         ("ethercat:eth0:1?cycle=fast", "cycle: 'fast' is not a number"),
         ("ethercat:eth0:1?cycle=nan", "a cycle of nan ms is not possible"),
-        ("ethercat:eth0:1?servo=mx106", "no servo 'mx106' on this bus; there are erob80_100, erob80_50"),
-        ("ethercat:eth0:1?mode=pp", "no mode 'pp'; there are cst, csp"),
-        ("ethercat:eth0:1?dc=late", "no order 'late' of clocks; there are preop, safeop, off"),
+        ("ethercat:eth0:1?servo=mx106", "unknown servo 'mx106' on this bus; there are erob80_100, erob80_50"),
+        ("ethercat:eth0:1?mode=pp", "unknown mode 'pp'; there are cst, csp"),
+        ("ethercat:eth0:1?dc=late", "unknown order 'late' of clocks; there are preop, safeop, off"),
         ("ethercat:eth0:1?cycle=0.1", "a cycle of 0.1 ms is not possible; choose 0.5 to 4 ms"),
-        ("ethercat:eth0:1?speed=1", "no option 'speed'; there are servo, mode, dc, cycle, zero"),
+        ("ethercat:eth0:1?speed=1", "unknown option 'speed'; there are servo, mode, dc, cycle, zero"),
     ],
 )
 def test_an_address_that_cannot_be_is_refused(address, message):
@@ -84,7 +84,7 @@ def test_the_table_of_the_catalogue():
         ({"torque_reference": "amps"}, "there are rated_current, rated_torque"),
         ({"cycle": 0.1}, "cycle = 0.1 s; choose 0.0005 to 0.004 s"),
         ({"watchdog": 0.5}, "watchdog = 0.5 s; choose 0.02 to 0.1 s"),
-        ({"period": 1}, "no entry 'period'; there are vendor_id"),
+        ({"period": 1}, "unknown entry 'period'; there are vendor_id"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused(change, message):

@@ -75,7 +75,7 @@ def test_a_file_is_added_as_it_is(qtbot, tmp_path, folder):
     qtbot.addWidget(dialog)
     (tmp_path / "my.toml").write_text(new_servo_text("hexa") + "\n[bus.pigeon]\nspeed = 1\n", "utf-8")
     dialog.add_file(str(tmp_path / "my.toml"))
-    assert dialog.state.text().startswith("hexa: [bus.pigeon] is of no known bus; there are dynamixel, ethercat")
+    assert dialog.state.text().startswith("hexa: [bus.pigeon] is not a known bus; there are dynamixel, ethercat")
     (tmp_path / "my.toml").write_text(new_servo_text("hexa"), "utf-8")
     with qtbot.waitSignal(dialog.added):
         dialog.add_file(str(tmp_path / "my.toml"))

@@ -334,7 +334,7 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     (folder / CERTAINTY).write_text(json.dumps(data))
     person.open(path)
     person.until(lambda: certifying.problem != "")
-    assert "of another fit; profile and bootstrap again" in panel.progress.status.text()
+    assert "to another fit; profile and bootstrap again" in panel.progress.status.text()
     assert not panel.view.isVisible()
 
 

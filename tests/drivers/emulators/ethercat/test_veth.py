@@ -46,7 +46,7 @@ def test_two_emulators_do_not_share_an_interface():
 @pytest.mark.own_network
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "sixteencharacters"])
 def test_wrong_names(name):
-    with pytest.raises(BusError, match="is no name of a network interface"):
+    with pytest.raises(BusError, match="is not a valid name of a network interface"):
         veth.make(name, "ecm0")
 
 
@@ -62,7 +62,7 @@ def test_missing_rights_are_told_from_wrong_names(monkeypatch):
     monkeypatch.setattr(veth, "may_administer", lambda: False)
     with pytest.raises(BusError, match=r"no network interface 'ecs7'.*unshare -Urn"):
         EthercatEmulation(interface="ecs7").open(SharedHand())
-    with pytest.raises(BusError, match="is no name"):
+    with pytest.raises(BusError, match="is not a valid name"):
         EthercatEmulation(interface="no such name").open(SharedHand())
 
 
