@@ -1,4 +1,4 @@
-"""Python interface of ServoBench: from recordings of a servo to a model that moves as it does.
+"""Python interface of ServoBench: identify a servo from recordings and use its model.
 
     import servobench as sb
 
@@ -8,12 +8,13 @@
     sb.simulate(model, session.load_all()[0]).plot()  # simulated on top of measured
     sb.export(model, "mujoco", "xl330_mujoco")
 
-Everything the window and the command `bench` compute is available here and is computed by the same functions.
-Importing this module loads neither Qt nor the compiler; both names and packages are loaded when they are first used.
+Everything the window and the command `bench` compute is available here, computed by the same functions. Importing this
+module loads neither Qt nor the compiler: names and packages are loaded on first use.
 
-Wherever a function takes a servo, it accepts a catalogue name ("xl330"), a file of your own (my.toml) or a `ServoSpec`.
-Wherever it takes a model, it accepts "servo:variant" ("mx106:m6"), a model file or a `ServoModel`. Wherever it takes
-recordings, it accepts a session, the path of one, a `Recording` or several. Units are SI, angles are in rad.
+Wherever a function takes a servo, it accepts a catalogue name ("xl330"), a servo file of your own (my.toml) or a
+`ServoSpec`. Wherever it takes a model, it accepts "servo:variant" ("mx106:m6"), a model file or a `ServoModel`.
+Wherever it takes recordings, it accepts a session, the path of one, a `Recording` or several. Units are SI, angles are
+in rad.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-# A folder of yours may hold packages of the same names as ServoBench's. Then these are loaded as `servobench.core` and
-# so on, and yours stay what `import core` gives you.
+# Your working folder may hold packages with the same names as ServoBench's. ServoBench's are then loaded as
+# `servobench.core` and so on, and `import core` still gives you yours.
 
 _ROOT = Path(__file__).parent
 _ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
 
 
 def _is_ours(room: str) -> bool:
-    """Whether `import room` gives ServoBench's package."""
+    """Return True if `import room` gives ServoBench's package."""
     found = importlib.util.find_spec(room)
     places = found.submodule_search_locations if found is not None else None
     return bool(places) and Path(next(iter(places))) == _ROOT / room
 
 
 class _PrivateRooms(importlib.machinery.PathFinder):
-    """Finds ServoBench's packages as `servobench.core` and so on, beside packages of yours that are called `core`."""
+    """Find ServoBench's packages as `servobench.core` and so on, next to other packages called `core`."""
 
     @classmethod
     def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
@@ -59,10 +60,10 @@ class _PrivateRooms(importlib.machinery.PathFinder):
 
 
 class _PrivateLoader(importlib.machinery.SourceFileLoader):
-    """Runs a module whose `import core` means `servobench.core`."""
+    """Run a module in which `import core` means `servobench.core`."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module."""
+        """Execute the module with the redirected `__import__`."""
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import}
         super().exec_module(module)
 
@@ -70,7 +71,7 @@ class _PrivateLoader(importlib.machinery.SourceFileLoader):
 def _import(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> ModuleType:
-    """`__import__` of ServoBench's own modules while their names are taken."""
+    """Replace `__import__` in ServoBench's own modules while other packages use their names."""
     room = name.partition(".")[0]
     if level or room not in _ROOMS:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
@@ -81,7 +82,7 @@ def _import(
 if not all(map(_is_ours, _ROOMS)):
     __path__ = [str(_ROOT)]
     sys.meta_path.insert(0, _PrivateRooms)
-    # Functions take the builtins that are there when they are defined.
+    # A function takes the builtins of the moment at which it is defined.
     __builtins__ = {**vars(builtins), "__import__": _import}
 
 
@@ -132,7 +133,7 @@ _PLACES = {
     "make_trajectory": "core.trajectories",
     "simulate_trajectory": "core.simulation",
 }
-"""Public names that are only handed on, and the module each comes from."""
+"""Public names that are re-exported, and the module that defines each."""
 
 __all__ = [
     "Bench",
@@ -179,13 +180,16 @@ __all__ = [
 def example(folder: str | Path | None = None) -> Session:
     """Open your own copy of the example: eight recordings of a real Dynamixel XL330.
 
-    The copy is made at the first call and stays, with everything you do in it.
+    The first call makes the copy. Later calls open it, with everything you have added to it.
 
     Args:
-        folder: Where the copy is kept. Default: ServoBench's folder in your home, as for the window.
+        folder: Where to keep the copy. Default: ServoBench's folder in your home directory, as in the window.
 
     Returns:
         The session.
+
+    Raises:
+        OSError: The copy cannot be written.
 
     Example:
         >>> session = sb.example()
@@ -199,15 +203,18 @@ def example(folder: str | Path | None = None) -> Session:
 
 
 def load_servo(servo: str | Path | ServoSpec) -> ServoSpec:
-    """Load the facts of a servo: its control law, ratings and the bounds of its parameters.
+    """Load the description of a servo: its control law, its ratings and the bounds of its parameters.
 
     Args:
-        servo: A catalogue name or alias, in any case; a file of your own (`bench models --new my.toml` writes a
-            template); or a `ServoSpec`, which is returned. A file is also added to your own servos, so that sessions
-            and models find it by name.
+        servo: A catalogue name or alias, in any case; a servo file of your own (`bench models --new my.toml` writes a
+            template); or a `ServoSpec`, which is returned as it is. A file is also copied to your own servos, so that
+            sessions and models find it by name.
+
+    Returns:
+        The servo's description.
 
     Raises:
-        ServoBenchError: No such servo, or the file describes none.
+        ServoBenchError: There is no such servo, or the file does not describe one.
 
     Example:
         >>> sb.load_servo("xl330").title
@@ -224,11 +231,14 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
     """Load a servo model.
 
     Args:
-        model: "servo:variant" for one that comes with ServoBench, such as "mx106:m6"; a file written by the window,
-            `bench identify` or `write_model`; or a `ServoModel`, which is returned.
+        model: "servo:variant" for a model that comes with ServoBench, such as "mx106:m6"; a file written by the window,
+            `bench identify` or `write_model`; or a `ServoModel`, which is returned as it is.
+
+    Returns:
+        The model.
 
     Raises:
-        ServoBenchError: There is no such model, or the file holds none.
+        ServoBenchError: There is no such model, or the file does not contain one.
 
     Example:
         >>> sb.load_model("mx106:m6").friction
@@ -241,14 +251,14 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
 
 
 def write_model(model: ServoModel, path: str | Path) -> Path:
-    """Write a model to a JSON file that the window, the command line and `load_model` read.
+    """Write a model to a JSON file that `load_model`, the window and the command line read.
 
     Args:
         model: The model.
         path: The file; it is replaced if it exists.
 
     Returns:
-        The path.
+        The path of the file.
 
     Raises:
         OSError: The file cannot be written.
@@ -281,25 +291,27 @@ def recording(
 ) -> Recording:
     """Make a recording from arrays.
 
+    Add it to a session with `Session.add`, or identify from a list of recordings.
+
     Args:
         time: Time of each sample [s], strictly increasing, (n,).
-        goal_position: Commanded position [rad], (n,); each value is held until the next sample.
-        position: Measured position [rad], (n,); 0 hangs down, counter-clockwise is positive.
+        goal_position: Commanded position [rad], (n,). Each value is held until the next sample.
+        position: Measured position [rad], (n,). 0 hangs down, counter-clockwise is positive.
         servo: The servo.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
         kp: Position gain in the servo's own unit. Default: the catalogue's.
-        supply_voltage: Supply [V], one value or as measured (n,). Default: the catalogue's.
-        id: Name of the run, different for each recording that is identified together.
-        trajectory: Name of the motion; runs of one name can be held out together.
-        channels: Further measured channels, (n,) each: `torque_enable` (1 where the motor is driven; default: always),
-            `velocity` [rad/s], `current` [A], `duty_cycle`, `temperature` [°C].
+        supply_voltage: Supply voltage [V], one value or measured values (n,). Default: the catalogue's.
+        id: Name of the run, unique among the recordings that are identified together.
+        trajectory: Name of the motion. Runs with the same name can be held out together.
+        channels: Further measured channels, (n,) each: `torque_enable` (1 while the motor is driven; default: always
+            1), `velocity` [rad/s], `current` [A], `duty_cycle`, `temperature` [°C].
 
     Returns:
-        The recording; add it to a session with `Session.add`, or identify from a list of recordings.
+        The recording.
 
     Raises:
-        ServoBenchError: Shapes differ, times do not increase, values are not finite, or no such servo.
+        ServoBenchError: Shapes differ, times do not increase, a value is not finite, or there is no such servo.
 
     Example:
         >>> t = np.arange(0.0, 2.0, 0.01)
@@ -343,24 +355,25 @@ def import_logs(
     progress: bool = True,
     **facts: float | str,
 ) -> Session:
-    """Import logs of your own into a session: CSV, TSV, NPZ, Parquet, logs of Rhoban/bam, files of ServoBench.
+    """Import logs into a session: CSV, TSV, NPZ, Parquet, logs of Rhoban/bam, files of ServoBench.
 
     Args:
         paths: Files or folders.
         session: A session, or the folder of one; it is created if it does not exist.
-        columns: Meaning of a table's columns, e.g. "time=t:ms,goal=target:deg,position=angle:deg". Without it, the
-            error lists the columns that were found.
-        from_name: What file names say about each run, e.g. "{trajectory}_m{mass}_l{length}_kp{kp}".
+        columns: Meaning of a table's columns, e.g. "time=t:ms,goal=target:deg,position=angle:deg". If it is missing,
+            the error lists the columns of the table.
+        from_name: Pattern of the file names, from which facts of each run are taken, e.g.
+            "{trajectory}_m{mass}_l{length}_kp{kp}".
         servo: The servo of tables that do not name one.
         progress: Show a progress bar.
-        facts: What holds for all tables: `mass` [kg], `length` [m], `arm_mass` [kg], `angle_offset` [rad], `kp`, `ki`,
-            `kd`, `supply_voltage` [V], `trajectory`.
+        facts: Facts that hold for all tables: `mass` [kg], `length` [m], `arm_mass` [kg], `angle_offset` [rad], `kp`,
+            `ki`, `kd`, `supply_voltage` [V], `trajectory`.
 
     Returns:
         The session with the new runs.
 
     Raises:
-        ServoBenchError: A file cannot be read as a log; the session is left as it was.
+        ServoBenchError: A file cannot be read as a log. The session is left unchanged.
 
     Example:
         >>> session = sb.import_logs(
@@ -390,16 +403,16 @@ def record(
     kp: float | None = None,
     progress: bool = True,
 ) -> Session:
-    """Record motions of a simulated servo, as fast as the computer simulates them.
+    """Record motions of a simulated servo, faster than real time.
 
-    A real servo is recorded by the window or by `bench record`, which watch over it.
+    To record a real servo, use the window or `bench record`, which supervise it.
 
     Args:
-        servo: The servo to simulate, with its shipped M6 model or its start values.
+        servo: The servo to simulate, with its shipped M6 model or, if it has none, its start values.
         session: Folder of the session; it is created if it does not exist.
-        mass: Load [kg].
+        mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
-        trajectories: Names of motions. Default: the four of the paper.
+        trajectories: Names of the motions. Default: the four of the paper.
         kp: Position gain in the servo's own unit. Default: the catalogue's.
         progress: Show a progress bar.
 
@@ -407,7 +420,7 @@ def record(
         The session with the new runs.
 
     Raises:
-        ServoBenchError: No such servo or motion, or the session cannot be written.
+        ServoBenchError: There is no such servo or motion, or the session cannot be written.
 
     Example:
         >>> session = sb.record("mx106", "simulated_mx106", mass=1.0, length=0.1)
@@ -432,16 +445,19 @@ def record(
 def simulate(
     model: str | Path | ServoModel, run: Recording, *, dt: float | None = None, supply: Supply = "logged"
 ) -> Comparison:
-    """Simulate the commands of a recording and put the result beside what was measured.
+    """Simulate the commands of a recording and compare the motion with the measured one.
 
     Args:
         model: The model.
         run: The recording.
-        dt: Time step of the grid [s]. Default: that of the recording.
-        supply: "logged" uses the measured supply voltage where there is one, "header" the nominal one.
+        dt: Time between compared samples [s]. Default: that of the recording.
+        supply: "logged" uses the measured supply voltage where the recording has it, "header" the nominal one.
 
     Returns:
-        Both motions on one grid, with errors and a plot.
+        Both motions at the same times, with errors and a plot.
+
+    Raises:
+        ServoBenchError: There is no such model, or the recording cannot be resampled at `dt`.
 
     Example:
         >>> sb.simulate("xl330:m6", sb.example().load_all()[0]).mae < 0.1
@@ -464,6 +480,9 @@ def evaluate(
     Returns:
         Mean absolute and root mean square error [rad] of each run, and their means.
 
+    Raises:
+        ServoBenchError: There is no such model, or there are no recordings.
+
     Example:
         >>> len(sb.evaluate("xl330:m6", sb.example()).runs)
         8
@@ -485,15 +504,15 @@ def identify(
 ) -> Identification:
     """Identify models from recordings.
 
-    The same data, options and seed give the same result, as from the window and from `bench identify`.
+    The same data, options and seed give the same result as the window and `bench identify`.
 
     Args:
         data: The recordings.
         models: Friction models to fit, "m1" (Coulomb and viscous) to "m6" (Stribeck, load-dependent, directional and
             quadratic terms).
-        servo: The servo. Default: the recordings'.
-        command_path: Identify delay, gain ratio, slew, dead band, lag and torque-off too. Default: if it lowers the
-            error on runs held out.
+        servo: The servo. Default: the servo of the recordings.
+        command_path: Also identify delay, gain ratio, slew, dead band, lag and torque-off. Default: include them if
+            they lower the error on held-out runs.
         output: Folder for models, `result.json` and the search. Default: a new folder in the results of a session;
             nothing is written for recordings that are not in a session.
         progress: Show a progress bar.
@@ -501,10 +520,10 @@ def identify(
             `frozen`, `bounds`, `start`, `threads` and others.
 
     Returns:
-        A result per model, the split, and the recommended model.
+        One result per model, the split, and the recommended model.
 
     Raises:
-        ServoBenchError: Runs that no model can be fitted to, or options that do not fit.
+        ServoBenchError: No model can be fitted to the runs, or the options contradict each other.
 
     Example:
         >>> found = sb.identify(sb.example(), "m1,m6", trials=400, seed=0)
@@ -530,13 +549,13 @@ def identify(
         output = new_result_folder(runs.session.path)
     with _progress("Identify", progress) as show:
 
-        def told(step: Progress) -> None:
+        def show_generation(step: Progress) -> None:
             best = step.generation.overall_best_value * 1e3
             show(step.done, f"{step.model.upper()} {best:.2f} mrad")
 
         if output is None:
-            return identify(request, runs.recordings, on_progress=told)
-        watch = Watch(progressed=told)
+            return identify(request, runs.recordings, on_progress=show_generation)
+        watch = Watch(progressed=show_generation)
         found = run_identification(runs.recordings, request, Path(output), watch, selection=runs.selection)
     return found.identification
 
@@ -551,23 +570,26 @@ def cross_validate(
     progress: bool = True,
     **options: Any,
 ) -> CrossValidated:
-    """Hold out one mass, gain or motion after the other, fit to the rest, and choose the model that transfers.
+    """Compare models on held-out conditions and choose the one that transfers best.
+
+    Each mass, length, gain and motion is held out in turn. The models are fitted to the rest and scored on the runs
+    held out.
 
     Args:
         data: The recordings.
         models: Friction models to compare.
         by: Conditions to hold out: "mass", "length", "kp", "trajectory", "supply", "unit". Default: mass, length, kp
             and trajectory.
-        servo: The servo. Default: the recordings'.
-        output: Folder that keeps what is complete; a second call continues there. Default: nothing is kept.
+        servo: The servo. Default: the servo of the recordings.
+        output: Folder that keeps completed parts; a second call continues there. Default: nothing is kept.
         progress: Show a progress bar.
         options: As for `identify`.
 
     Returns:
-        Errors on what was held out, by model and condition. `found.choice.text` says which model to use.
+        Errors on the held-out runs, by model and condition. `found.choice.text` explains which model to use.
 
     Raises:
-        ServoBenchError: Nothing can be held out, or options that do not fit.
+        ServoBenchError: Nothing can be held out, or the options contradict each other.
 
     Example:
         >>> made = sb.cross_validate(sb.example(), "m1,m6", by="kp", trials=200)
@@ -597,19 +619,21 @@ def certainty(
     seed: int = 0,
     progress: bool = True,
 ) -> Certainty:
-    """Compute profile likelihoods and a bootstrap over runs for the parameters of an identified model.
+    """Compute intervals for the parameters of an identified model.
+
+    The intervals come from profile likelihoods and from a bootstrap over runs.
 
     Args:
-        session: The session the model was identified from.
+        session: The session from which the model was identified.
         result: Folder of the identification, or its name in the session's results. Default: the newest.
         model: Friction model. Default: the recommended one.
-        parameters: Parameters to profile, "flagged" (not determined, or at a bound) or "all". Default: flagged.
-        draws: Bootstrap draws, 0 for none. Default: as `bench certainty`.
+        parameters: Parameters to profile: names, "flagged" (not determined, or at a bound) or "all". Default: flagged.
+        draws: Number of bootstrap draws, 0 for none. Default: as for `bench certainty`.
         seed: Random seed of the draws.
         progress: Show a progress bar.
 
     Returns:
-        Intervals of each parameter; also kept with the identification.
+        Intervals of each parameter, which are also stored with the identification.
 
     Raises:
         ServoBenchError: There is no such result, or its runs have changed.
@@ -642,17 +666,17 @@ def certainty(
 def coverage(
     data: Session | Recording | Sequence[Recording] | str | Path, model: str | Path | ServoModel | None = None
 ) -> Coverage:
-    """Report what recordings can determine and what is wrong with them.
+    """Report which parameters recordings can determine and which problems they have.
 
     Args:
         data: The recordings.
-        model: Model whose terms are judged. Default: M6 of the recordings' servo with the command path.
+        model: Model whose terms are assessed. Default: M6 of the recordings' servo with the command path.
 
     Returns:
         Findings, excitation and timing of each run, and a verdict for each term.
 
     Raises:
-        ServoBenchError: No recordings, or recordings of several servos.
+        ServoBenchError: There are no recordings, or they are of several servos.
 
     Example:
         >>> [str(finding) for finding in sb.coverage(sb.example()).findings]  # doctest: +SKIP
@@ -672,16 +696,16 @@ def propose(
     """Propose the recordings that would narrow the parameters' intervals most.
 
     Args:
-        data: The recordings there are.
+        data: The existing recordings.
         model: Model identified from them. Default: M6 at the catalogue's start values.
         count: Number of recordings to propose.
-        objective: "volume" of the joint confidence region, or another of `bench next`.
+        objective: "volume" of the joint confidence region, or another objective of `bench next`.
 
     Returns:
-        Motions, masses, lengths and gains, best first, with what each adds.
+        Motions, masses, lengths and gains, best first, with the gain in information of each.
 
     Raises:
-        ServoBenchError: Every candidate is recorded already.
+        ServoBenchError: Every candidate has been recorded already.
 
     Example:
         >>> len(sb.propose(sb.example(), "xl330:m6", count=2).proposals)
@@ -703,7 +727,7 @@ def drive_backdrive(
     motor_torque: ArrayLike | None = None,
     velocity: Sequence[float] | ArrayLike = (0.0,),
 ) -> DriveBackdriveDiagram:
-    """Compute the external torques that a servo overcomes (drive) and that turn it back (backdrive).
+    """Compute the drive and backdrive torque: what a servo can move and what turns it back.
 
     Args:
         model: The model.
@@ -711,10 +735,10 @@ def drive_backdrive(
         velocity: Speeds [rad/s], (k,).
 
     Returns:
-        Both boundaries [N·m], (n, k).
+        Both torques [N·m], (n, k).
 
     Raises:
-        ServoBenchError: Values that are not finite.
+        ServoBenchError: There is no such model, or a value is not finite.
 
     Example:
         >>> sb.drive_backdrive("mx106:m6", [0.5]).drive.shape
@@ -736,21 +760,23 @@ def export(
 ) -> ExportResult:
     """Export a model to a physics engine.
 
+    `check_export` runs the exported files in their engine.
+
     Args:
         model: The model.
-        target: "mujoco", "isaaclab", "mjlab", "webots", "sdformat", "drake", "genesis", "urdf", "usd", "c" and others;
-            an unknown one lists them all.
-        folder: Where the files go; it is created.
+        target: "mujoco", "isaaclab", "mjlab", "webots", "sdformat", "drake", "genesis", "urdf", "usd", "c" and others.
+            The error for an unknown target lists them all.
+        folder: Where to write the files; it is created if it does not exist.
         name: Name in files, symbols and nodes. Default: the model's.
-        force: Replace files that differ.
-        options: The target's options, such as `kp` or `timestep` [s].
+        force: Replace existing files that differ.
+        options: Options of the target, such as `kp` or `timestep` [s].
 
     Returns:
-        The files, notes on what the target cannot express, and the error that the exported motion makes [mrad].
-        `check_export` runs the files in their engine.
+        The files, notes on what the target cannot represent, and the error of the exported motion [mrad].
 
     Raises:
-        ServoBenchError: Unknown target or option, a model the target cannot hold, or files that would be lost.
+        ServoBenchError: The target or an option is unknown, the target cannot hold the model, or files would be
+            overwritten.
 
     Example:
         >>> result = sb.export("mx106:m6", "mujoco", "mx106_mujoco")
@@ -761,12 +787,12 @@ def export(
     return export_model(load_model(model), target, folder, name=name, force=force, **options)
 
 
-# Behind the functions.
+# Internals.
 
 
 @dataclass(frozen=True)
 class _Runs:
-    """Recordings, and what is known of the session they come from."""
+    """Recordings with the session they come from, if any."""
 
     recordings: list[Recording]
     session: Session | None = None
@@ -774,12 +800,12 @@ class _Runs:
     data_hash: str = ""
 
     def servo(self, named: str | Path | ServoSpec | None = None) -> str:
-        """Catalogue name of the servo: the one named, else that of the first recording."""
+        """Return the servo's catalogue name: that of `named`, else that of the first recording."""
         return self.recordings[0].settings.servo if named is None else load_servo(named).name
 
 
 def _runs(data: Session | Recording | Sequence[Recording] | str | Path) -> _Runs:
-    """Return the recordings that a fit uses of a session, or those that are given."""
+    """Return the given recordings, or those of a session that a fit uses."""
     from core.errors import InputError
     from core.recording import Recording
     from sessions import Session
@@ -805,11 +831,15 @@ def _names(text: str | Sequence[str]) -> tuple[str, ...]:
 
 @contextmanager
 def _progress(title: str, shown: bool) -> Iterator[Callable[[float, str], None]]:
-    """Show a progress bar, in a notebook or a terminal; yields a function that takes the share done and a text."""
+    """Show a progress bar in a notebook or a terminal.
+
+    Yields:
+        A function that takes the share done and a text.
+    """
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tqdm's, where a notebook has no widgets
+        warnings.simplefilter("ignore")  # tqdm warns in a notebook without widgets
         from tqdm.auto import tqdm
 
     with tqdm(

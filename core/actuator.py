@@ -1,9 +1,9 @@
 """Actuators: control law, motor and command path (seed 004, sections IV-A to IV-C).
 
 An actuator is described by data only; the kernel's step computes it. The voltage law (eqs 12, 13) drives the motor
-through duty cycle × supply, the current law (eqs 14, 15) through amperes. Eq. (14) writes the voltage's current limit
-I_emf once for both directions; here each direction has its own, (±U − k_t·θ̇)/R, which is what a bridge can do and
-what published parameters were fitted with.
+with duty cycle × supply voltage, the current law (eqs 14, 15) with a current. Eq. (14) states the current limit I_emf
+due to the voltage once for both directions. Here each direction has its own, (±U − k_t·θ̇)/R: this is what a bridge can
+do, and the published parameters were fitted with it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ BRIDGES = ("brake", "coast")
 
 @dataclass(frozen=True, kw_only=True)
 class ControlLaw:
-    """How the servo's firmware turns a position error into a motor command."""
+    """Law by which the servo's firmware turns a position error into a motor command."""
 
     law: str
-    """"voltage" (output is a duty cycle) or "current" (output is in A)."""
+    """"voltage" (the output is a duty cycle) or "current" (the output is in A)."""
     bridge: str = "brake"
-    """"brake": the H-bridge shorts the motor while off; "coast": it lets go (voltage law only)."""
+    """"brake": the H-bridge shorts the motor while off. "coast": it leaves the motor open (voltage law only)."""
     error_gain: float = 1.0
     """Output per rad of error and per unit of the servo's P gain."""
     integral_ratio: float = 0.0
@@ -42,7 +42,7 @@ class ControlLaw:
     derivative_ratio: float = 0.0
     """Derivative gain [s] per unit of the servo's D gain, relative to `error_gain`."""
     output_limit: float
-    """Largest duty cycle (1) or current (A; I_heat of eq. 14)."""
+    """Largest duty cycle [1] or current [A] (I_heat of eq. 14)."""
     damping: float = 0.0
     """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
 
@@ -58,14 +58,14 @@ class ControlLaw:
 
     @property
     def kernel_law(self) -> Law:
-        """Which compiled step computes it."""
+        """Compiled step that computes the law."""
         if self.law == "current":
             return Law.CURRENT
         return Law.COAST if self.bridge == "coast" else Law.VOLTAGE
 
     @property
     def control_unit(self) -> str:
-        """Unit of what the law asks of the motor."""
+        """Unit of the law's output."""
         return "A" if self.law == "current" else "V"
 
     def fill(self, rows: np.ndarray) -> None:
@@ -77,12 +77,16 @@ class ControlLaw:
         rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a model file."""
+        """Return plain data for a model file."""
         return dict(self.__dict__)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ControlLaw:
-        """Inverse of `to_json`; raises ModelError."""
+        """Read the data of `to_json`.
+
+        Raises:
+            ModelError: The data do not describe a control law.
+        """
         try:
             return cls(**data)
         except TypeError as error:
@@ -90,7 +94,17 @@ class ControlLaw:
 
 
 def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
-    """What a bench, the servo's settings and a time step [s] add to a candidate, shape (len(Setup),)."""
+    """Return the part of a kernel row that depends on bench, settings and time step, (len(Setup),).
+
+    Args:
+        law: Control law.
+        bench: Bench.
+        settings: Gains and supply voltage.
+        step: Time step [s].
+
+    Raises:
+        ModelError: The settings have a velocity gain, but the control law does not.
+    """
     setup = np.zeros(len(Setup))
     setup[Setup.STEP] = step
     setup[Setup.KP] = settings.kp
@@ -99,7 +113,7 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
     if law.damping or settings.damping:
         share = 1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
         if math.isnan(share):
-            raise ModelError("the recording has a velocity gain (damping), the servo's control law has none")
+            raise ModelError("the recording has a velocity gain (damping), but the servo's control law has none")
         setup[Setup.KV] = share * math.sqrt(settings.kp)
     setup[Setup.INERTIA] = bench.inertia
     setup[Setup.GRAVITY_TORQUE] = bench.gravity_torque
@@ -108,7 +122,7 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
 
 
 def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: str) -> list[Parameter]:
-    """Motor parameters and the bench's angle offset; bounds by name as (start, lower, upper)."""
+    """Return the motor parameters and the angle offset of the bench; bounds by name as (start, lower, upper)."""
     others = (*(COAST_TERMS if bridge == "coast" else ()), *MOUNTING_TERMS)
     return [
         *(Parameter.of_term(name, bounds=bounds[name]) for name in MOTOR_TERMS),
@@ -117,9 +131,14 @@ def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: s
 
 
 def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[Parameter]:
-    """Parameters of the named command path terms; speed_scale: no-load speed [rad/s].
+    """Return the parameters of the named command path terms.
 
-    Raises ModelError for an unknown term.
+    Args:
+        terms: Names of the terms.
+        speed_scale: No-load speed [rad/s].
+
+    Raises:
+        ModelError: There is no such term.
     """
     for name in terms:
         if name not in COMMAND_PATH:

@@ -1,4 +1,4 @@
-"""The type of the arrays of numbers that `core` takes and returns; shapes and units stand where they are used."""
+"""Type of the numeric arrays that `core` takes and returns; shapes and units are stated where they are used."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all, also after a power cut: write aside, sync, rename."""
+"""Files that are either complete or absent, even after a power cut: write a temporary file, sync, rename."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import time
 from pathlib import Path
 
 STALE_AFTER = 60.0
-"""Age from which an aside file counts as left behind by a dead process [s]."""
+"""Age from which a temporary file counts as abandoned by a dead process [s]."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by a file of these bytes; raises OSError, which names `path`, and leaves the old file then."""
+    """Replace a file by these bytes.
+
+    Raises:
+        OSError: The file cannot be written. The error names `path`, and the old file is kept.
+    """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with aside.open("xb") as file:
@@ -27,13 +31,17 @@ def write_atomically(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename, error.filename2 = os.fspath(path), None
         raise
-    # The file is in place now; a system that cannot sync folders keeps it as well as it can.
+    # The file is in place now. Some systems cannot sync folders; the file is then as safe as they allow.
     with contextlib.suppress(OSError):
         sync(path.parent)
 
 
 def put_in_place(aside: Path, path: Path) -> None:
-    """Sync a finished file and give it a name that is free, then sync the folder; raises OSError and leaves none."""
+    """Sync a finished file, move it to an unused name, and sync the folder.
+
+    Raises:
+        OSError: The file cannot be moved; the temporary file is removed.
+    """
     sync(aside)
     os.replace(aside, path)
     try:
@@ -44,7 +52,11 @@ def put_in_place(aside: Path, path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Force a file or a folder's entries to the disk; raises OSError."""
+    """Force a file or a folder's entries to the disk.
+
+    Raises:
+        OSError: The disk reports an error.
+    """
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -53,7 +65,7 @@ def sync(path: Path) -> None:
 
 
 def remove_stale(folder: Path, name: str) -> None:
-    """Remove what a killed `write_atomically(folder / name, …)` left behind; problems are ignored."""
+    """Remove the temporary files of a killed `write_atomically(folder / name, …)`; problems are ignored."""
     with contextlib.suppress(OSError):
         for aside in folder.glob(f".{name}.*.tmp"):
             if time.time() - aside.stat().st_mtime > STALE_AFTER:

@@ -17,20 +17,24 @@ STANDARD_GRAVITY = 9.80665
 class Bench:
     """A point mass at the end of a uniform rod, or a load whose inertia and gravity torque were measured.
 
-    Angle 0 hangs down, counter-clockwise is positive. `angle_offset` is added to the measured angle before
-    gravity acts: it is the bench's mounting error as far as it is known; a model may identify more of it.
+    Angle 0 hangs down, counter-clockwise is positive. `angle_offset` is added to the measured angle before gravity
+    acts. It is the known mounting error of the bench; a model may identify a further offset.
+
+    Example:
+        >>> sb.Bench(mass=0.5, length=0.5).inertia
+        0.125
     """
 
     mass: float
     """Load at the end of the rod [kg]."""
     length: float
-    """Shaft to load [m]."""
+    """Distance from shaft to load [m]."""
     arm_mass: float = 0.0
     """Mass of the uniform rod [kg]."""
     gravity: float = STANDARD_GRAVITY
-    """[m/s²]"""
+    """Acceleration of gravity [m/s²]."""
     angle_offset: float = 0.0
-    """[rad]"""
+    """Known mounting error of the angle [rad]."""
     measured_inertia: float | None = None
     """Inertia of the whole load about the shaft [kg·m²]; replaces the point-mass formula when given."""
     measured_gravity_torque: float | None = None
@@ -54,29 +58,33 @@ class Bench:
 
     @property
     def inertia(self) -> float:
-        """Inertia of the load about the shaft, the servo's own armature not included [kg·m²]."""
+        """Inertia of the load about the shaft [kg·m²], without the servo's own armature."""
         if self.measured_inertia is not None:
             return self.measured_inertia
         return (self.mass + self.arm_mass / 3.0) * self.length**2
 
     @property
     def gravity_torque(self) -> float:
-        """Torque of gravity at a horizontal arm [N·m]; τ_e = −gravity_torque · sin(θ + angle_offset)."""
+        """Gravity torque at a horizontal arm [N·m]; τ_e = −gravity_torque · sin(θ + angle_offset)."""
         if self.measured_gravity_torque is not None:
             return self.measured_gravity_torque
         return (self.mass + self.arm_mass / 2.0) * self.gravity * self.length
 
     def external_torque(self, position: float) -> float:
-        """Torque of gravity at a shaft angle [N·m]; position in rad."""
+        """Return the gravity torque [N·m] at a shaft angle [rad]."""
         return -self.gravity_torque * math.sin(position + self.angle_offset)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file; absent measurements are left out."""
+        """Return plain data for a file; absent measurements are left out."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Bench:
-        """Inverse of `to_json`; raises InputError on unknown names or wrong values."""
+        """Read the data of `to_json`.
+
+        Raises:
+            InputError: A name is unknown, or a value is wrong.
+        """
         try:
             return cls(**data)
         except TypeError as error:

@@ -1,4 +1,4 @@
-"""How fast this machine simulates and identifies: the figures of `bench benchmark` and of `make bench`."""
+"""Speed of simulation and identification on this machine: the figures of `bench benchmark` and `make bench`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Figure:
     unit: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return dict(self.__dict__)
 
 
 def sample_recordings(count: int, samples: int = 1200, dt: float = 0.005) -> list[Recording]:
-    """Recordings of the catalogue's M6 on small variations of the paper's grid."""
+    """Return simulated recordings of the catalogue's M6 under small variations of the paper's conditions."""
     model = load_model(SERVO, RICHEST)
     recordings: list[Recording] = []
     for number in range(count):
@@ -58,14 +58,14 @@ def sample_recordings(count: int, samples: int = 1200, dt: float = 0.005) -> lis
 
 
 def random_candidates(model: ServoModel, count: int, seed: int = 0) -> np.ndarray:
-    """Candidates around the model's own values, (count, n_free)."""
+    """Return candidates around the model's values, (count, n_free)."""
     bounds = model.parameters.bounds()
     spread = np.random.default_rng(seed).normal(0.0, 0.02, (count, len(bounds))) * np.diff(bounds, axis=1).T
     return np.clip(model.parameters.vector() + spread, bounds[:, 0], bounds[:, 1])
 
 
 def best_time(action: Callable[[], object], repeats: int = 5) -> float:
-    """Shortest of several runs [s]."""
+    """Return the shortest duration of several runs [s]."""
     times: list[float] = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -75,14 +75,14 @@ def best_time(action: Callable[[], object], repeats: int = 5) -> float:
 
 
 def time_compilation() -> float:
-    """Time until the kernel of the voltage law has run once [s]: short when its code is cached."""
+    """Return the time until the voltage law's kernel has run once [s]; short if its code is cached."""
     started = time.perf_counter()
     Batch(build_model(SERVO, "m1"), sample_recordings(1, 20), threads=1).scores()
     return time.perf_counter() - started
 
 
 def run_benchmark() -> list[Figure]:
-    """Measure; takes some seconds."""
+    """Measure all figures; this takes some seconds."""
     figures = [Figure("first simulation", time_compilation(), "s")]
     recordings = sample_recordings(16)
     for label, terms in (("M6", ()), ("M6 with command path", COMMAND_PATH_TERMS)):

@@ -1,11 +1,11 @@
-"""The servo catalogue: hardware facts as data; `core.shipped` has the models that come with them.
+"""The servo catalogue: descriptions of servos as data. `core.shipped` has the models that come with them.
 
-A servo is a TOML file: a shipped one in `resources/servos`, or a person's own in `own_folder()`, where a file is named
-after its servo. A broken file of one's own costs that servo only: the others work, and asking for it raises what is
-wrong. Names are unique; an own servo cannot take one of a shipped servo.
+A servo is a TOML file: a shipped one in `resources/servos`, or the user's own in `own_folder()`, where the file is
+named after its servo. A broken file of the user affects that servo only: loading it raises the reason, and the others
+work. Names are unique; a user's servo cannot take the name of a shipped one.
 
-Everything finds an own servo by its name in that folder: later commands, worker processes, sessions, models. A file
-given elsewhere is therefore copied there first (`add_servo`), and so is one that a model or a recording from another
+Later commands, worker processes, sessions and models find a user's servo by its name in that folder. A file given
+elsewhere is therefore copied there first (`add_servo`), and so is the file that a model or a recording from another
 machine carries (`adopt_servo`).
 """
 
@@ -53,11 +53,11 @@ __all__ = [
 LOG = logging.getLogger(__name__)
 
 SERVOS_VARIABLE = "SERVOBENCH_SERVOS"
-"""Environment variable that moves the folder of one's own servos."""
+"""Environment variable that sets the folder of the user's own servos."""
 LARGEST_SERVO_FILE = 30_000
-"""[bytes]; the longest shipped one has 3,000, and models and runs carry the file of an own one."""
+"""Largest servo file [bytes]. The longest shipped one has 3,000; models and runs carry the files of users' servos."""
 SERVO_FILE = "servo_file"
-"""Entry of a model file and of a recording's provenance with the file of a servo that is not shipped."""
+"""Entry of a model file and of a recording's provenance that holds the file of a servo that is not shipped."""
 TEMPLATE = "new_servo.toml"
 TEMPLATE_NAME = "my_servo"
 
@@ -67,7 +67,7 @@ def _resources() -> Traversable:
 
 
 def own_folder() -> Path:
-    """Return the folder of one's own servos; it need not exist."""
+    """Return the folder of the user's own servos; it may not exist."""
     if place := os.environ.get(SERVOS_VARIABLE):
         return Path(place)
     home = Path(os.path.expanduser("~"))
@@ -81,17 +81,21 @@ def own_folder() -> Path:
 
 
 def servos() -> dict[str, ServoSpec]:
-    """Every servo by name, in alphabetical order: the shipped ones, then one's own."""
+    """Return every servo by name, in alphabetical order: the shipped ones, then the user's."""
     return _shipped() | _own()[0]
 
 
 def broken_servos() -> dict[str, str]:
-    """Files of one's own that are no usable servo, by their names without `.toml`, and what is wrong with each."""
+    """Return the error of each unusable file of the user, by file name without `.toml`."""
     return _own()[1]
 
 
 def load_servo(name: str) -> ServoSpec:
-    """Return a servo by name or alias, in any case; raises ModelError naming the ones that are spelt alike."""
+    """Return a servo by name or alias, in any case.
+
+    Raises:
+        ModelError: There is no such servo. The message suggests similar names.
+    """
     wanted = str(name).lower()
     shipped = _shipped_names()
     if wanted in shipped:
@@ -103,7 +107,7 @@ def load_servo(name: str) -> ServoSpec:
     if wanted in broken:
         raise ModelError(broken[wanted])
     close = get_close_matches(wanted, [n for spec in servos().values() for n in spec.names], cutoff=0.5)
-    hint = f"close to it: {', '.join(close)}" if close else "bench models lists them"
+    hint = f"similar names: {', '.join(close)}" if close else "bench models lists them"
     raise ModelError(
         f"no servo {str(name)[:60]!r}; {hint}; "
         "for a servo of your own: bench models --new my.toml, then --servo my.toml"
@@ -111,16 +115,22 @@ def load_servo(name: str) -> ServoSpec:
 
 
 def read_servo_file(path: Path | str) -> ServoSpec:
-    """Read and check a file of one's own; raises ModelError."""
+    """Read and check a servo file of the user.
+
+    Raises:
+        ModelError: The file cannot be read, or it does not describe a servo.
+    """
     place = Path(path)
     try:
         if not place.is_file():
-            known = "is no file" if place.exists() else f"does not exist; bench models --new {place} writes a template"
+            known = (
+                "is not a file" if place.exists() else f"does not exist; bench models --new {place} writes a template"
+            )
             raise ModelError(f"{place}: {known}")
         with place.open("rb") as file:
             content = file.read(LARGEST_SERVO_FILE + 1)
         if len(content) > LARGEST_SERVO_FILE:
-            raise ModelError(f"{place}: larger than {LARGEST_SERVO_FILE // 1000} kB, which no servo file is")
+            raise ModelError(f"{place}: too large for a servo file (over {LARGEST_SERVO_FILE // 1000} kB)")
         return own_servo(without_seal_line(content.decode("utf-8-sig"), place), str(place))
     except OSError as error:
         raise ModelError(f"{place}: cannot be read: {error.strerror or error}") from None
@@ -129,19 +139,27 @@ def read_servo_file(path: Path | str) -> ServoSpec:
 
 
 def own_servo(text: str, source: str = "servo file") -> ServoSpec:
-    """Parse a servo that is not shipped; raises ModelError, also where a shipped one has one of its names."""
+    """Parse a servo that is not shipped.
+
+    Raises:
+        ModelError: An entry is wrong, or a shipped servo has one of its names.
+    """
     spec = parse_servo(text, source)
     for name in spec.names:
         if name in _shipped_names():
             known = _shipped_names()[name].name
-            raise ModelError(f"{source}: {name!r} is a name of the shipped servo {known}; choose another")
+            raise ModelError(f"{source}: {name!r} is already a name of the shipped servo {known}; choose another")
     return replace(spec, file=text)
 
 
 def add_servo(spec: ServoSpec) -> None:
-    """Keep one's own servo, of `read_servo_file` or `own_servo`, in the folder, in place of an earlier version.
+    """Write a servo to the user's folder, replacing an earlier version, and log it.
 
-    Logs what it wrote. Raises ModelError when another servo has one of its names or the folder cannot be written.
+    Args:
+        spec: A servo from `read_servo_file` or `own_servo`.
+
+    Raises:
+        ModelError: Another servo has one of its names, or the folder cannot be written.
     """
     own, broken = _own()
     for other in own.values():
@@ -155,23 +173,22 @@ def add_servo(spec: ServoSpec) -> None:
         write_atomically(path, with_seal_line(spec.file).encode())
     except OSError as error:
         raise ModelError(
-            f"{path}: cannot be written ({error.strerror or error}); "
-            f"set {SERVOS_VARIABLE} to a folder that can be written"
+            f"{path}: cannot be written ({error.strerror or error}); set {SERVOS_VARIABLE} to a writable folder"
         ) from None
     replaced = earlier is not None or spec.name in broken
     LOG.warning("servo %s: %s %s", spec.name, "replaced the earlier version in" if replaced else "kept in", path)
 
 
 def servo_provenance(name: str) -> dict[str, str]:
-    """Return the provenance entry of a servo for a model file or a recording: the file of one's own, else nothing."""
+    """Return the provenance entry for a model or a recording: the file of a user's servo, empty for a shipped one."""
     own = _own()[0].get(name)
     return {SERVO_FILE: own.file} if own else {}
 
 
 def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:
-    """Add the servo whose file a model or a recording carries to one's own folder, if the name is unknown here.
+    """Add the servo file that a model or a recording carries to the user's folder, if the name is unknown.
 
-    A servo that is known under this name stays as it is. What cannot be added is logged, and nothing is raised.
+    A known servo stays as it is. A servo that cannot be added is logged; no error is raised.
     """
     text = carrier.get(SERVO_FILE)
     if not isinstance(text, str):
@@ -184,12 +201,12 @@ def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:
             if spec.name == name:
                 add_servo(spec)
         except ModelError as error:
-            # A session of many runs carries the same file in each.
+            # All runs of a session carry the same file, so the warning appears once.
             warn_once(str(error))
 
 
 def new_servo_text(name: str = TEMPLATE_NAME) -> str:
-    """Return the commented template of a servo file, with a name."""
+    """Return the commented template of a servo file for a servo name."""
     text = (_resources() / TEMPLATE).read_text("utf-8")
     return text.replace(f'name = "{TEMPLATE_NAME}"', f'name = "{name}"')
 
@@ -208,7 +225,7 @@ def _shipped_names() -> dict[str, ServoSpec]:
 
 
 def _own() -> tuple[dict[str, ServoSpec], dict[str, str]]:
-    """Own servos, and errors of broken files; read again when a file in the folder is another."""
+    """Return the user's servos and the errors of broken files; files are read again when one has changed."""
     folder = own_folder()
     marks: list[tuple[Path, tuple[int, int, int] | None]] = []
     try:
@@ -228,7 +245,7 @@ def _read_own(marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSp
         try:
             spec = read_servo_file(path)
             if path.stem != spec.name:
-                raise ModelError(f"{path}: name = {spec.name!r} must be that of the file; rename one of the two")
+                raise ModelError(f"{path}: name = {spec.name!r} must match the file name; rename one of the two")
             for other in own.values():
                 _require_distinct(spec, other, str(path))
             own[spec.name] = spec
@@ -240,4 +257,4 @@ def _read_own(marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSp
 def _require_distinct(spec: ServoSpec, other: ServoSpec, source: str) -> None:
     shared = set(spec.names) & set(other.names)
     if spec.name != other.name and shared:
-        raise ModelError(f"{source}: {shared.pop()!r} is a name of your servo {other.name}; choose another")
+        raise ModelError(f"{source}: {shared.pop()!r} is already a name of your servo {other.name}; choose another")

@@ -1,4 +1,4 @@
-"""A simulated motion beside the measured one."""
+"""Comparison of a simulated motion with the measured one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.terms import Supply
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
-    """A simulated motion beside the measured one, on one time grid. Arrays are (n,).
+    """A simulated motion and the measured one at the same times. Arrays are (n,).
 
     Example:
         >>> run = sb.example().load_all()[0]
@@ -28,13 +28,13 @@ class Comparison(Tabular):
     title: str
     """Run and model."""
     time: Array
-    """[s]"""
+    """Time [s]."""
     goal: Array
     """Commanded position [rad]."""
     measured: Array
-    """[rad]"""
+    """Measured position [rad]."""
     simulated: Array
-    """[rad]"""
+    """Simulated position [rad]."""
 
     @property
     def residual(self) -> Array:
@@ -82,7 +82,7 @@ class Comparison(Tabular):
 
 
 def compare(model: ServoModel, recording: Recording, dt: float | None = None, supply: Supply = "logged") -> Comparison:
-    """Simulate a recording's commands on its grid, see `core.simulation.simulate_recording`."""
+    """Simulate the commands of a recording and compare the motions, see `core.simulation.simulate_recording`."""
     measured, _ = on_grid(recording, dt)
     return Comparison(
         title=f"{recording.id}, {model.title}",

@@ -1,16 +1,16 @@
 """Drive/backdrive diagrams: what a servo can move, hold, and be moved by (seed 004, sections II-C and III-F).
 
-The motor torque τ_m and the external torque τ_e oppose each other. For one τ_m, and seen along it, the external torque
-passes three areas as it grows against the motor:
+The motor torque τ_m and the external torque τ_e oppose each other. As τ_e grows against a given τ_m, it passes through
+three areas:
 
     drive    |τ_m| − |τ_e| > τ_f^m      the servo moves along τ_m
     static   ||τ_m| − |τ_e|| ≤ τ_f^m    friction holds
     backdrive |τ_e| − |τ_m| > τ_f^m     the servo moves along τ_e
 
-The **drive torque** is the τ_e between drive and static, the **backdrive torque** the τ_e between static and backdrive;
-on both |τ_m + τ_e| = τ_f^m(τ_m, τ_e, θ̇). They are signed torques: for τ_m ≥ 0 both are ≤ 0 and backdrive lies below
-drive ("highest" and "smallest" in section II-C speak of the magnitude against the motor); for τ_m < 0 everything is
-mirrored. A τ_e along the motor is outside the diagram, and τ_m = 0 is read as the limit from above.
+The **drive torque** is the τ_e between drive and static, the **backdrive torque** the τ_e between static and backdrive.
+At both, |τ_m + τ_e| = τ_f^m(τ_m, τ_e, θ̇). They are signed torques: for τ_m ≥ 0 both are ≤ 0, and backdrive lies below
+drive. ("Highest" and "smallest" in section II-C refer to the magnitude against the motor.) For τ_m < 0 everything is
+mirrored. A τ_e along the motor is outside the diagram, and τ_m = 0 is the limit from above.
 
 Every model has a closed form. With m = |τ_m|, e = |τ_e| and opposing signs, K·τ_m − K'·τ_e = ±(K·m + K'·e), so no
 absolute value of eqs (7)–(10) changes its branch; M1–M5 are M6 with zeros (`lift_friction`). With s = exp(−|θ̇/v_s|^α),
@@ -20,8 +20,8 @@ absolute value of eqs (7)–(10) changes its branch; M1–M5 are M6 with zeros (
     drive (e < m):      m − e = a₀ + a₁·e + q·e²          one root, as the left falls and the right grows with e;
     backdrive (e > m):  e − m = a₀ + a₁·e + s·K_m^q·m²    e = (m + a₀ + s·K_m^q·m²)/(1 − a₁) if a₁ < 1, else none.
 
-Each boundary is therefore the only one, and the static area has no gap. The two readings of the quadratic term
-(`ServoModel.quadratic_gate`) differ only where the torques help each other: both give the same diagram.
+Each boundary is therefore unique, and the static area has no gap. The two readings of the quadratic term
+(`ServoModel.quadratic_gate`) differ only where the torques act in the same direction, so both give the same diagram.
 """
 
 from __future__ import annotations
@@ -40,33 +40,39 @@ from core.model import ServoModel
 from core.tabular import Tabular
 
 NAMED = 0.06
-"""Height of an area that has room for its name, as a share of the largest external torque."""
+"""Smallest height of an area that is labelled, as a share of the largest external torque: a name needs this room."""
 CURVE_POINTS = 201
-"""Motor torques of a diagram nobody chose them for; odd, so that 0 is one of them."""
+"""Number of motor torques in a default diagram; odd, so that 0 is one of them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DriveBackdriveDiagram(Tabular):
-    """Both boundaries over motor torque, at several speeds."""
+    """Drive and backdrive torque over motor torque, at several speeds.
+
+    Example:
+        >>> diagram = sb.drive_backdrive("mx106:m6", [0.5, 1.0], velocity=[0.0, 1.0])
+        >>> diagram.backdrive.shape
+        (2, 2)
+    """
 
     motor_torque: Array
-    """(n,) N·m"""
+    """Motor torque [N·m], (n,)."""
     velocity: Array
-    """(k,) rad/s"""
+    """Speed [rad/s], (k,)."""
     drive: Array
-    """(n, k) N·m; NaN where the motor cannot move even the unloaded shaft."""
+    """Drive torque [N·m], (n, k); NaN where the motor cannot move even the unloaded shaft."""
     backdrive: Array
-    """(n, k) N·m; −inf (for a motor torque ≥ 0) or inf where no external torque moves the servo back."""
+    """Backdrive torque [N·m], (n, k); −inf (motor torque ≥ 0) or inf where no external torque moves the servo back."""
     self_locking: NDArray[np.bool_]
-    """(k,) whether no external torque, however large, moves the servo against its motor at that speed."""
+    """True where no external torque, however large, moves the servo against its motor at that speed, (k,)."""
 
     def heading(self) -> str:
-        """Return the span of the diagram."""
+        """Return the range of motor torques."""
         low, high = self.motor_torque.min(), self.motor_torque.max()
         return f"drive and backdrive torque for motor torques of {low:.3g} to {high:.3g} N·m"
 
     def columns(self) -> Mapping[str, Array]:
-        """Return motor torque and both boundaries at each speed [N·m], (n,) each."""
+        """Return motor torque and both torques at each speed [N·m], (n,) each."""
         at_speeds = [(f"at {speed:g} rad/s", k) for k, speed in enumerate(self.velocity)]
         return {
             "motor torque": self.motor_torque,
@@ -75,7 +81,7 @@ class DriveBackdriveDiagram(Tabular):
         }
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw both boundaries over motor torque.
+        """Draw drive and backdrive torque over motor torque.
 
         Args:
             axes: Matplotlib axes to draw on. Default: a new figure.
@@ -96,7 +102,7 @@ class DriveBackdriveDiagram(Tabular):
 
 @dataclass(frozen=True)
 class _Line:
-    """Budget along opposing torques: a₀ + a₁·e + q·e² below the diagonal, a₀ + a₁·e + r above it."""
+    """Friction budget for opposing torques: a₀ + a₁·e + q·e² below the diagonal, a₀ + a₁·e + r above it."""
 
     constant: Array
     slope: Array
@@ -128,26 +134,40 @@ def _finite(motor_torque: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array]
 
 
 def drive_torque(model: ServoModel, motor_torque: ArrayLike, velocity: ArrayLike = 0.0) -> Array:
-    """External torque up to which the motor moves the servo along itself [N·m], with the sign against the motor.
+    """Return the largest external torque against which the motor still moves the servo [N·m].
 
-    motor_torque [N·m] and velocity [rad/s] broadcast. NaN: friction holds even the unloaded shaft, there is no drive.
-    Raises ModelError for numbers that are not finite.
+    Its sign is that of a torque against the motor. It is NaN where friction holds even the unloaded shaft.
+
+    Args:
+        model: The model.
+        motor_torque: Motor torque [N·m], broadcast with `velocity`.
+        velocity: Speed [rad/s].
+
+    Raises:
+        ModelError: A number is not finite.
     """
     tm, v = _finite(motor_torque, velocity)
     line = _budget_line(model, tm, v)
     spare = np.abs(tm) - line.constant
     linear = 1.0 + line.slope
-    # The root that stays exact when the quadratic term vanishes.
+    # This form of the root stays exact when the quadratic term vanishes.
     discriminant = linear * linear + 4.0 * line.drive_square * np.maximum(spare, 0.0)
     magnitude = 2.0 * spare / (linear + np.sqrt(discriminant))
     return _against(tm, np.where(spare >= 0.0, magnitude, np.nan))
 
 
 def backdrive_torque(model: ServoModel, motor_torque: ArrayLike, velocity: ArrayLike = 0.0) -> Array:
-    """External torque from which on the servo moves against its motor [N·m], with the sign against the motor.
+    """Return the smallest external torque that moves the servo against its motor [N·m].
 
-    motor_torque [N·m] and velocity [rad/s] broadcast. Infinite: the servo locks itself (K_e + s·K_e^s ≥ 1). Raises
-    ModelError for numbers that are not finite.
+    Its sign is that of a torque against the motor. It is infinite where the servo locks itself (K_e + s·K_e^s ≥ 1).
+
+    Args:
+        model: The model.
+        motor_torque: Motor torque [N·m], broadcast with `velocity`.
+        velocity: Speed [rad/s].
+
+    Raises:
+        ModelError: A number is not finite.
     """
     tm, v = _finite(motor_torque, velocity)
     line = _budget_line(model, tm, v)
@@ -158,13 +178,13 @@ def backdrive_torque(model: ServoModel, motor_torque: ArrayLike, velocity: Array
 
 
 def self_locking(model: ServoModel, velocity: ArrayLike = 0.0) -> NDArray[np.bool_]:
-    """Whether no external torque moves the servo against its motor at a speed [rad/s], shape of velocity."""
+    """True where no external torque moves the servo against its motor; velocity in rad/s, any shape."""
     _, v = _finite(0.0, velocity)
     return _budget_line(model, np.zeros(()), v).slope >= 1.0
 
 
 def peak_torque(model: ServoModel) -> float:
-    """Largest motor torque of a standing servo at its nominal supply [N·m]."""
+    """Return the largest motor torque at standstill and nominal supply voltage [N·m]."""
     stall_current = model.supply_voltage / model.values["R"]
     limit = model.control.output_limit
     current = min(limit, stall_current) if model.control.law == "current" else limit * stall_current
@@ -172,35 +192,43 @@ def peak_torque(model: ServoModel) -> float:
 
 
 def reachable_torque(model: ServoModel) -> float:
-    """Largest motor torque of a diagram [N·m]: the motor's peak, but no more than the servo's rated stall torque."""
+    """Return the largest motor torque of a diagram [N·m]: the motor's peak, at most the servo's rated stall torque."""
     return min(peak_torque(model), model.spec.stall_torque)
 
 
 def torque_range(largest: float, points: int = CURVE_POINTS) -> Array:
-    """Motor torques from −largest to largest [N·m], (points,), mirrored exactly; `largest` alone for one point."""
+    """Return exactly mirrored motor torques from −largest to largest [N·m], (points,); for one point, `largest`."""
     if points == 1:
         return np.array([largest])
     return largest * ((2.0 * np.arange(points) - (points - 1)) / (points - 1))
 
 
 def halves(motor_torque: Array, boundary: Array) -> tuple[Array, Array]:
-    """A boundary to draw, both (n + 2,): NaN where it is infinite, and a jump at 0 to its mirror image, without a line.
+    """Return a boundary as curves to draw: NaN where it is infinite, and a gap at 0 between the mirrored halves.
 
-    motor_torque: (n,) N·m, ascending; boundary: (n,) N·m.
+    Args:
+        motor_torque: Motor torques [N·m], ascending, (n,).
+        boundary: External torques [N·m], (n,).
+
+    Returns:
+        Motor and external torques, (n + 2,) each.
     """
     finite = np.where(np.isfinite(boundary), boundary, np.nan)
     negative = int(np.searchsorted(motor_torque, 0.0))
     at_zero = negative < len(motor_torque) and motor_torque[negative] == 0.0
-    # The curve at 0 is that of positive torques; that of negative ones ends at its mirror image.
+    # The curve of positive torques includes 0. That of negative torques ends at its mirror image.
     end = -finite[negative] if at_zero and negative else np.nan
     return np.insert(motor_torque, negative, (0.0, 0.0)), np.insert(finite, negative, (end, np.nan))
 
 
 def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array]]:
-    """Areas of the first speed as in Fig. 2: name, motor torque, and the external torques between, (k,) N·m each.
+    """Return the areas at the first speed as in Fig. 2.
 
-    For each sign of the motor torque "drive" lies between no external torque and the drive torque, "static" goes on to
-    the backdrive torque, and "backdrive" up to the largest external torque of the diagram.
+    For each sign of the motor torque, "drive" reaches from no external torque to the drive torque. "static" continues
+    to the backdrive torque, and "backdrive" to the largest external torque of the diagram.
+
+    Returns:
+        Name, motor torque, and the lower and upper external torque of each area, (k,) N·m each.
     """
     tm, far = diagram.motor_torque, farthest(diagram)
     found: list[tuple[str, Array, Array, Array]] = []
@@ -219,7 +247,7 @@ def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array
 
 
 def area_labels(diagram: DriveBackdriveDiagram) -> list[tuple[str, float, float]]:
-    """Name of each area of one side that has room for it, with the torques [N·m] of its middle where it is widest."""
+    """Return the name and the label position [N·m] of each area of one side that has room for a label."""
     places: list[tuple[str, float, float]] = []
     for name, torque, low, high in areas(diagram)[:3]:
         inside = (np.abs(torque) >= 0.2 * np.abs(torque).max()) & (np.abs(torque) <= 0.8 * np.abs(torque).max())
@@ -230,7 +258,7 @@ def area_labels(diagram: DriveBackdriveDiagram) -> list[tuple[str, float, float]
 
 
 def farthest(diagram: DriveBackdriveDiagram) -> float:
-    """Largest external torque of a diagram [N·m]: that of its boundaries at the first speed where they are finite."""
+    """Return the largest finite external torque of a diagram at the first speed [N·m]."""
     values = np.abs(np.concatenate((diagram.drive[:, 0], diagram.backdrive[:, 0], diagram.motor_torque)))
     return float(values[np.isfinite(values)].max())
 
@@ -238,9 +266,15 @@ def farthest(diagram: DriveBackdriveDiagram) -> float:
 def drive_backdrive_diagram(
     model: ServoModel, motor_torque: ArrayLike | None = None, velocity: Sequence[float] | ArrayLike = (0.0,)
 ) -> DriveBackdriveDiagram:
-    """Both boundaries at each motor torque (n,) [N·m] and speed (k,) [rad/s].
+    """Compute drive and backdrive torque at each motor torque and speed.
 
-    Without motor torques the diagram spans what the servo can reach, both ways. Raises ModelError.
+    Args:
+        model: The model.
+        motor_torque: Motor torques [N·m], (n,). None: the range that the servo can reach, in both directions.
+        velocity: Speeds [rad/s], (k,).
+
+    Raises:
+        ModelError: A number is not finite, or an array has more than one dimension.
     """
     given = torque_range(reachable_torque(model)) if motor_torque is None else motor_torque
     tm, v = _finite(np.atleast_1d(given), np.atleast_1d(velocity))

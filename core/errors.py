@@ -1,4 +1,4 @@
-"""The errors a person sees: each message says what was being done, what was wrong and the remedy."""
+"""Errors shown to the user: each message states what was attempted, what is wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -8,38 +8,48 @@ from contextlib import contextmanager
 
 
 class ServoBenchError(Exception):
-    """Root of every error raised on purpose; the command line prints it as one line and exits with 1."""
+    """Base of all expected errors; the command line prints one as a line and exits with 1.
+
+    Example:
+        >>> try:
+        ...     sb.load_model("no_such_model.json")
+        ... except sb.ServoBenchError:
+        ...     print("not found")
+        not found
+    """
 
 
 class InputError(ServoBenchError):
-    """A file, a folder or a value from outside cannot be used."""
+    """A file, a folder or an input value cannot be used."""
 
 
 class ModelError(ServoBenchError):
-    """A model cannot be built, read or simulated as asked."""
+    """A model cannot be built, read or simulated."""
 
 
 class IdentificationError(ServoBenchError):
-    """Recordings and settings do not allow the identification that was asked for."""
+    """Recordings and settings do not allow the requested identification."""
 
 
 class StoppedEarly(IdentificationError):
-    """Somebody stopped it before anything was complete."""
+    """The user stopped the identification before any part was complete."""
 
 
 class ExportError(ServoBenchError):
-    """A model cannot be written for an engine as asked."""
+    """A model cannot be written for an engine."""
 
 
 class NotChecked(ExportError):
-    """A sound export cannot be checked here: its engine is not installed, or none runs such files."""
+    """An export cannot be checked here: its engine is not installed, or no engine runs such files."""
 
 
 @contextmanager
 def reading_json(what: str, refusal: type[ServoBenchError]) -> Generator[None]:
-    """Context, or decorator of a function, that makes one error of whatever damaged data raises.
+    """Context manager or decorator that turns any error caused by damaged data into one error.
 
-    what: the thing read, e.g. "a fold". Errors of the kind `refusal` pass unchanged, since they name a part of it.
+    Args:
+        what: Object that is read, e.g. "a fold".
+        refusal: Class of the error. Errors of this class pass unchanged, since they name a part of the object.
     """
     try:
         yield
@@ -51,11 +61,11 @@ def reading_json(what: str, refusal: type[ServoBenchError]) -> Generator[None]:
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """Return a path or another text as one printable line, whatever it is made of."""
+    """Return a path or another text as one printable line."""
     text = os.fspath(path)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def newer(what: str) -> str:
-    """Message about a file that a later version of this program wrote; what: by which it is known, e.g. "format 3"."""
+    """Return the message for a file from a later version of this program; `what` identifies it, e.g. "format 3"."""
     return f"written by a newer ServoBench ({what}): update ServoBench"

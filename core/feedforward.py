@@ -1,32 +1,32 @@
 """Feed-forward friction compensation: the goal that makes a servo follow a motion, from its identified model.
 
-A position servo lags, sags and sticks because only a position error makes its motor pull. Seed 001 names the remedy:
-predict the torque that the wanted motion needs, friction included, and command it ahead of any error. Here the torque
-goes through the servo's own control law, as an offset of its goal: any servo that takes positions can be compensated.
+A position servo lags, sags and sticks because its motor pulls only in response to a position error. Seed 001 states the
+remedy: predict the torque that the wanted motion needs, friction included, and command it before an error arises. Here
+the torque goes through the servo's own control law, as an offset of its goal, so any position servo can be compensated.
 
-For a wanted motion q, q̇, q̈, an external torque τ_e and the inertia J the motor has to give
+For a wanted motion q, q̇, q̈, an external torque τ_e and the inertia J, the motor torque is
 
     τ_m = J·q̈ − τ_e + σ·τ_f^m(τ_m, τ_e, q̇)
 
-(seed 004, Algorithm 1, solved for the motor). The budget of M3–M6 depends on the very torque asked for. Between the
-points where an absolute value or the quadratic term changes its branch, the equation is a polynomial of degree two at
-most in τ_m: it is solved there in closed form, branch by branch, within what the motor can give at that speed.
+(seed 004, Algorithm 1, solved for the motor). The budget of M3–M6 depends on this same torque. Between the points where
+an absolute value or the quadratic term changes its branch, the equation is a polynomial in τ_m of at most degree two.
+It is solved in closed form on each branch, within the range of the motor at that speed.
 
-- **Several solutions** can exist only where friction grows faster than the torque (by K_m^q, a jump of Q, or K_m ≥ 1);
-  the one with the least torque along the motion is taken. Where the jump of Q at |τ_m| = |τ_e| skips the solution, it
-  is the jump.
-- **A motor that locks itself**, σ·(K_m + s·K_m^s) ≥ 1, may have no solution: more torque brings more friction. The
-  answer is then the end of what the motor can give, and `saturated` says so. The same holds for any motion that is
-  beyond the motor. K_e ≥ 1, a worm gear, is no such case: the load is then driven down as it is driven up.
+- **Several solutions** exist only where friction grows faster than the torque (by K_m^q, a jump of Q, or K_m ≥ 1). The
+  one with the least torque along the motion is taken. If the jump of Q at |τ_m| = |τ_e| skips the solution, the
+  solution is the jump.
+- **A motor that locks itself**, σ·(K_m + s·K_m^s) ≥ 1, may have no solution: more torque causes more friction. The
+  result is then the end of the motor's range, and `saturated` is set. The same holds for any motion beyond the motor's
+  range. K_e ≥ 1, a worm gear, is not such a case: the motor drives the load down as it drives it up.
 
-**Direction.** σ = tanh((q̇ + q̈·t_p)/w) is the direction in which the servo is about to move, t_p [s] ahead: at rest it
-is the direction of the *next* motion, and 0 while none follows. w [rad/s] smooths its change: wanted velocities that
-are noisy by δ change σ by δ/w at most. Measured velocities are not used, so that nothing can chatter.
+**Direction.** σ = tanh((q̇ + q̈·t_p)/w) is the direction in which the servo is about to move, t_p [s] ahead. At rest it
+is the direction of the *next* motion, or 0 if none follows. w [rad/s] smooths the change: noise of δ in the wanted
+velocity changes σ by δ/w at most. Measured velocities are not used, so the result cannot chatter.
 
-**Control law.** The torque is turned into the goal that asks for it, through the motor (eqs 13, 15), supply sag, output
-limit, dead band and gain. The delay of commands and half the time one is held are made up for by looking ahead; what
-the output needs is looked up a lag later, as the output lags behind the error. Integral and derivative gains would act
-on the offset as on an error: they have to be 0.
+**Control law.** The torque is converted to the goal that requests it, through the motor (eqs 13, 15), supply sag,
+output limit, dead band and gain. Looking ahead compensates the delay of commands and half the time for which one is
+held. The output is looked up one lag later, since it lags behind the error. Integral and derivative gains would act on
+the offset as on an error, so they must be 0.
 """
 
 from __future__ import annotations
@@ -51,55 +51,58 @@ from core.simulation import Motion, simulate_trajectory
 from core.trajectories import Trajectory, recorded_trajectory
 
 MODES = ("none", "friction", "rigid", "full")
-""""none": the wanted position is the goal. "friction": plus what friction needs. "rigid": inertia, external torque and
-back-EMF, as if there were no friction. "full": everything."""
+"""Compensation modes.
+
+"none": the goal is the wanted position. "friction": plus the torque of friction. "rigid": plus inertia, external torque
+and back-EMF, as if there were no friction. "full": plus everything.
+"""
 
 PREVIEW = 0.003
-"""How far ahead the direction of motion is looked up, t_p [s]."""
+"""Time ahead at which the direction of motion is looked up, t_p [s]."""
 SMOOTHING = 0.01
 """Speed over which the direction changes, w [rad/s]."""
 FINEST_STEP = 1e-4
-"""Step of the experiment's simulations [s]."""
+"""Longest time step of the experiment's simulations [s]."""
 SETTLING = 0.25
-"""The experiment starts in motion, before its first command can act; errors count from here on [s]."""
+"""Errors count from here on [s]: the experiment starts in motion, before its first command can act."""
 DIFFERENCE = 1e-3
-"""Half the span of the differences a trajectory's velocity and acceleration are taken from [s]."""
+"""Half the span of the differences that give a trajectory's velocity and acceleration [s]."""
 HALVINGS = 50
-"""Of the duty cycle's range, when a drive/coast bridge is inverted."""
+"""Number of bisections of the duty cycle's range when a drive/coast bridge is inverted."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WantedMotion:
-    """What the servo should do; arrays (n,)."""
+    """Motion that the servo should follow; arrays (n,)."""
 
     time: Array
-    """[s]"""
+    """Time [s]."""
     position: Array
-    """[rad]"""
+    """Position [rad]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity [rad/s]."""
     acceleration: Array
-    """[rad/s²]"""
+    """Acceleration [rad/s²]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Feedforward:
-    """What a wanted motion asks of the servo; arrays (n,)."""
+    """Torques and goal offsets that a wanted motion needs; arrays (n,)."""
 
     motor_torque: Array
-    """τ_m [N·m]"""
+    """Motor torque τ_m [N·m]."""
     friction_torque: Array
-    """The part of it that overcomes friction, σ·τ_f^m [N·m]"""
+    """Part of the motor torque that overcomes friction, σ·τ_f^m [N·m]."""
     direction: Array
-    """σ, −1 … 1"""
+    """Direction of motion σ, −1 to 1."""
     output: Array
-    """Duty cycle (voltage laws) or current [A] that gives the motor torque, within the output limit"""
+    """Duty cycle (voltage laws) or current [A] that gives the motor torque, within the output limit."""
     goal_offset: Array
-    """Goal minus wanted position that makes the servo ask for the output [rad]"""
+    """Goal minus wanted position with which the servo's law gives the output [rad]."""
     friction_offset: Array
-    """The same for the friction torque alone, for a servo whose position error does the rest [rad]"""
+    """Goal offset for the friction torque alone, for a servo whose position error provides the rest [rad]."""
     saturated: NDArray[np.bool_]
-    """Where the motion is beyond the motor, or the motor locks itself: the torque is all there is."""
+    """True where the motion is beyond the motor's range or the motor locks itself; the torque is then limited."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,14 +112,14 @@ class CompensatedRun:
     title: str
     mode: str
     model: ServoModel
-    """The model whose friction was compensated, not the one simulated"""
+    """Model whose friction is compensated, not the simulated one."""
     goal: Array
-    """What was commanded (n,) rad"""
+    """Commanded goal [rad], (n,)."""
     motion: Motion
     error: Array
-    """Position minus wanted position (n,) rad, NaN during the settling time and while the motor is released"""
+    """Position minus wanted position [rad], (n,); NaN during the settling time and while the motor is released."""
     saturated_share: float
-    """Of the samples, 0 … 1"""
+    """Share of saturated samples, 0 to 1."""
 
     @property
     def rms_mrad(self) -> float:
@@ -144,11 +147,19 @@ def feedforward(
     preview: float = PREVIEW,
     smoothing: float = SMOOTHING,
 ) -> Feedforward:
-    """Motor torque and goal offset for a wanted motion.
+    """Return motor torque and goal offset for a wanted motion.
 
-    bench: inertia of the load, and its gravity unless external_torque (n,) [N·m] is given; preview [s] and smoothing
-    [rad/s]: t_p and w of the module's text; an infinite w leaves friction out. Raises ModelError for a servo with an
-    integral or derivative gain or without a proportional one, and for a motion that is not finite.
+    Args:
+        model: The model.
+        bench: Bench with the inertia of the load, and its gravity if `external_torque` is None.
+        settings: Gains and supply voltage.
+        motion: Wanted motion.
+        external_torque: External torque [N·m], (n,). None: gravity of the bench.
+        preview: t_p of the module's docstring [s].
+        smoothing: w of the module's docstring [rad/s]. Infinite: leave friction out.
+
+    Raises:
+        ModelError: The servo has an integral or derivative gain or no proportional gain, or the motion is not finite.
     """
     row = _row(model, bench, settings)
     if not (0.0 <= preview < math.inf and smoothing > 0.0):
@@ -159,7 +170,7 @@ def feedforward(
     gravity = -row[Slot.GRAVITY_TORQUE] * np.sin(q + row[Slot.ANGLE_OFFSET])
     te = gravity if external_torque is None else np.broadcast_to(np.asarray(external_torque, dtype=np.float64), q.shape)
     if not (np.isfinite(v).all() and np.isfinite(a).all() and np.isfinite(te).all()):
-        raise ModelError("feed-forward: the wanted motion or its external torque holds numbers that are not finite")
+        raise ModelError("feed-forward: the wanted motion or its external torque contains numbers that are not finite")
     direction = np.tanh((v + preview * a) / smoothing)
     needed = (row[Slot.INERTIA] + row[Slot.ARMATURE]) * a - te
     lowest, highest = _torque_range(model.control.kernel_law, row, settings.supply_voltage, v)
@@ -194,9 +205,19 @@ def compensated_goal(
     mode: str,
     held: float = 0.0,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Goals to command at `time` (n,) [s] so that the servo follows a smooth trajectory; and where it is saturated.
+    """Return the goals with which the servo follows a smooth trajectory, and where it is saturated.
 
-    mode: one of MODES; held: how long each command is held [s], half of which is looked ahead. Raises ModelError.
+    Args:
+        model: The model.
+        bench: Bench.
+        settings: Gains and supply voltage.
+        trajectory: Wanted motion.
+        time: Times of the commands [s], (n,).
+        mode: One of MODES.
+        held: Time for which each command is held [s]; the goal is computed for the middle of it.
+
+    Raises:
+        ModelError: The mode is unknown, or the motion cannot be compensated, see `feedforward`.
     """
     now = np.asarray(time, dtype=np.float64)
     if mode not in MODES:
@@ -212,7 +233,7 @@ def compensated_goal(
 
 
 def look_ahead(model: ServoModel, held: float) -> float:
-    """Time from a command to the middle of its effect [s]: the delay, and half the time it is held."""
+    """Return the time from a command to the middle of its effect [s]: the delay, and half the time it is held."""
     return model.values.get("command_delay", 0.0) + 0.5 * held
 
 
@@ -224,11 +245,21 @@ def compensation_experiment(
     dt: float,
     simpler: ServoModel | None = None,
 ) -> list[CompensatedRun]:
-    """Simulate a servo on a trajectory in every mode, without compensation first.
+    """Simulate a servo on a trajectory in every mode, starting without compensation.
 
-    Commands are held for dt [s]; the servo moves in steps of 0.1 ms or below and starts on the trajectory with
-    its velocity. simpler: another model of the same servo, from which friction and everything is compensated in two
-    further runs: what the richer one is worth. Raises ModelError.
+    The servo moves in time steps of 0.1 ms or less. It starts on the trajectory, with its velocity.
+
+    Args:
+        model: Model of the servo that is simulated.
+        bench: Bench.
+        settings: Gains and supply voltage.
+        trajectory: Wanted motion.
+        dt: Time for which each command is held [s].
+        simpler: Another model of the same servo. Two further runs compensate friction and everything with it, which
+            shows the benefit of the richer model.
+
+    Raises:
+        ModelError: The trajectory is too short for `dt`, or the motion cannot be compensated, see `feedforward`.
     """
     if not 0.0 < dt < trajectory.duration - SETTLING:
         raise ModelError(f"commands every {dt} s are not possible on {trajectory.duration} s")
@@ -241,7 +272,7 @@ def compensation_experiment(
 
 
 def wanted_motion(trajectory: Trajectory, time: ArrayLike) -> WantedMotion:
-    """A trajectory with its velocity and acceleration at `time` (n,) [s]; at rest before and after it."""
+    """Return position, velocity and acceleration of a trajectory at times (n,) [s]; at rest before and after it."""
     t = np.asarray(time, dtype=np.float64)
     inside = (t >= 0.0) & (t <= trajectory.duration)
     middle = np.clip(t, DIFFERENCE, trajectory.duration - DIFFERENCE)
@@ -261,12 +292,12 @@ def _row(model: ServoModel, bench: Bench, settings: ServoSettings) -> Array:
     if row[Slot.KI] != 0.0 or row[Slot.KD] != 0.0:
         raise ModelError("feed-forward: the goal's offset would be integrated or differentiated; set ki and kd to 0")
     if not row[Slot.KP] > 0.0:
-        raise ModelError(f"feed-forward: a gain of {settings.kp} lets no goal act; give the servo a kp above 0")
+        raise ModelError(f"feed-forward: with a gain of {settings.kp} a goal has no effect; set kp above 0")
     return row
 
 
 def _torque_range(law: Law, row: Array, supply: float, velocity: Array) -> tuple[Array, Array]:
-    """Least and largest motor torque at the full supply [N·m] (eqs 12–15)."""
+    """Return the smallest and largest motor torque at full supply voltage [N·m] (eqs 12–15)."""
     kt, resistance, limit = row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE], row[Slot.OUTPUT_LIMIT]
     emf = kt * velocity
     if law == Law.COAST:
@@ -289,10 +320,21 @@ def _solve(
     lowest: Array,
     highest: Array,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Motor torque with τ_m − σ·τ_f^m(τ_m) = needed within the range, and where there is none.
+    """Solve τ_m − σ·τ_f^m(τ_m) = needed within the range.
 
-    opposing: whether the quadratic term acts only where the torques oppose. Everything is seen along the motion:
-    x = ±τ_m, so that σ ≥ 0.
+    Everything is seen along the motion: x = ±τ_m, so that σ ≥ 0.
+
+    Args:
+        budget: Friction budget at each sample.
+        opposing: True if the quadratic term acts only where the torques oppose each other.
+        needed: Torque without friction [N·m], (n,).
+        direction: σ, (n,).
+        external: External torque [N·m], (n,).
+        lowest: Smallest motor torque [N·m], (n,).
+        highest: Largest motor torque [N·m], (n,).
+
+    Returns:
+        Motor torque [N·m], and True where there is no solution, (n,) each.
     """
     side = np.where(direction < 0.0, -1.0, 1.0)
     share, t, e = np.abs(direction), side * needed, side * external
@@ -300,7 +342,7 @@ def _solve(
     km, ke, kms, kes = budget.motor, budget.external, budget.motor_at_rest, budget.external_at_rest
     stribeck = budget.stribeck
     constant = budget.sliding + stribeck * budget.at_rest
-    # Branches change at these torques; those of terms a model lacks change nothing and stand at 0.
+    # The branch changes at these torques. Terms that a model lacks add a point at 0, which has no effect.
     points = np.stack(
         [e * (ke / km if km > 0.0 else 0.0), e * (kes / kms if kms > 0.0 else 0.0), e, -e, np.zeros_like(e)]
     )
@@ -315,12 +357,12 @@ def _solve(
         by_motor = np.abs(middle) < np.abs(e)
         fixed = constant - (moving * ke + resting * kes) * e
         fixed = fixed + np.where(by_motor, 0.0, quadratic * budget.external_quad * e * e)
-        # x − σ·τ_f^m − t on this branch is c + b·x − a·x².
+        # On this branch, x − σ·τ_f^m − t is c + b·x − a·x².
         a = share * np.where(by_motor, quadratic * budget.motor_quad, 0.0)
         b = 1.0 - share * (moving * km + resting * kms)
         c = -t - share * fixed
         top = np.where(a > 0.0, np.clip(_quotient(b, 2.0 * a), left, right), right)
-        # Above 0 at the left already: a jump skips the solution, or it lies below the range.
+        # Positive at the left end already: a jump skips the solution, or the solution lies below the range.
         passed = c + (b - a * left) * left > 0.0
         hit = ~found & (passed | (c + (b - a * top) * top >= 0.0))
         x = np.where(hit, np.where(passed, left, np.clip(_rising_root(a, b, c), left, right)), x)
@@ -330,26 +372,26 @@ def _solve(
 
 
 def _rising_root(a: Array, b: Array, c: Array) -> Array:
-    """Where c + b·x − a·x² grows through 0, a ≥ 0; anything where it does not."""
+    """Return the root at which c + b·x − a·x² rises through 0, a ≥ 0; any number if there is none."""
     root = np.sqrt(np.maximum(b * b + 4.0 * a * c, 0.0))
     return np.where(b > 0.0, _quotient(-2.0 * c, b + root), _quotient(b - root, 2.0 * a))
 
 
 def _quotient(over: Array, under: Array) -> Array:
-    """The quotient, infinite where the divisor all but vanishes and 0 where it is 0."""
+    """Return the quotient; infinite for a divisor close to 0, 0 for a divisor of 0."""
     with np.errstate(over="ignore"):
         return np.divide(over, under, out=np.zeros(np.shape(over)), where=under > 0.0)
 
 
 def _output(law: Law, row: Array, supply: float, torque: Array, velocity: Array) -> Array:
-    """Duty cycle or current [A] that gives a motor torque, not limited."""
+    """Return the duty cycle or current [A] for a motor torque, without limits."""
     current = torque / row[Slot.TORQUE_CONSTANT]
     if law == Law.CURRENT:
         return current
     emf = row[Slot.TORQUE_CONSTANT] * velocity
     if law == Law.COAST:
         return _coast_duty(row, supply, current, emf)
-    # d·(U − R_s·d·I) = V: the supply sags by the current it gives, and only by that.
+    # d·(U − R_s·d·I) = V: only a current that the supply provides makes it sag.
     voltage = current * row[Slot.RESISTANCE] + emf
     drawn = np.where(voltage * current > 0.0, row[Slot.SUPPLY_SAG] * current * voltage, 0.0)
     return 2.0 * voltage / (supply + np.sqrt(np.maximum(supply * supply - 4.0 * drawn, 0.0)))

@@ -1,4 +1,4 @@
-"""Checks of values parsed from a file that someone else may have written."""
+"""Checks of values parsed from a file of unknown origin."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, TypeGuard
 
 
 def is_finite(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a finite number that a float can hold; true and false are none."""
+    """Return True for a finite number that a float can hold; booleans are not numbers."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    # Comparing takes integers of any size, which turning them into floats does not.
+    # A comparison accepts integers of any size; converting them to float does not.
     return -sys.float_info.max <= value <= sys.float_info.max
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Return True for a JSON object; its names are texts because JSON and TOML have no others."""
+    """Return True for a JSON object; its keys are strings, as JSON and TOML have no others."""
     return isinstance(value, Mapping)
 
 
@@ -27,8 +27,12 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 def finite_float(text: str) -> float:
-    """A number of a JSON text, for `json.loads(parse_float=…)`; raises ValueError for one beyond what a float holds."""
+    """Parse a number of a JSON text, for `json.loads(parse_float=…)`.
+
+    Raises:
+        ValueError: The number is too large for a float.
+    """
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"{text[:40]} is more than a number can be")
+        raise ValueError(f"{text[:40]} is too large for a number")
     return value

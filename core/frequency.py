@@ -1,7 +1,7 @@
-"""Motion over frequency: the spectrum of an error, and the response of a servo from goal to position.
+"""Spectrum of an error, and frequency response of a servo from goal to position.
 
-Welch's averages over overlapping segments, so that one run of some seconds gives a curve and not a comb. scipy.signal
-is imported where it is used: whoever only shows a response does not wait for it.
+Welch's method averages over overlapping segments, which gives a smooth curve from one run of some seconds. scipy.signal
+is imported only where it is used: showing a response does not need it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from core.arrays import Array
 
 OVERLAP = 0.75
-"""Segments are half a run long and overlap by this share: five of them, and a curve twice as fine as with quarters."""
+"""Overlap of the segments. They are half a run long, so there are five, with twice the resolution of quarters."""
 EXCITED = 0.01
-"""Share of the strongest frequency's power from which on a goal excites a frequency (−20 dB)."""
+"""A goal excites a frequency with at least this share of the strongest frequency's power (−20 dB)."""
 FEWEST = 6
-"""Neighbouring frequencies that a goal must excite: one sine alone, through the window, spreads over four."""
+"""Neighbouring frequencies that a goal must excite: the window spreads a single sine over four."""
 COHERENT = 0.8
-"""Coherence below which noise and friction explain more of the motion than a linear response does."""
+"""Coherence below which noise and friction explain more of the motion than a linear response."""
 NO_BAND = "The goal of this run excites no band of frequencies. Record a chirp or accelerated oscillations."
 TOO_SHORT = "The motor is driven for too few samples in this run."
 
@@ -34,20 +34,25 @@ class _Segments(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Position over goal at the excited frequencies; arrays (n,), NaN where the coherence is below COHERENT."""
+    """Ratio of position to goal at the excited frequencies; arrays (n,), NaN where the coherence is below COHERENT."""
 
     frequency: Array
-    """[Hz]"""
+    """Frequency [Hz]."""
     magnitude: Array
-    """[dB]"""
+    """Gain [dB]."""
     phase: Array
-    """Unwrapped [°]."""
+    """Unwrapped phase [°]."""
 
 
 def amplitude_density(values: Sequence[Array], steps: Sequence[float]) -> tuple[Array, Array]:
-    """Return frequencies [Hz] and the amplitude density [unit/√Hz] over several runs, both (m,).
+    """Return the amplitude density over several runs.
 
-    values: of each run, (n,), the same unit; steps: of their grids [s]. Frequencies are those of the coarsest run.
+    Args:
+        values: Values of each run, (n,), all in the same unit.
+        steps: Time step of each run [s].
+
+    Returns:
+        Frequencies [Hz] and density [unit/√Hz], (m,) each. Frequencies are those of the coarsest run.
     """
     from scipy.signal import welch
 
@@ -59,9 +64,14 @@ def amplitude_density(values: Sequence[Array], steps: Sequence[float]) -> tuple[
 
 
 def excited(goal: Array, step: float) -> tuple[int, int]:
-    """Return the band that a goal (n,) on a grid of `step` [s] excites: first place, and one past the last.
+    """Return the band of the averaged spectrum that a goal excites.
 
-    The places are those of the averaged spectrum; both are 0 where there is no band.
+    Args:
+        goal: Goal, (n,).
+        step: Time step [s].
+
+    Returns:
+        Index of the first frequency, and one past the last; 0 and 0 if there is no band.
     """
     from scipy.signal import welch
 
@@ -75,7 +85,16 @@ def excited(goal: Array, step: float) -> tuple[int, int]:
 
 
 def frequency_response(goal: Array, position: Array, step: float) -> FrequencyResponse | None:
-    """Return the response of a position to its goal, both (n,) rad on a grid of `step` [s]; None without a band."""
+    """Return the frequency response from goal to position.
+
+    Args:
+        goal: Goal [rad], (n,).
+        position: Position [rad], (n,).
+        step: Time step [s].
+
+    Returns:
+        The response, or None if the goal excites no band.
+    """
     from scipy.signal import coherence, csd, welch
 
     low, high = excited(goal, step)
@@ -96,7 +115,7 @@ def frequency_response(goal: Array, position: Array, step: float) -> FrequencyRe
 
 
 def driven_stretch(enable: NDArray[Any]) -> slice:
-    """Return the longest stretch of samples (n,) in which the motor is on."""
+    """Return the longest stretch of samples in which the motor is driven; enable is (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], np.asarray(enable, dtype=np.int8), [0]))))
     if not len(edges):
         return slice(0, 0)

@@ -1,11 +1,11 @@
 """Friction budgets M1–M6 (seed 004, eqs 3, 6–10): parameters and plain formulas; terms are in `core.terms`.
 
-How a budget acts is its contact. A rigid one stops the shaft with whatever it takes up to the budget (seed 004,
-Algorithm 1). An elastoplastic one (seed 001) gives before it slips, by a spring and a damper, with the budget's parts
-as F_C, F_S, v_S and D of its friction function; it is free of drift and chatter at any step.
+The contact determines how a budget acts. A rigid contact holds the shaft with any torque up to the budget (seed 004,
+Algorithm 1). An elastoplastic contact (seed 001) yields before it slips, by a spring and a damper. The budget's parts
+are then F_C, F_S, v_S and D of its friction function. It is free of drift and chatter at any time step.
 
-The formulas here are the readable reference, one per equation; the kernel computes M6 only, of which M1–M5 are
-special points (M3 and M4 have K_m = K_e = K_l). Tests hold the two against each other.
+The formulas here are the readable reference, one per equation. The kernel computes M6 only, of which M1–M5 are special
+cases (M3 and M4 have K_m = K_e = K_l). Tests compare the two.
 """
 
 from __future__ import annotations
@@ -22,12 +22,19 @@ from core.parameters import Parameter
 from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, QuadraticGate
 
 QUADRATIC_GATES = get_args(QuadraticGate)
-"""Readings of M6's quadratic term. "larger_torque": seed 004 as written, K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where
-|τ_m| < |τ_e|. "opposing": the same, but only where the two torques oppose, as the published parameters were fitted."""
+"""Readings of M6's quadratic term.
+
+"larger_torque" is seed 004 as written: K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where |τ_m| < |τ_e|. "opposing" is the
+same, but only where the two torques oppose each other. The published parameters were fitted with the latter.
+"""
 
 
 def require_friction_model(model: str) -> str:
-    """Return the model's name in lower case; raises ModelError when there is none."""
+    """Return the model's name in lower case.
+
+    Raises:
+        ModelError: There is no such friction model.
+    """
     name = str(model).lower()
     if name not in FRICTION_TERMS:
         raise ModelError(f"no friction model {model!r}; there are {', '.join(FRICTION_MODELS)}")
@@ -35,7 +42,11 @@ def require_friction_model(model: str) -> str:
 
 
 def require_contact(contact: str) -> str:
-    """Return the contact's name in lower case; raises ModelError when there is none."""
+    """Return the contact's name in lower case.
+
+    Raises:
+        ModelError: There is no such contact.
+    """
     name = str(contact).lower()
     if name not in CONTACTS:
         raise ModelError(f"no contact {contact!r}; there are {', '.join(CONTACTS)}")
@@ -43,15 +54,21 @@ def require_contact(contact: str) -> str:
 
 
 def contact_terms(contact: str) -> tuple[str, ...]:
-    """Parameters that a contact has beside its budget's."""
+    """Return the parameters that a contact adds to those of the budget."""
     return () if require_contact(contact) == "rigid" else tuple(BRISTLE)
 
 
 def friction_parameters(model: str, torque_scale: float, speed_scale: float, contact: str = "rigid") -> list[Parameter]:
-    """Parameters of a model and its contact with bounds scaled to the servo.
+    """Return the parameters of a friction model and its contact, with bounds scaled to the servo.
 
-    torque_scale: stall torque [N·m]; speed_scale: no-load speed [rad/s]. An elastoplastic contact needs a Stribeck
-    exponent of at least 1 (eq. 14 of seed 001), and its rational function has none: there it is held at 1.
+    An elastoplastic contact needs a Stribeck exponent of at least 1 (eq. 14 of seed 001). Its rational function has
+    none, so the exponent is frozen at 1.
+
+    Args:
+        model: Friction model, "m1" to "m6".
+        torque_scale: Stall torque [N·m].
+        speed_scale: No-load speed [rad/s].
+        contact: Contact, see `core.terms.CONTACTS`.
     """
     names = (*FRICTION_TERMS[require_friction_model(model)], *contact_terms(contact))
     parameters = {name: Parameter.of_term(name, torque_scale, speed_scale) for name in names}
@@ -62,18 +79,22 @@ def friction_parameters(model: str, torque_scale: float, speed_scale: float, con
 
 
 def steepest_fall(alpha: ArrayLike) -> NDArray[np.float64]:
-    """Largest slope of 1 − exp(−s^α): 1 at α = 1, infinite below (eqs 14 and 31 of seed 001 for any exponent)."""
+    """Return the largest slope of 1 − exp(−s^α): 1 at α = 1, infinite below (eqs 14 and 31 of seed 001)."""
     exponent = np.asarray(alpha, dtype=np.float64)
     power = np.maximum(exponent - 1.0, 0.0) / exponent
     return np.where(exponent < 1.0, np.inf, exponent * power**power * np.exp(-power))
 
 
 def needed_damping(values: Mapping[str, ArrayLike], contact: str, load: float) -> NDArray[np.float64]:
-    """Least bristle damping B [N·m·s/rad] at which the friction function is one, at any step (seed 001, eqs 14, 49).
+    """Return the smallest bristle damping B [N·m·s/rad] at which friction is continuous at any time step.
 
-    values by parameter name, which broadcast; load: largest motor and external torque [N·m], at which F_S − F_C is
-    largest. The function must not fall more steeply than 1/Z = K·T + B, which B alone grants for every T; 0 where it
-    never falls.
+    The friction function must not fall more steeply than 1/Z = K·T + B, and B alone guarantees this for every T (seed
+    001, eqs 14 and 49). The result is 0 where the function never falls.
+
+    Args:
+        values: Values by parameter name, which broadcast.
+        contact: Contact, see `core.terms.CONTACTS`.
+        load: Largest motor and external torque [N·m], at which F_S − F_C is largest.
     """
     if "dtheta_stribeck" not in values:
         return np.zeros(())
@@ -84,16 +105,24 @@ def needed_damping(values: Mapping[str, ArrayLike], contact: str, load: float) -
     quadratic = np.maximum(p.get("load_friction_motor_quad", nothing), p.get("load_friction_external_quad", nothing))
     breaking = p["friction_stribeck"] + by_load * load + quadratic * load**2
     fall = steepest_fall(p["alpha"]) if contact == "elastoplastic" else 1.0
-    with np.errstate(invalid="ignore"):  # nothing that falls infinitely steeply
+    with np.errstate(invalid="ignore"):  # 0 times an infinite slope
         falling = np.where(breaking > 0.0, breaking * fall / p["dtheta_stribeck"] - p["friction_viscous"], 0.0)
     return np.maximum(falling, 0.0)
 
 
 def lift_friction(values: Mapping[str, float], source: str, target: str) -> dict[str, float]:
-    """Express a simpler model's parameters in a richer one's names: the same friction, nested.
+    """Express the friction of a simpler model with the parameters of a richer one.
 
-    The terms the simpler model lacks are zero; Stribeck's velocity and exponent are left out when the source has
-    none, as nothing depends on them. Raises ModelError when the target cannot express the source.
+    Terms that the simpler model lacks are 0. If the source has no Stribeck term, velocity and exponent are left out
+    because nothing depends on them.
+
+    Args:
+        values: Values by parameter name.
+        source: The simpler model.
+        target: The richer model.
+
+    Raises:
+        ModelError: The target cannot express the source.
     """
     lifted = {name: values[name] for name in FRICTION_TERMS[source] if name in FRICTION_TERMS[target]}
     for shared, split in SPLIT.items():
@@ -112,30 +141,30 @@ def lift_friction(values: Mapping[str, float], source: str, target: str) -> dict
 
 @dataclass(frozen=True, eq=False)
 class BudgetOfLoad:
-    """Friction budget at given speeds over the torques, M6 of seed 004 eq. (10):
+    """Friction budget at given speeds as a function of the torques, M6 of seed 004 eq. (10).
 
-    sliding + |motor·τ_m − external·τ_e| + stribeck·(at_rest + |motor_at_rest·τ_m − external_at_rest·τ_e| + Q), where Q
-    is external_quad·τ_e² or motor_quad·τ_m². Arrays have the shape of the speeds.
+    It is sliding + |motor·τ_m − external·τ_e| + stribeck·(at_rest + |motor_at_rest·τ_m − external_at_rest·τ_e| + Q),
+    where Q is external_quad·τ_e² or motor_quad·τ_m². Arrays have the shape of the speeds.
     """
 
     sliding: NDArray[np.float64]
-    """[N·m]"""
+    """Load-independent part at the speed [N·m]."""
     motor: float
     external: float
     stribeck: NDArray[np.float64]
-    """Share of the friction at rest that is left at the speed."""
+    """Share of the Stribeck terms that is left at the speed."""
     at_rest: float
-    """[N·m]"""
+    """Additional Coulomb friction at rest [N·m]."""
     motor_at_rest: float
     external_at_rest: float
     motor_quad: float
-    """[1/(N·m)]"""
+    """Quadratic coefficient of the motor torque [1/(N·m)]."""
     external_quad: float
-    """[1/(N·m)]"""
+    """Quadratic coefficient of the external torque [1/(N·m)]."""
 
 
 def budget_of_load(model: str, values: Mapping[str, float], velocity: ArrayLike) -> BudgetOfLoad:
-    """Friction budget of M1–M6 at speeds [rad/s] as a function of the torques; values by parameter name."""
+    """Return the budget of M1–M6 at speeds [rad/s] as a function of the torques; values by parameter name."""
     p: Mapping[str, float] = {"dtheta_stribeck": 1.0, "alpha": 1.0} | lift_friction(values, model, RICHEST)
     speed = np.abs(np.asarray(velocity, dtype=np.float64))
     return BudgetOfLoad(
@@ -159,10 +188,18 @@ def friction_budget(
     velocity: ArrayLike,
     quadratic_gate: QuadraticGate = "larger_torque",
 ) -> NDArray[np.float64]:
-    """Friction budget τ_f^m [N·m] of M1–M6 (seed 004, eqs 3, 6, 7, 8, 9, 10).
+    """Return the friction budget τ_f^m of M1–M6 [N·m] (seed 004, eqs 3, 6, 7, 8, 9, 10).
 
-    motor_torque, external_torque [N·m] and velocity [rad/s] broadcast; values by parameter name. Raises ModelError
-    for an unknown model or gate.
+    Args:
+        model: Friction model, "m1" to "m6".
+        values: Values by parameter name.
+        motor_torque: Motor torque [N·m], broadcast with the two below.
+        external_torque: External torque [N·m].
+        velocity: Speed [rad/s].
+        quadratic_gate: Reading of the quadratic term, see QUADRATIC_GATES.
+
+    Raises:
+        ModelError: The model or the gate is unknown.
     """
     terms = FRICTION_TERMS[require_friction_model(model)]
     if quadratic_gate not in QUADRATIC_GATES:

@@ -1,7 +1,7 @@
-"""A servo model: control law, motor, friction and command path with their values, where they came from, and its files.
+"""Servo models: control law, motor, friction and command path with their values and provenance, and model files.
 
-Two formats are read and written: ours (versioned JSON with units, bounds and provenance) and the flat parameter files
-of Rhoban/bam.
+Two formats are read and written: ServoBench's (versioned JSON with units, bounds and provenance) and the flat parameter
+files of Rhoban/bam.
 """
 
 from __future__ import annotations
@@ -43,22 +43,25 @@ from core.terms import (
 
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
-"""2 has the contact; a model with a rigid one is still written as 1, which older programs read."""
+"""Version 2 adds the contact. A model with a rigid contact is still written as version 1, which older programs read."""
 EDITED_ENTRY = "edited"
-"""Provenance entry, true in a model whose file was changed by hand or by damage; see `core.sealed`."""
+"""Provenance entry that is true in a model whose file was edited by hand or damaged; see `core.sealed`."""
 INTEGRATORS = get_args(Integrator)
-"""The second-order step of `core.kernel.step`, Algorithm 1 of seed 004, and Rhoban/bam's variant of the latter, whose
-position uses the velocity after the update."""
+"""Names of the integrators.
+
+"leapfrog" is the second-order step of `core.kernel.step`, "algorithm1" is Algorithm 1 of seed 004. "bam" is
+Rhoban/bam's variant of the latter, in which the position uses the updated velocity.
+"""
 
 BAM_VELOCITY_LIMIT = 100.0
-"""Guard of the peer's integrator [rad/s]."""
+"""Velocity limit of Rhoban/bam's integrator [rad/s]."""
 
 LONGEST_STEP = 1.0
 """Longest time between samples [s]."""
 MOST_SUBSTEPS = 10_000
 
 LARGEST_FILE = 4_000_000
-"""No model file is larger [bytes]."""
+"""Largest size of a model file [bytes]."""
 
 _BAM_DEFAULTS = {"R": 2.0, "q_offset": 0.0}
 BAM_COMMAND_PATH = {
@@ -66,54 +69,63 @@ BAM_COMMAND_PATH = {
     "max_velocity": "goal_slew",
     "error_gain_ratio": "error_gain_ratio",
 }
-"""Keys of Rhoban/bam's parameter files to our terms of the command path."""
+"""Keys of Rhoban/bam's parameter files and the command path terms they stand for."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ServoModel(Tabular):
-    """Everything needed to simulate one servo."""
+    """Everything needed to simulate one servo.
+
+    Example:
+        >>> model = sb.load_model("mx106:m6")
+        >>> model.friction
+        'm6'
+        >>> stiffer = model.with_values({"friction_base": 0.2})
+    """
 
     servo: str
     """Catalogue name."""
     servo_file: str = ""
-    """Text of the servo's file, empty for a shipped one. The model takes facts of its servo from here, see `spec`."""
+    """Text of the servo's file, empty for a shipped servo. The model takes the servo's data from here, see `spec`."""
     friction: str
     """"m1" … "m6"."""
     control: ControlLaw
     supply_voltage: float
-    """Nominal [V], used where a recording has none."""
+    """Nominal supply voltage [V], used where a recording has none."""
     parameters: ParameterSet
     """Motor, angle offset, friction, and the command path terms in use."""
     contact: str = "rigid"
-    """How the friction acts before it slips: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
+    """Friction before slip: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
     quadratic_gate: QuadraticGate = "larger_torque"
     integrator: Integrator = "leapfrog"
-    """What the values were identified with, and the default to simulate with."""
+    """Integrator that the values were identified with, and the default for simulation."""
     dt: float = 0.0025
-    """Time between samples the values were identified with [s]."""
+    """Time between the samples that the values were identified with [s]."""
     substeps: int = 1
-    """Simulation steps between two samples, see `steps_between`."""
+    """Time steps between two samples, see `steps_between`."""
     name: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Data hash, split, scores, seed, versions, source. "carried_over": integrator and step [s] of the published model
-    that this one was fitted to, the lead of its commands [s], the number of its motions, and the mean distances from
-    them [rad]."""
+    """Data hash, split, scores, seed, versions, source.
+
+    "carried_over" describes the published model that this one was fitted to: its integrator and time step [s], the lead
+    of its commands [s], the number of motions, and the mean distances from them [rad].
+    """
 
     def __post_init__(self) -> None:
         if self.servo_file and self.spec.name != self.servo:
-            raise ModelError(f"the servo file is one of {self.spec.name}, not of {self.servo}")
+            raise ModelError(f"the servo file describes {self.spec.name}, not {self.servo}")
         require_friction_model(self.friction)
         require_contact(self.contact)
         if any(0xD800 <= ord(letter) <= 0xDFFF for letter in self.name):
-            raise ModelError("the model's name holds half a character (a lone surrogate)")
+            raise ModelError("the model's name contains half a character (a lone surrogate)")
         if self.quadratic_gate not in QUADRATIC_GATES:
             raise ModelError(f"no quadratic gate {self.quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}")
         if self.integrator not in INTEGRATORS:
             raise ModelError(f"no integrator {self.integrator!r}; there are {', '.join(INTEGRATORS)}")
         if not (0.0 < self.dt <= LONGEST_STEP and 1 <= self.substeps <= MOST_SUBSTEPS):
-            raise ModelError(f"a step of {self.dt} s in {self.substeps} parts is not possible")
+            raise ModelError(f"a time step of {self.dt} s in {self.substeps} parts is not possible")
         if not (math.isfinite(self.supply_voltage) and self.supply_voltage > 0):
-            raise ModelError(f"a supply of {self.supply_voltage} V is not possible")
+            raise ModelError(f"a supply voltage of {self.supply_voltage} V is not possible")
         needed = (*MOTOR_TERMS, *FRICTION_TERMS[self.friction], *contact_terms(self.contact))
         missing = [name for name in needed if name not in self.parameters]
         if missing:
@@ -129,7 +141,7 @@ class ServoModel(Tabular):
         self._require_continuous_contact()
 
     def _require_continuous_contact(self) -> None:
-        """Refuse a bristle whose friction jumps where it begins to slip (seed 001, eq. 14)."""
+        """Reject a bristle whose friction jumps at the onset of slip (seed 001, eq. 14)."""
         if self.contact == "rigid":
             return
         values = self.values
@@ -143,17 +155,17 @@ class ServoModel(Tabular):
             )
         load = self.spec.stall_torque
         raise ModelError(
-            f"{self.title}: friction would jump where it begins to slip: at {load:g} N·m it falls faster than "
+            f"{self.title}: friction would jump at the onset of slip: at {load:g} N·m it falls faster than "
             f"bristle_damping = {values['bristle_damping']:.4g} N·m·s/rad allows; raise bristle_damping to at least "
-            f"{needed:.4g}, or dtheta_stribeck or friction_viscous, or lower the friction that is extra at rest"
+            f"{needed:.4g}, or dtheta_stribeck or friction_viscous, or lower the additional friction at rest"
         )
 
     def heading(self) -> str:
-        """Return title and step."""
+        """Return title, control law and integration."""
         return f"{self.title}, {self.control.law} law, {self.integration}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the parameters."""
+        """Return the parameters with symbols, values and units."""
         known = list(self.parameters.values())
         return {
             "parameter": [p.name for p in known],
@@ -164,28 +176,28 @@ class ServoModel(Tabular):
 
     @property
     def spec(self) -> ServoSpec:
-        """Facts of its servo: those it carries, whatever is known here under the same name, else the catalogue's."""
+        """Description of the servo: the one in the model's own servo file if it has one, else the catalogue's."""
         return _carried(self.servo_file) if self.servo_file else load_servo(self.servo)
 
     @property
     def title(self) -> str:
-        """How a person calls it."""
+        """Title for the user: the model's name, else servo, friction model and contact."""
         contact = "" if self.contact == "rigid" else f" {CONTACT_TITLES[self.contact].lower()}"
         return self.name or f"{self.servo} {self.friction.upper()}{contact}"
 
     @property
     def kernel_contact(self) -> Contact:
-        """Which compiled step computes its friction."""
+        """Compiled step that computes the model's friction."""
         return CONTACTS[self.contact]
 
     @property
     def command_path(self) -> tuple[str, ...]:
-        """The command path terms in use."""
+        """Command path terms in use."""
         return tuple(name for name in COMMAND_PATH_TERMS if name in self.parameters)
 
     @property
     def carried_over(self) -> str:
-        """State how far its motions are from those of the published model it was fitted to; empty for other models."""
+        """Sentence on the distance from the published model that this one was fitted to; empty for other models."""
         found = self.provenance.get("carried_over")
         if not is_object(found):
             return ""
@@ -194,28 +206,33 @@ class ServoModel(Tabular):
         if not all(is_finite(number) for number in numbers):
             return ""
         distance, leading, unfitted, lead, step = (1e3 * number for number in numbers)
-        shift = f", {leading:.2f} mrad if commands come {lead:g} ms earlier as they do there" if lead else ""
+        shift = (
+            f", {leading:.2f} mrad if commands arrive {lead:g} ms earlier, as in the published model" if lead else ""
+        )
         return (
-            f"Carried over from published values, which were fitted with integrator {found.get('integrator')} at "
-            f"{step:g} ms. Mean distance from their motion: {distance:.2f} mrad{shift}; published values with the "
-            f"second-order step: {unfitted:.2f} mrad."
+            f"Carried over from published values, which were fitted with integrator {found.get('integrator')} at a "
+            f"time step of {step:g} ms. Mean distance from their motion: {distance:.2f} mrad{shift}; published values "
+            f"with the second-order step: {unfitted:.2f} mrad."
         )
 
     @property
     def values(self) -> dict[str, float]:
-        """Parameter name to value, SI units."""
+        """Parameter values by name, in SI units."""
         return self.parameters.numbers()
 
     def with_values(self, values: Mapping[str, float]) -> ServoModel:
-        """Return the model at other values of these parameters, see `with_parameters`."""
+        """Return the model with other values for the named parameters, see `with_parameters`."""
         return self.with_parameters(self.parameters.with_values(values))
 
     def with_vector(self, vector: Array) -> ServoModel:
-        """Return the model at other values of its free parameters, (n_free,), see `with_parameters`."""
+        """Return the model with other values for its free parameters, (n_free,), see `with_parameters`."""
         return self.with_parameters(self.parameters.with_vector(vector))
 
     def with_parameters(self, parameters: ParameterSet) -> ServoModel:
-        """Return the model at other values; a bristle with too little damping for them is given what they need."""
+        """Return the model with other parameters.
+
+        The damping of a bristle is raised if it is too small for the other values.
+        """
         if self.contact != "rigid":
             damping = parameters["bristle_damping"]
             needed = _needed_damping(parameters.numbers(), self.contact, self.spec)
@@ -225,41 +242,47 @@ class ServoModel(Tabular):
         return replace(self, parameters=parameters)
 
     def default_settings(self, kp: float | None = None) -> ServoSettings:
-        """Settings as the catalogue suggests them."""
+        """Return the settings that the catalogue suggests."""
         return ServoSettings(
             servo=self.servo, kp=self.spec.default_kp if kp is None else kp, supply_voltage=self.supply_voltage
         )
 
     @property
     def leapfrog(self) -> bool:
-        """Whether it is simulated with the second-order step."""
+        """True if the model is simulated with the second-order step."""
         return self.integrator == "leapfrog"
 
     @property
     def step(self) -> float:
-        """Simulation step the values were identified with [s]."""
+        """Time step that the values were identified with [s]."""
         return self.dt / self.substeps
 
     @property
     def integration(self) -> str:
-        """Integrator and step in words, e.g. "leapfrog (second order), step 2.5 ms"."""
+        """Integrator and time step as text, e.g. "leapfrog (second order), step 2.5 ms"."""
         if self.leapfrog:
             return f"{self.integrator} (second order), step {1e3 * self.step:.3g} ms"
         return f"{self.integrator} (first order), steps per sample: {self.substeps}"
 
     def steps_between(self, interval: float) -> int:
-        """Simulation steps between samples this far apart [s].
+        """Return the number of time steps between two samples.
 
-        Values of the second-order step hold at any step that is fine enough: none is longer than `step`. Those of a
-        first-order one belong to their step: there are `substeps`, whatever the interval.
+        Values of the second-order step hold at any time step that is fine enough, so none is longer than `step`. Values
+        of a first-order step belong to their time step, so `substeps` is returned for any interval.
+
+        Args:
+            interval: Time between the samples [s].
         """
         return max(1, math.ceil(interval / self.step - 1e-6)) if self.leapfrog else self.substeps
 
     def rows(self, matrix: np.ndarray | None = None) -> np.ndarray:
-        """Kernel rows, not yet on a bench.
+        """Return kernel rows that are not yet bound to a bench.
 
-        matrix: (n, n_free) candidates for the free parameters; None stands for the model's own values. Returns
-        (n, ROW).
+        Args:
+            matrix: Values of the free parameters, one candidate a row, (n, n_free). None uses the model's own values.
+
+        Returns:
+            Rows, (n, ROW).
         """
         count = 1 if matrix is None else len(matrix)
         rows = empty_rows(count)
@@ -272,7 +295,7 @@ class ServoModel(Tabular):
         if matrix is not None:
             values |= {p.name: matrix[:, i] for i, p in enumerate(self.parameters.free)}
         if self.contact != "rigid":
-            # Candidates of a search are moved to where their law is one, as `with_parameters` does.
+            # Candidates of a search get the damping at which their friction is continuous, as in `with_parameters`.
             needed = needed_damping(values, self.contact, self.spec.stall_torque)
             values["bristle_damping"] = np.maximum(values["bristle_damping"], needed)
         for name, value in values.items():
@@ -284,16 +307,16 @@ class ServoModel(Tabular):
         return rows
 
     def needs_full_step(self, settings: ServoSettings) -> bool:
-        """Whether a command path term or an integral or derivative gain is in use."""
+        """True if a command path term, an integral gain or a derivative gain is in use."""
         gains = settings.ki * self.control.integral_ratio + settings.kd * self.control.derivative_ratio
         return gains > 0 or any(name != "release_braking" for name in self.command_path)
 
     def bound_row(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
-        """The kernel's row on a bench, shape (ROW,); step [s]."""
+        """Return the kernel row on a bench, (ROW,), for a time step [s]."""
         return bind(self.rows()[0], setup_row(self.control, bench, settings, step))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, our format."""
+        """Return plain data in ServoBench's format."""
         return {
             "format": FORMAT,
             "version": 1 if self.contact == "rigid" else FORMAT_VERSION,
@@ -313,14 +336,22 @@ class ServoModel(Tabular):
         }
 
     def to_json_text(self) -> str:
-        """File contents, our format, sealed; the same model gives the same bytes."""
+        """Return the sealed file contents in ServoBench's format; the same model gives the same bytes."""
         return sealed_text(self.to_json())
 
     @classmethod
     def from_json(cls, data: Any, source: str = "model") -> ServoModel:
-        """Read our format or a flat file of Rhoban/bam; raises ModelError naming the source.
+        """Read ServoBench's format or a flat file of Rhoban/bam.
 
-        A model of a servo that is not shipped carries its file: the servo is added to one's own where it is unknown.
+        A model of a servo that is not shipped carries the servo's file. The servo is added to the user's own servos if
+        it is unknown.
+
+        Args:
+            data: Parsed JSON.
+            source: Name that errors begin with.
+
+        Raises:
+            ModelError: The data do not describe a model.
         """
         if not is_object(data):
             raise ModelError(f"{source}: a model file holds one JSON object")
@@ -361,7 +392,15 @@ class ServoModel(Tabular):
 
     @classmethod
     def from_json_text(cls, text: str, source: str = "model") -> ServoModel:
-        """Read a model file's contents; raises ModelError naming the source."""
+        """Read the contents of a model file.
+
+        Args:
+            text: The contents.
+            source: Name that errors begin with.
+
+        Raises:
+            ModelError: The text is not a model of either format.
+        """
         try:
             data = json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
         except (ValueError, RecursionError) as error:
@@ -370,7 +409,11 @@ class ServoModel(Tabular):
 
     @classmethod
     def read(cls, path: Path | str) -> ServoModel:
-        """Read a model file of either format; raises ModelError."""
+        """Read a model file of either format.
+
+        Raises:
+            ModelError: The file cannot be read, or it does not contain a model.
+        """
         file = Path(path)
         try:
             if file.stat().st_size > LARGEST_FILE:
@@ -393,7 +436,21 @@ def build_model(
     dt: float = 0.0025,
     substeps: int = 1,
 ) -> ServoModel:
-    """A model of a catalogue servo at its start values, ready for identification."""
+    """Build a model of a catalogue servo at its start values, ready for identification.
+
+    Args:
+        servo: Catalogue name.
+        friction: Friction model, "m1" to "m6".
+        command_path: Command path terms to include.
+        contact: Friction before slip, see `ServoModel.contact`.
+        quadratic_gate: Reading of M6's quadratic term, see `core.friction.QUADRATIC_GATES`.
+        integrator: Integrator.
+        dt: Time between samples [s].
+        substeps: Time steps between two samples.
+
+    Raises:
+        ModelError: There is no such servo, model or contact.
+    """
     spec = load_servo(servo)
     name = require_friction_model(friction)
     return ServoModel(
@@ -412,9 +469,12 @@ def build_model(
 
 
 def with_contact(model: ServoModel, contact: str) -> ServoModel:
-    """The same friction with another contact: a bristle is the catalogue's, and gone from a rigid one.
+    """Return the model with another contact and the same friction.
 
-    Raises ModelError for no such contact, and for friction that an elastoplastic one cannot have.
+    An elastoplastic contact gets the catalogue's bristle parameters; a rigid one has none.
+
+    Raises:
+        ModelError: There is no such contact, or the friction is not possible with an elastoplastic one.
     """
     name = require_contact(contact)
     budget = {key: p for key, p in model.parameters.items() if key not in BRISTLE}
@@ -443,7 +503,10 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
     """Read a flat parameter file of Rhoban/bam: {"actuator", "model", name: value, …}.
 
     Its values were fitted with integrator "bam" and the quadratic term gated by opposing torques. Missing values take
-    the peer's defaults (q_offset 0, R 2 Ω). Raises ModelError for names it does not know.
+    the defaults of Rhoban/bam (q_offset 0, R 2 Ω).
+
+    Raises:
+        ModelError: A parameter is unknown or missing.
     """
     spec = load_servo(str(data["actuator"]))
     friction = require_friction_model(data["model"])
@@ -474,12 +537,16 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
 
 
 def without_terms(model: ServoModel, names: Collection[str]) -> ServoModel:
-    """Return the model without some terms of its command path."""
+    """Return the model without the named command path terms."""
     return replace(model, parameters=ParameterSet([p for p in model.parameters.values() if p.name not in names]))
 
 
 def model_to_bam(model: ServoModel) -> dict[str, Any]:
-    """Flat parameters as Rhoban/bam reads them; raises ModelError for a contact or a command path it does not have."""
+    """Return flat parameters as Rhoban/bam reads them.
+
+    Raises:
+        ModelError: Rhoban/bam does not support the model's contact or a command path term.
+    """
     if model.contact != "rigid":
         raise ModelError(f"{model.title}: Rhoban/bam has no elastoplastic contact; identify with a rigid one")
     backward = {ours: theirs for theirs, ours in BAM_COMMAND_PATH.items()}

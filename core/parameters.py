@@ -1,4 +1,4 @@
-"""Parameters: every tunable number of the product, with its symbol, unit and bounds."""
+"""Parameters: every adjustable number, with its symbol, unit and bounds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from core.plain import from_plain, plain_fields
 from core.terms import TERMS
 
 AT_BOUND_FRACTION = 1e-3
-"""A value closer to a bound than this fraction of the interval counts as lying at the bound."""
+"""A value closer to a bound than this share of the interval counts as being at the bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One number with a meaning. SI units and radians."""
+    """One number with symbol, unit and bounds, in SI units and radians."""
 
     name: str
     symbol: str
@@ -30,7 +30,7 @@ class Parameter:
     lower: float
     upper: float
     frozen: bool = False
-    """A frozen parameter keeps its value in a search and is left out of the vector."""
+    """A frozen parameter keeps its value in a search and is not part of the vector."""
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class Parameter:
 
     @property
     def at_bound(self) -> bool:
-        """Whether a free value lies at one of its bounds, a sign that the data did not determine it."""
+        """True if a free value lies at one of its bounds, a sign that the data do not determine it."""
         margin = AT_BOUND_FRACTION * (self.upper - self.lower)
         return not self.frozen and not (self.lower + margin < self.value < self.upper - margin)
 
@@ -55,9 +55,13 @@ class Parameter:
         speed_scale: float = 1.0,
         bounds: tuple[float, float, float] | None = None,
     ) -> Parameter:
-        """A term of `core.terms` at its start value for a servo's stall torque [N·m] and no-load speed [rad/s].
+        """Return a term of `core.terms` at its start value, scaled to a servo.
 
-        bounds: start value, lower and upper bound, SI units, instead of the term's own.
+        Args:
+            name: Name of the term.
+            torque_scale: Stall torque [N·m].
+            speed_scale: No-load speed [rad/s].
+            bounds: Start value, lower and upper bound that replace the term's own [SI units].
         """
         term = TERMS[name]
         scale = torque_scale**term.torque_power * speed_scale**term.speed_power
@@ -78,12 +82,16 @@ class Parameter:
         return replace(self, value=float(value))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a model file."""
+        """Return plain data for a model file."""
         return plain_fields(self, ("name",))
 
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Parameter:
-        """Inverse of `to_json`; raises InputError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            InputError: The data do not describe a parameter.
+        """
         with reading_json(f"parameter {name!r}", InputError):
             return from_plain(cls, data, name=name)
 
@@ -114,39 +122,49 @@ class ParameterSet(Mapping[str, Parameter]):
 
     @property
     def free(self) -> tuple[Parameter, ...]:
-        """The parameters a search may move, in order."""
+        """Parameters that a search may move, in order."""
         return tuple(parameter for parameter in self.values() if not parameter.frozen)
 
     def vector(self) -> NDArray[np.float64]:
-        """Values of the free parameters, shape (n_free,), SI units."""
+        """Return the values of the free parameters, (n_free,), in SI units."""
         return np.array([parameter.value for parameter in self.free], dtype=np.float64)
 
     def bounds(self) -> NDArray[np.float64]:
-        """Lower and upper bounds of the free parameters, shape (n_free, 2)."""
+        """Return lower and upper bounds of the free parameters, (n_free, 2)."""
         return np.array([(p.lower, p.upper) for p in self.free], dtype=np.float64).reshape(-1, 2)
 
     def with_vector(self, vector: ArrayLike) -> ParameterSet:
-        """Return the set with its free parameters at `vector`, shape (n_free,)."""
+        """Return the set with other values for its free parameters.
+
+        Raises:
+            InputError: `vector` is not (n_free,).
+        """
         values = np.asarray(vector, dtype=np.float64)
         names = [parameter.name for parameter in self.free]
         if values.shape != (len(names),):
-            raise InputError(f"vector of shape {values.shape} for {len(names)} free parameters: {', '.join(names)}")
+            raise InputError(
+                f"a vector of shape {values.shape} does not fit {len(names)} free parameters: {', '.join(names)}"
+            )
         return self.with_values(dict(zip(names, values.tolist(), strict=True)))
 
     def with_values(self, values: Mapping[str, float]) -> ParameterSet:
-        """Return the set with the named values changed; raises InputError on an unknown name."""
+        """Return the set with other values for the named parameters.
+
+        Raises:
+            InputError: A name is unknown.
+        """
         for name in values:
             if name not in self._by_name:
                 raise InputError(f"no parameter named {name!r}; there are {', '.join(self._by_name)}")
         return ParameterSet([p.with_value(values.get(p.name, p.value)) for p in self.values()])
 
     def frozen_at(self, values: Mapping[str, float]) -> ParameterSet:
-        """Return the set with the named parameters moved to `values` and frozen there."""
+        """Return the set with the named parameters frozen at `values`."""
         moved = self.with_values(values)
         return ParameterSet([replace(p, frozen=True) if p.name in values else p for p in moved.values()])
 
     def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> ParameterSet:
-        """Return the set with the named parameters' bounds changed; values that leave them move to the nearer one."""
+        """Return the set with other bounds for the named parameters; values outside move to the nearer bound."""
         return ParameterSet(
             [
                 replace(p, lower=low, upper=high, value=min(max(p.value, low), high))
@@ -156,16 +174,20 @@ class ParameterSet(Mapping[str, Parameter]):
         )
 
     def numbers(self) -> dict[str, float]:
-        """Name to value, frozen ones included."""
+        """Return values by name, including those of frozen parameters."""
         return {parameter.name: parameter.value for parameter in self.values()}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a model file, in order."""
+        """Return plain data for a model file, in order."""
         return {parameter.name: parameter.to_json() for parameter in self.values()}
 
     @classmethod
     def from_json(cls, data: object) -> ParameterSet:
-        """Inverse of `to_json`."""
+        """Read the data of `to_json`.
+
+        Raises:
+            InputError: The data do not describe parameters.
+        """
         if not is_object(data):
-            raise InputError("parameters must be an object of name to parameter")
+            raise InputError("parameters must be an object that maps names to parameters")
         return cls([Parameter.from_json(name, entry) for name, entry in data.items()])

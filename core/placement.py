@@ -1,12 +1,12 @@
 """Points of a drive/backdrive diagram placed by hand on the pendulum (seed 004, section II-C and Fig. 3).
 
-The servo holds a motor torque τ_m, a person moves the pendulum and lets go. Friction keeps it where
+The servo holds a motor torque τ_m while the user moves the pendulum and lets go. Friction keeps it in place where
 
-    |drive torque(τ_m)| ≤ G·|sin(θ + θ₀)| ≤ |backdrive torque(τ_m)|,   G the gravity torque of the bench,
+    |drive torque(τ_m)| ≤ G·|sin(θ + θ₀)| ≤ |backdrive torque(τ_m)|,   G the gravity torque of the bench.
 
-so the lowest angle at which it still rests gives the drive torque, the highest one the backdrive torque. Beyond 90°
-the external torque falls again, so that both angles have to stay below. Here is what a placed point is, when a
-pendulum counts as at rest, which torques a bench can balance, and how far points lie from a model's boundaries.
+The lowest angle at which it still rests therefore gives the drive torque, the highest the backdrive torque. Beyond 90°
+the external torque falls again, so both angles have to stay below. This module defines placed points and when a
+pendulum counts as at rest. It suggests torques that a bench can balance, and compares points with a model.
 """
 
 from __future__ import annotations
@@ -31,56 +31,58 @@ from core.model import ServoModel
 DRIVE, BACKDRIVE = "drive", "backdrive"
 Side = Literal["drive", "backdrive"]
 SIDES: tuple[Side, Side] = (DRIVE, BACKDRIVE)
-"""The lowest angle at which the pendulum rests lies on the drive boundary, the highest on the backdrive boundary."""
+"""Boundaries: the lowest angle of rest lies on the drive boundary, the highest on the backdrive boundary."""
 
 REST_BAND = 0.001
-"""A pendulum at rest stays within this band [rad], or within BAND_STEPS encoder steps where those are coarser."""
+"""A pendulum at rest stays within this band [rad], or within BAND_STEPS encoder steps if those are coarser."""
 BAND_STEPS = 2.5
 REST_TIME = 0.6
-"""How long it has to stay there [s]."""
+"""Time for which it has to stay there [s]."""
 
 LOWEST_ANGLE = math.radians(3.0)
 HIGHEST_ANGLE = math.radians(75.0)
-"""Torques are suggested whose extremes lie between these, so that both can be placed and read."""
+"""Suggested torques have both extremes between these angles, so that both can be placed and read."""
 GRID = 400
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 FORMAT = "servobench-placed-points"
 FORMAT_VERSION = 2
-"""2 has the angle from which the pendulum fell."""
+"""Version 2 adds the angle from which the pendulum fell."""
 DISAGREEMENT = 3.0
-"""A point farther from a model than so many standard deviations is marked."""
+"""A point further from a model than this many standard deviations is marked."""
 ASSUMED_ERROR = 0.02
-"""Error of a model that does not say how good it is [rad]."""
+"""Error assumed for a model that states none [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedPoint:
-    """One extreme at which the pendulum still rested. Readings a servo does not give are None."""
+    """An extreme at which the pendulum still rested. Readings that a servo does not provide are None."""
 
     motor_torque: float
-    """Held by the servo [N·m]."""
+    """Motor torque held by the servo [N·m]."""
     angle: float
-    """As the servo reports it [rad]."""
+    """Angle reported by the servo [rad]."""
     side: Side
     bench: Bench
     servo: str
     """Catalogue name."""
     repeat: int = 1
-    """Which time this extreme was measured, from 1."""
+    """Number of this measurement of the extreme, from 1."""
     spread: float = 0.0
-    """Between the lowest and the highest position while it rested [rad]."""
+    """Difference between the highest and lowest position while it rested [rad]."""
     fell: float | None = None
-    """Nearest angle beyond, as the servo reports it, from which the pendulum fell back [rad]: the boundary lies between
-    `angle` and this one. None when no fall was seen."""
+    """Nearest angle beyond, as reported by the servo, from which the pendulum fell back [rad].
+
+    The boundary lies between `angle` and this one. None if no fall was seen.
+    """
     supply_voltage: float | None = None
-    """[V]"""
+    """Supply voltage [V]."""
     current: float | None = None
-    """[A]"""
+    """Motor current [A]."""
     temperature: float | None = None
-    """[degC]"""
+    """Temperature [°C]."""
     when: str = ""
-    """ISO 8601 with zone."""
+    """Time of the measurement, ISO 8601 with zone."""
     uid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def __post_init__(self) -> None:
@@ -90,41 +92,47 @@ class PlacedPoint:
             if getattr(self, name) is not None:
                 _require_number(name, getattr(self, name))
         if self.side not in SIDES:
-            raise InputError(f"placed point: side {self.side!r} is none of {', '.join(SIDES)}")
+            raise InputError(f"placed point: side {self.side!r} is not one of {', '.join(SIDES)}")
         _require_count("repeat", self.repeat)
         for name in ("servo", "when", "uid"):
             if not isinstance(getattr(self, name), str):
-                raise InputError(f"placed point: {name} = {getattr(self, name)!r} is no text")
+                raise InputError(f"placed point: {name} = {getattr(self, name)!r} is not a text")
         if not self.servo or not self.uid:
             raise InputError("placed point: servo and uid must not be empty")
         if self.motor_torque == 0.0:
-            raise InputError("placed point: at a motor torque of 0 N·m there is no drive direction; hold another one")
+            raise InputError(
+                "placed point: at a motor torque of 0 N·m there is no drive direction; hold another torque"
+            )
 
     @property
     def external_torque(self) -> float:
-        """Of gravity at this angle [N·m], by the bench's own angle zero."""
+        """Gravity torque at this angle [N·m], with the bench's own angle offset."""
         return self.bench.external_torque(self.angle)
 
     @property
     def error(self) -> float:
-        """How far the boundary may lie from the middle of what was seen [rad]."""
+        """Largest distance of the boundary from the middle of the measured range [rad]."""
         return max(self.spread, 0.0 if self.fell is None else 0.5 * abs(self.fell - self.angle))
 
     @property
     def elevation(self) -> float:
-        """Angle from hanging down, positive where the motor lifts [rad]."""
+        """Angle from hanging down, positive in the direction in which the motor lifts [rad]."""
         return math.copysign(1.0, self.motor_torque) * (self.angle + self.bench.angle_offset)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file; absent readings are left out."""
+        """Return plain data for a file; absent readings are left out."""
         data = {name: value for name, value in self.__dict__.items() if value is not None}
         return {**data, "bench": self.bench.to_json(), "external_torque": self.external_torque}
 
     @classmethod
     def from_json(cls, data: object) -> PlacedPoint:
-        """Inverse of `to_json`; raises InputError for unknown or missing names and for wrong values."""
+        """Read the data of `to_json`.
+
+        Raises:
+            InputError: A name is unknown or missing, or a value is wrong.
+        """
         if not is_object(data):
-            raise InputError(f"placed point: {data!r} is no JSON object")
+            raise InputError(f"placed point: {data!r} is not a JSON object")
         values = dict(data)
         stated = values.pop("external_torque", None)
         bench = values.get("bench")
@@ -146,17 +154,21 @@ class PlacedPoint:
 
 
 def points_to_json(points: Sequence[PlacedPoint]) -> dict[str, Any]:
-    """Points as a session keeps them; earlier versions read those without a bracket."""
+    """Return the points as a session stores them; earlier versions read points without a fall."""
     version = FORMAT_VERSION if any(point.fell is not None for point in points) else 1
     return {"format": FORMAT, "version": version, "points": [point.to_json() for point in points]}
 
 
 def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
-    """Inverse of `points_to_json`; None gives no points. Raises InputError."""
+    """Read the data of `points_to_json`; None gives no points.
+
+    Raises:
+        InputError: The data are not placed points, or are of a later version.
+    """
     if data is None:
         return ()
     if not is_object(data) or data.get("format") != FORMAT or not isinstance(data.get("points"), list):
-        raise InputError("placed points: this is no list of placed points")
+        raise InputError("placed points: this is not a list of placed points")
     version = data.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise InputError(f"placed points: format version {version!r} cannot be read; update this program")
@@ -165,41 +177,46 @@ def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
 
 def _require_number(name: str, value: Any) -> None:
     if not is_finite(value):
-        raise InputError(f"placed point: {name} = {value!r} is no finite number")
+        raise InputError(f"placed point: {name} = {value!r} is not a finite number")
 
 
 def _require_count(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"placed point: {name} {value!r} is no whole number of at least 1")
+        raise InputError(f"placed point: {name} {value!r} is not a whole number of at least 1")
 
 
 class Steadiness:
-    """Says whether a pendulum rests, from its positions as they come.
+    """Detect from positions, as they arrive, whether a pendulum rests.
 
-    It rests when its position stayed within a band for some time. The band is wider than the flicker of an encoder
-    between neighbouring steps and far narrower than the motion of a hand.
+    It rests when its position has stayed within a band for some time. The band is wider than the flicker of an encoder
+    between neighbouring steps, and much narrower than a movement by hand.
     """
 
     def __init__(self, position_step: float = 0.0, time: float = REST_TIME) -> None:
-        """position_step: the encoder's [rad], 0 when unknown; time: how long it has to stay [s]."""
+        """Start without samples.
+
+        Args:
+            position_step: Encoder step [rad], 0 if unknown.
+            time: Time for which the pendulum has to stay in the band [s].
+        """
         if not (math.isfinite(time) and time > 0.0):
             raise InputError(f"a pendulum cannot rest for {time} s; choose a time above 0")
         self.band = max(REST_BAND, BAND_STEPS * position_step)
-        """[rad]"""
+        """Largest spread of the positions of a pendulum at rest [rad]."""
         self.time = time
-        """[s]"""
+        """Time in the band after which the pendulum rests [s]."""
         self._samples: deque[tuple[float, float]] = deque()
-        # Candidates for the extremes of the samples, oldest first: rising positions and falling ones.
+        # Candidates for the extremes of the samples, oldest first: rising positions and falling positions.
         self._lowest: deque[tuple[float, float]] = deque()
         self._highest: deque[tuple[float, float]] = deque()
 
     def clear(self) -> None:
-        """Forget what was seen."""
+        """Forget all samples."""
         for line in (self._samples, self._lowest, self._highest):
             line.clear()
 
     def feed(self, time: float, position: float) -> None:
-        """Take a sample [s, rad]; one that is not finite, or older than the last, says nothing about rest."""
+        """Take a sample [s, rad]; one that is not finite or older than the last is ignored."""
         if not (math.isfinite(time) and math.isfinite(position)) or (self._samples and time <= self._samples[-1][0]):
             self.clear()
             return
@@ -219,38 +236,38 @@ class Steadiness:
 
     @property
     def level(self) -> float:
-        """0 while it moves, 1 once it has rested long enough; between them the share of the time."""
+        """Progress towards rest: 0 while it moves, 1 once it has rested long enough, else the share of the time."""
         if len(self._samples) < 2:
             return 0.0
         return min(1.0, (self._samples[-1][0] - self._samples[0][0]) / self.time + 1e-9)
 
     @property
     def steady(self) -> bool:
-        """Whether it rests."""
+        """True if the pendulum rests."""
         return self.level >= 1.0
 
     @property
     def spread(self) -> float:
-        """Between the lowest and the highest position while it stayed in the band [rad]."""
+        """Difference between the highest and lowest position while it stayed in the band [rad]."""
         return self._highest[0][1] - self._lowest[0][1] if self._samples else 0.0
 
     @property
     def angle(self) -> float:
-        """Where it stays: the middle one of its positions [rad]; NaN before any."""
+        """Median position while it stayed in the band [rad]; NaN before the first sample."""
         if not self._samples:
             return math.nan
         return float(np.median([position for _, position in self._samples]))
 
 
 def boundary_torque(model: ServoModel, motor_torque: float, side: Side) -> float:
-    """A standing model's drive or backdrive torque [N·m]; NaN and infinite as in `core.diagram`."""
+    """Return a model's drive or backdrive torque at standstill [N·m]; NaN and infinite as in `core.diagram`."""
     return float((drive_torque if side == DRIVE else backdrive_torque)(model, motor_torque))
 
 
 def expected_angles(model: ServoModel, bench: Bench, motor_torque: float) -> tuple[float, float]:
-    """Lowest and highest angle at which a model's pendulum rests [rad], as the servo reports them.
+    """Return the lowest and highest angle at which a model's pendulum rests [rad], as reported by the servo.
 
-    NaN for the lowest: friction holds even the unloaded shaft. NaN for the highest: not even a horizontal arm moves
+    The lowest is NaN if friction holds even the unloaded shaft. The highest is NaN if not even a horizontal arm moves
     the servo back.
     """
     sign = math.copysign(1.0, motor_torque)
@@ -264,20 +281,25 @@ def expected_angles(model: ServoModel, bench: Bench, motor_torque: float) -> tup
 
 
 def placement_residuals(model: ServoModel, points: Sequence[PlacedPoint]) -> Array:
-    """How much more external torque each point took than the model's boundary [N·m], shape (n,).
+    """Return the external torque of each point beyond the model's boundary [N·m], (n,).
 
-    Positive: in truth the servo still moves (drive) or still holds (backdrive) where the model's does not. The model's
-    own angle offset is added to the bench's. NaN where the model has no such boundary, −inf where it locks itself.
+    Positive: the real servo still moves (drive) or still holds (backdrive) where the model's does not. The model's own
+    angle offset is added to the bench's. NaN where the model has no such boundary, −inf where it locks itself.
     """
     expected = np.array([abs(boundary_torque(model, point.motor_torque, point.side)) for point in points])
     return nearest_torques(points, expected, model.values.get("q_offset", 0.0)) - expected
 
 
 def nearest_torques(points: Sequence[PlacedPoint], expected: Array, offset: float) -> Array:
-    """Return the external torque of each point that is nearest to an expected one [N·m], all (n,).
+    """Return the possible external torque of each point that is nearest to an expected one [N·m], (n,).
 
-    A point without a fall has only that of its angle; one with a bracket, all from its last rest to its first fall.
-    offset: of the angle zero, beyond the bench's [rad].
+    A point without a fall has only the torque of its angle. A point with a fall has all torques from its last rest to
+    its first fall.
+
+    Args:
+        points: The points.
+        expected: Expected external torques [N·m], (n,).
+        offset: Angle offset in addition to the bench's [rad].
     """
 
     def torques(angles: Sequence[float]) -> Array:
@@ -290,7 +312,7 @@ def nearest_torques(points: Sequence[PlacedPoint], expected: Array, offset: floa
 
 
 def disagreement(model: ServoModel, point: PlacedPoint) -> float:
-    """Return how far a point lies from a model's boundary, in standard deviations of both; infinite without one."""
+    """Return the distance of a point from a model's boundary in standard deviations; infinite without a boundary."""
     stated = model.provenance.get("validation_mae")
     own = stated if is_finite(stated) and stated > 0.0 else ASSUMED_ERROR
     angle = abs(float(placement_residuals(model, [point])[0])) / max(point.bench.gravity_torque, 1e-9)
@@ -299,18 +321,18 @@ def disagreement(model: ServoModel, point: PlacedPoint) -> float:
 
 @dataclass(frozen=True)
 class TorqueSuggestion:
-    """Motor torques worth holding on a bench."""
+    """Motor torques that are worth holding on a bench."""
 
     torques: tuple[float, ...]
-    """[N·m], rising; empty when the bench can balance none."""
+    """Motor torques [N·m], rising; empty if the bench can balance none."""
     reason: str
-    """Why these, or why none, for a person."""
+    """Reason for these torques, or for their absence, as text."""
 
 
 def suggest_torques(servo: ServoModel | ServoSpec, bench: Bench, count: int = 5) -> TorqueSuggestion:
-    """About `count` motor torques whose extremes both lie well between hanging down and horizontal.
+    """Suggest about `count` motor torques whose extremes both lie well between hanging down and horizontal.
 
-    A catalogue entry in place of a model says nothing about friction: then the middle of the bench's range is taken.
+    A catalogue entry in place of a model gives no friction; the middle of the bench's range is then used.
     """
     gravity = bench.gravity_torque
     if isinstance(servo, ServoSpec):
@@ -319,7 +341,7 @@ def suggest_torques(servo: ServoModel | ServoSpec, bench: Bench, count: int = 5)
             return TorqueSuggestion((), _too_light_or_heavy(gravity, servo.stall_torque))
         return TorqueSuggestion(
             _round_values(lowest, highest, count),
-            f"20 to 60 % of the gravity torque of {gravity:.3g} N·m; no model says yet how wide friction makes it",
+            f"20 to 60 % of the gravity torque of {gravity:.3g} N·m; no model yet gives the width due to friction",
         )
     torques = np.linspace(0.0, min(reachable_torque(servo), gravity), GRID + 1)[1:]
     drive, backdrive = np.abs(drive_torque(servo, torques)), np.abs(backdrive_torque(servo, torques))
@@ -328,14 +350,14 @@ def suggest_torques(servo: ServoModel | ServoSpec, bench: Bench, count: int = 5)
         return TorqueSuggestion((), _no_balance(gravity, float(backdrive[0]), reachable_torque(servo)))
     return TorqueSuggestion(
         _round_values(float(possible[0]), float(possible[-1]), count),
-        f"by {servo.title} the pendulum rests at both extremes between {possible[0]:.3g} and {possible[-1]:.3g} N·m",
+        f"with {servo.title} the pendulum rests at both extremes between {possible[0]:.3g} and {possible[-1]:.3g} N·m",
     )
 
 
 def _no_balance(gravity: float, unloaded: float, peak: float) -> str:
     if unloaded >= gravity * math.sin(HIGHEST_ANGLE):
         return (
-            f"the load is too light: its gravity torque of {gravity:.3g} N·m does not overcome the friction; "
+            f"the load is too light: its gravity torque of {gravity:.3g} N·m does not overcome friction; "
             "hang more mass on it or make the rod longer"
         )
     return (
@@ -354,7 +376,7 @@ def _too_light_or_heavy(gravity: float, stall: float) -> str:
 
 
 def _round_values(lowest: float, highest: float, count: int) -> tuple[float, ...]:
-    """Round numbers between two, about `count` of them, at least one."""
+    """Return about `count` round numbers between two values, at least one."""
     if highest > lowest:
         decade = 10.0 ** math.floor(math.log10((highest - lowest) / count))
         for step in (decade * nice for nice in _NICE):
@@ -365,12 +387,12 @@ def _round_values(lowest: float, highest: float, count: int) -> tuple[float, ...
 
 
 def redone(points: Sequence[PlacedPoint], point: PlacedPoint) -> tuple[PlacedPoint, ...]:
-    """Points with a new one, which takes the place of the same extreme measured before."""
+    """Return the points with a new one, which replaces an earlier measurement of the same extreme."""
     return (*(old for old in points if not same_extreme(old, point)), point)
 
 
 def same_extreme(one: PlacedPoint, other: PlacedPoint) -> bool:
-    """Whether two points are the same extreme of the same bench, measured the same time."""
+    """Return True if two points are the same extreme on the same bench with the same repeat number."""
     return _extreme(one) == _extreme(other)
 
 

@@ -1,7 +1,7 @@
 """Dataclasses as JSON data and back, by the names and types of their fields.
 
-JSON has no infinity: a number that is not finite is written as null. The type of a field says which number null means
-when it is read: `OrInfinite` or `OrUnknown`.
+JSON has no infinity, so a number that is not finite is written as null. The field's type, `OrInfinite` or `OrUnknown`,
+determines which number a null stands for when it is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ArrayOrInfinite = Annotated[Array, math.inf]
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON data: a dataclass as its `to_json` says, or by its fields."""
+    """Return a value as JSON data: a dataclass by its `to_json` or else by its fields."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if hasattr(value, "to_json"):
@@ -46,15 +46,23 @@ def plain(value: Any) -> Any:
 
 
 def plain_fields(record: DataclassInstance, besides: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON data, without those named in `besides`."""
+    """Return the fields of a dataclass as JSON data, except those named in `besides`."""
     return {f.name: plain(getattr(record, f.name)) for f in fields(record) if f.name not in besides}
 
 
 def from_plain(kind: type[D], data: Mapping[str, Any], **settled: Any) -> D:
-    """Return the dataclass of this kind whose `plain_fields` are the data; settled: values of fields not to be read.
+    """Return the dataclass of this kind whose `plain_fields` are the data.
 
-    An entry that is missing leaves its field's default, one that belongs to no field is passed over. Call it within
-    `reading_json`: damaged data raise an AttributeError, KeyError, TypeError or ValueError.
+    A missing entry leaves its field's default; an unknown entry is ignored. Call it within `reading_json`, since
+    damaged data raise one of the errors below.
+
+    Args:
+        kind: The dataclass.
+        data: JSON data.
+        settled: Values of fields that are not read from the data.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: The data are damaged.
     """
     types = _types(kind)
     read = {

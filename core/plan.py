@@ -1,8 +1,8 @@
-"""A grid of conditions as a recording plan: masses × lengths × gains × trajectories × repetitions (seed 004, Table I).
+"""Recording plan: a grid of masses × lengths × gains × trajectories × repetitions (seed 004, Table I).
 
-Mass and length are changed by hand, everything else by the program, so the cells come in an order in which a person
-changes one thing at a time and nothing twice: lengths one after the other, masses up and then down again. What is done
-is never stored: it follows from the runs of the session, so that a plan goes on after lunch or after a crash.
+The user changes mass and length by hand, the program everything else. The order of the cells therefore changes one
+thing by hand at a time: lengths one after the other, masses up and then down again. Progress is never stored; it
+follows from the runs of the session, so a plan continues after a break or a crash.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from core.trajectories import PAPER_TRAJECTORIES, Trajectory, canonical_name, ma
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
 RUN_OVERHEAD = 3.5
-"""What a run takes beside its trajectory until one is measured: to the start, to rest, back to 0 rad [s]."""
+"""Time that a run takes in addition to its trajectory [s], until one is measured: to the start, to rest, back to 0 rad.
+"""
 MOST_RUNS = 10_000
 MOST_REPETITIONS = 100
 DURATION_TOLERANCE = 0.05
-"""A run counts for a cell when it lasted as long as planned within this share."""
+"""A run counts for a cell if its duration differs from the planned one by at most this share."""
 LARGEST = {"masses": 1e3, "lengths": 10.0, "kps": 1e6}
 SOURCE = "seed 004, Table I"
 
@@ -36,9 +37,9 @@ class Cell:
     """One run of the grid."""
 
     length: float
-    """[m]"""
+    """Distance from shaft to load [m]."""
     mass: float
-    """[kg]"""
+    """Load [kg]."""
     kp: float
     trajectory: str
     repetition: int
@@ -46,16 +47,16 @@ class Cell:
 
     @property
     def condition(self) -> tuple[str, str, str, str]:
-        """What makes runs repetitions of each other; numbers as a person reads them."""
+        """Conditions that repetitions share, as displayed text."""
         return _condition(self.mass, self.length, self.kp, self.trajectory)
 
     @property
     def place(self) -> tuple[float, float]:
-        """What is changed by hand: length [m] and mass [kg]."""
+        """Values that are changed by hand: length [m] and mass [kg]."""
         return self.length, self.mass
 
     def bench(self, bench: Bench) -> Bench:
-        """The bench with this cell's load on it; a load measured as a whole does not hold for another one."""
+        """Return the bench with this cell's load; a load measured as a whole does not apply to another one."""
         same = _same(self.mass, bench.mass) and _same(self.length, bench.length)
         measured = {} if same else {"measured_inertia": None, "measured_gravity_torque": None}
         return replace(bench, mass=self.mass, length=self.length, **measured)
@@ -63,18 +64,22 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class GridPlan:
-    """Every combination of the axes, each recorded `repetitions` times. Raises InputError for what no bench can be."""
+    """Every combination of the axes, each recorded `repetitions` times.
+
+    Raises:
+        InputError: A value is not possible, or a value is given twice.
+    """
 
     masses: tuple[float, ...]
-    """[kg]"""
+    """Loads [kg]."""
     lengths: tuple[float, ...]
-    """[m]"""
+    """Distances from shaft to load [m]."""
     kps: tuple[float, ...]
     """In the servo's own gain units."""
     trajectories: tuple[str, ...] = PAPER_TRAJECTORIES
     repetitions: int = 1
     duration: float = 6.0
-    """Of each run [s]."""
+    """Duration of each run [s]."""
     title: str = ""
     source: str = ""
 
@@ -105,10 +110,10 @@ class GridPlan:
         )  # fmt: skip
 
     def cells(self) -> tuple[Cell, ...]:
-        """Every run, in the order that needs the fewest changes by hand.
+        """Return every run, in the order that needs the fewest changes by hand.
 
-        At each place all gains and trajectories are recorded once before any is repeated, so that repetitions also
-        tell what warmth and wear do.
+        At each place, all gains and trajectories are recorded once before any is repeated. Repetitions therefore also
+        show the effects of warming and wear.
         """
         found: list[Cell] = []
         for number, length in enumerate(self.lengths):
@@ -119,24 +124,28 @@ class GridPlan:
         return tuple(found)
 
     def trajectory(self, cell: Cell) -> Trajectory:
-        """What a cell's run is asked to do."""
+        """Return the trajectory of a cell's run."""
         return make_trajectory(cell.trajectory, self.duration)
 
     @property
     def heaviest_torque(self) -> float:
-        """Gravity torque of the largest mass at the largest length, the arm horizontal [N·m]."""
+        """Gravity torque of the largest mass at the largest length with a horizontal arm [N·m]."""
         return max(self.masses) * max(self.lengths) * STANDARD_GRAVITY
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file."""
+        """Return plain data for a file."""
         about = {"format": FORMAT, "version": FORMAT_VERSION, "title": self.title, "source": self.source}
         return {**about, **plain_fields(self, tuple(about))}
 
     @classmethod
     def from_json(cls, data: Any) -> GridPlan:
-        """Inverse of `to_json`; raises InputError naming what is wrong."""
+        """Read the data of `to_json`.
+
+        Raises:
+            InputError: The data do not describe a plan; the message names the entry.
+        """
         if not is_object(data) or data.get("format") != FORMAT:
-            raise InputError(f"recording plan: this is no {FORMAT} file")
+            raise InputError(f"recording plan: this is not a {FORMAT} file")
         version = data.get("version")
         if not isinstance(version, int) or version > FORMAT_VERSION:
             raise InputError(f"recording plan: format version {version!r} is not known; update the program")
@@ -161,7 +170,11 @@ class GridPlan:
 
     @classmethod
     def from_json_text(cls, text: str) -> GridPlan:
-        """Read a file's contents; raises InputError."""
+        """Read the contents of a file.
+
+        Raises:
+            InputError: The text does not describe a plan.
+        """
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -171,34 +184,39 @@ class GridPlan:
 
 @dataclass(frozen=True)
 class PlanStatus:
-    """What of a plan is done."""
+    """Recorded and missing runs of a plan."""
 
     plan: GridPlan
     done: Mapping[Cell, str]
-    """Recorded cells with the id of their run."""
+    """Recorded cells, with the id of their run."""
     pending: tuple[Cell, ...]
-    """What is missing, in order."""
+    """Missing cells, in order."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """True if nothing is missing."""
         return not self.pending
 
     def count(self, mass: float, length: float, kp: float) -> tuple[int, int]:
-        """Recorded and planned runs of one field of the grid: every trajectory and repetition at these conditions."""
+        """Return the number of recorded and of planned runs at these conditions: all trajectories and repetitions."""
         wanted = [c for c in self.plan.cells() if (c.mass, c.length, c.kp) == (mass, length, kp)]
         return sum(cell in self.done for cell in wanted), len(wanted)
 
     def remaining(self, overhead: float = RUN_OVERHEAD) -> float:
-        """Time the missing runs take, changes by hand not included [s]."""
+        """Return the time that the missing runs take [s], without changes by hand."""
         return len(self.pending) * (self.plan.duration + overhead)
 
 
 def status(plan: GridPlan, runs: Iterable[Any], servo: str = "", excluded: Collection[str] = ()) -> PlanStatus:
-    """Which cells the runs of a session fill: those that ended well, lasted long enough and are not excluded.
+    """Return which cells the runs of a session fill.
 
-    runs: summaries of a session's runs, or whatever has their names. servo: only runs of this one count; empty counts
-    all. excluded: ids of runs that are kept but not used.
+    A run counts if it ended well, lasted long enough and is not excluded.
+
+    Args:
+        plan: The plan.
+        runs: Summaries of the session's runs, or objects with the same attributes.
+        servo: Count only runs of this servo; empty counts all.
+        excluded: Ids of runs that are kept but not used.
     """
     shortest = (1.0 - DURATION_TOLERANCE) * plan.duration
     longest = (1.0 + DURATION_TOLERANCE) * plan.duration
@@ -220,9 +238,11 @@ def status(plan: GridPlan, runs: Iterable[Any], servo: str = "", excluded: Colle
 
 
 def changes_by_hand(previous: tuple[float, float] | None, following: tuple[float, float]) -> str:
-    """What a person does between two places (length m, mass kg), in plain words; empty when nothing.
+    """Return what the user has to change between two places (length [m], mass [kg]), as text; empty for nothing.
 
-    previous: None when nobody knows what hangs.
+    Args:
+        previous: The place before; None if the current load is unknown.
+        following: The place after.
     """
     length, mass = following
     if previous is None:
@@ -238,12 +258,12 @@ def changes_by_hand(previous: tuple[float, float] | None, following: tuple[float
 
 
 def count_changes(cells: Sequence[Cell]) -> int:
-    """How often a person has to change something between the first and the last of these runs."""
+    """Return the number of changes by hand between the first and the last of these runs."""
     return sum(a.place != b.place for a, b in pairwise(cells))
 
 
 def dynamixel_plan() -> GridPlan:
-    """The paper's grid for MX-64 and MX-106."""
+    """Return the paper's grid for MX-64 and MX-106."""
     return GridPlan(
         masses=(0.5, 1.0, 1.5),
         lengths=(0.1, 0.15, 0.2),
@@ -254,7 +274,7 @@ def dynamixel_plan() -> GridPlan:
 
 
 def erob_plan() -> GridPlan:
-    """The paper's grid for the eRob80."""
+    """Return the paper's grid for the eRob80."""
     return GridPlan(
         masses=(3.1, 8.2, 12.7, 14.6, 19.6),
         lengths=(0.5,),
@@ -265,10 +285,10 @@ def erob_plan() -> GridPlan:
 
 
 def scaled_plan(spec: ServoSpec) -> GridPlan:
-    """The paper's Dynamixel grid for a servo it does not name.
+    """Return the paper's Dynamixel grid, scaled to a servo that the paper does not name.
 
-    Masses are scaled with the stall torque against the MX-106's, gains with the default gain, so that the load asks
-    as much of the servo and the controller is as soft or stiff as there.
+    Masses are scaled by the stall torque relative to the MX-106, gains by the default gain. The relative load and the
+    stiffness of the controller are then those of the paper.
     """
     paper, model = dynamixel_plan(), load_servo("mx106")
     torque, gain = spec.stall_torque / model.stall_torque, spec.default_kp / model.default_kp
@@ -282,7 +302,7 @@ def scaled_plan(spec: ServoSpec) -> GridPlan:
 
 
 def suggested_plan(spec: ServoSpec) -> GridPlan:
-    """The grid to begin with: the paper's where it names the servo, else the one scaled to it."""
+    """Return the grid to start with: the paper's if it names the servo, else the scaled one."""
     if spec.name.startswith("erob80"):
         return erob_plan()
     return dynamixel_plan() if spec.name in ("mx64", "mx106") else scaled_plan(spec)

@@ -1,7 +1,7 @@
-"""A recording: what the servo was asked and what it did, with everything needed to simulate it again.
+"""Recordings: commands and measurements of one run, with everything needed to simulate it again.
 
-This module also names the protocol by which the recorder hands samples to whoever stores them, so that
-`drivers` and `sessions` need not know each other.
+This module also defines the protocol by which the recorder hands samples to a store, so that `drivers` and `sessions`
+need not know each other.
 """
 
 from __future__ import annotations
@@ -35,50 +35,55 @@ class Channel:
 
 
 CHANNELS = (
-    Channel("time", "s", "moment of the sample since the start of the run"),
+    Channel("time", "s", "time of the sample since the start of the run"),
     Channel("goal_position", "rad", "commanded position, held until the next sample"),
-    Channel("torque_enable", "1", "whether the command drives the motor (1) or it is released (0)", "u1"),
+    Channel("torque_enable", "1", "1 while the motor is driven, 0 while it is released", "u1"),
     Channel("position", "rad", "measured position, 0 = hanging down, counter-clockwise positive"),
-    Channel("velocity", "rad/s", "velocity as the servo reports it"),
-    Channel("current", "A", "motor current as the servo reports it"),
+    Channel("velocity", "rad/s", "velocity reported by the servo"),
+    Channel("current", "A", "motor current reported by the servo"),
     Channel("duty_cycle", "1", "signed share of the supply voltage on the motor"),
     Channel("supply_voltage", "V", "supply voltage at the servo"),
     Channel("temperature", "degC", "temperature of the servo"),
-    Channel("read_duration", "s", "time the read of this sample took on the bus"),
-    Channel("command_time", "s", "when this sample's goal was commanded, since the start of the run"),
+    Channel("read_duration", "s", "duration of the bus read of this sample"),
+    Channel("command_time", "s", "time at which this sample's goal was commanded, since the start of the run"),
     Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
-    Channel("bus_errors", "1", "failed transactions on the bus since the previous sample, repeated ones too", "u4"),
+    Channel("bus_errors", "1", "failed bus transactions since the previous sample, including repeated ones", "u4"),
 )
-"""Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
+"""Every channel a run may hold. The first four are always present; NaN marks a value that the servo did not report."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
 
 COUNT_CHANNELS = tuple(channel.name for channel in CHANNELS if channel.kind == "u4")
-"""Counts since the previous sample, which are not interpolated."""
+"""Counts since the previous sample; they are not interpolated."""
 
 MOTOR_CHANNELS = ("current", "duty_cycle")
-"""What a servo tells of its motor, which no fit compares."""
+"""Motor channels that a servo may report; no fit uses them."""
 
 FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
-"""All an identification looks at; recordings need no other channel for it."""
+"""Channels that an identification uses."""
 
 STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
-"""Word a person uses for each way a run can end, by its stored name."""
+"""Displayed word for each way a run can end, by its stored name."""
 
 TRIM_TOLERANCE = 1e-9
-"""What arithmetic may add to a time without moving it past a sample [s]."""
+"""Tolerance for rounding when a trim time is compared with a sample time [s]."""
 
 SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
 """One row of a run on its way from the recorder to a store."""
 
 _NAMES: list[str] = [channel.name for channel in CHANNELS]
 Sample = namedtuple("Sample", _NAMES)  # pyright: ignore[reportUntypedNamedTuple]
-"""The same as a tuple, made by the names of the channels."""
+"""The same row as a tuple with the names of the channels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoSettings:
-    """What was written into the servo before the run, in the servo's own gain units."""
+    """Settings written to the servo before the run, in the servo's own gain units.
+
+    Example:
+        >>> sb.ServoSettings(servo="xl330", kp=400.0, supply_voltage=5.0).kp
+        400.0
+    """
 
     servo: str
     """Catalogue name, e.g. "mx106"."""
@@ -88,20 +93,23 @@ class ServoSettings:
     supply_voltage: float
     """Nominal supply [V]; a recording's `supply_voltage` channel holds the measured one."""
     damping: float | None = None
-    """Velocity gain of laws that have one (eRob: amps = kp·e − damping·√kp·θ̇); None: the catalogue's."""
+    """Velocity gain of laws that have one (eRob: amps = kp·e − damping·√kp·θ̇). None: the catalogue's."""
     actuator: str | None = None
-    """What moves the shaft in place of the servo's own motor: "webots", "sea", "awas2", "bavs", "qbmove"; None: nothing
-    else. The gains above then do nothing."""
+    """Actuator that moves the shaft in place of the servo's own motor.
+
+    "webots", "sea", "awas2", "bavs" or "qbmove"; None for the servo itself. With an actuator, the gains above have no
+    effect.
+    """
     preset: float | None = None
-    """Stiffness preset of a compliant actuator, in its own unit (seed 003, section 2.3); None where there is none."""
+    """Stiffness preset of a compliant actuator, in its own unit (seed 003, section 2.3); None if it has none."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file; absent values are left out."""
+        """Return plain data for a file; absent values are left out."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ServoSettings:
-        """Inverse of `to_json`."""
+        """Read the data of `to_json`."""
         try:
             return cls(**data)
         except TypeError as error:
@@ -110,18 +118,24 @@ class ServoSettings:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Recording(Tabular):
-    """One run, as measured. Arrays share their first axis (n,); times increase strictly."""
+    """One measured run. Arrays share their first axis (n,); times increase strictly.
+
+    Example:
+        >>> run = sb.example().load_all()[0]
+        >>> run.position.shape == run.time.shape
+        True
+    """
 
     id: str
     trajectory: str
     bench: Bench
     settings: ServoSettings
     channels: Mapping[str, NDArray[Any]]
-    """Channel name to array (n,), see CHANNELS; only channels with data are present."""
+    """Arrays (n,) by channel name, see CHANNELS; only channels with data are present."""
     provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Who, when, with what: source file, creator, start time, exit status, uid, git revision."""
+    """Origin of the run: source file, creator, start time, exit status, uid, git revision."""
     unread: tuple[str, ...] = ()
-    """Channels that the store has beside these."""
+    """Channels that the store holds in addition to these."""
 
     def __post_init__(self) -> None:
         for name in REQUIRED_CHANNELS:
@@ -135,12 +149,12 @@ class Recording(Tabular):
                 raise InputError(f"recording {self.id}: channel {name} has shape {values.shape}, not ({n},)")
         for name in REQUIRED_CHANNELS:
             if not np.all(np.isfinite(self.channels[name])):
-                raise InputError(f"recording {self.id}: channel {name} holds values that are not finite")
+                raise InputError(f"recording {self.id}: channel {name} contains values that are not finite")
         if not np.all(np.diff(self.time) > 0):
             raise InputError(f"recording {self.id}: times do not increase strictly")
 
     def heading(self) -> str:
-        """Return run, servo, load and length."""
+        """Return run, servo, bench, gain, sample count and duration."""
         load = f"{self.bench.mass:g} kg at {self.bench.length:g} m, kp {self.settings.kp:g}"
         return f"{self.id}, {self.settings.servo}, {load}, {self.samples} samples, {self.duration:.1f} s"
 
@@ -150,28 +164,28 @@ class Recording(Tabular):
 
     @property
     def time(self) -> Array:
-        """(n,) s"""
+        """Time since the start of the run [s], (n,)."""
         return self.channels["time"]
 
     @property
     def goal_position(self) -> Array:
-        """(n,) rad, held until the next sample"""
+        """Commanded position [rad], (n,), held until the next sample."""
         return self.channels["goal_position"]
 
     @property
     def command_time(self) -> Array:
-        """When each sample's goal was commanded, (n,) s; the sample's own time where that is unknown."""
+        """Time at which each sample's goal was commanded [s], (n,); the sample's own time where it is unknown."""
         known = self.channels.get("command_time")
         return self.time if known is None else np.where(np.isfinite(known), known, self.time)
 
     @property
     def torque_enable(self) -> NDArray[np.bool_]:
-        """(n,)"""
+        """True where the motor is driven, (n,)."""
         return self.channels["torque_enable"].astype(bool)
 
     @property
     def position(self) -> Array:
-        """(n,) rad"""
+        """Measured position [rad], (n,)."""
         return self.channels["position"]
 
     @property
@@ -181,12 +195,12 @@ class Recording(Tabular):
 
     @property
     def duration(self) -> float:
-        """First to last sample [s]."""
+        """Time from the first to the last sample [s]."""
         return float(self.time[-1] - self.time[0])
 
     @property
     def content_sha256(self) -> str:
-        """Hash of all a fit reads: the FIT_CHANNELS there are, trajectory, bench and settings; not id or provenance."""
+        """Hash of everything a fit reads: FIT_CHANNELS, trajectory, bench and settings, but not id or provenance."""
         header = json.dumps([self.trajectory, self.bench.to_json(), self.settings.to_json()], sort_keys=True)
         digest = hashlib.sha256(header.encode())
         for name in FIT_CHANNELS:
@@ -196,7 +210,7 @@ class Recording(Tabular):
         return digest.hexdigest()
 
     def conditions(self) -> dict[str, str | float]:
-        """What a split or a table may group runs by; actuator and preset only where there are such."""
+        """Return the conditions that a split or a table may group runs by; actuator and preset only if set."""
         of_actuator = {
             name: value for name in ("actuator", "preset") if (value := getattr(self.settings, name)) is not None
         }
@@ -214,11 +228,17 @@ class Recording(Tabular):
         }
 
     def trimmed(self, begin: float | None = None, end: float | None = None) -> Recording:
-        """Return the samples from `begin` to `end`, in seconds from the first sample; None keeps that side.
+        """Return the samples from `begin` to `end`.
 
-        Times stay as they are, and the provenance notes the trim. What is left may begin in motion: where the servo
-        did not report the velocity of the new first sample, it is measured from the positions around it. Raises
-        InputError for a trim beyond the run or one that leaves fewer than 2 samples.
+        Times do not change, and the provenance notes the trim. The rest may begin in motion: if the servo did not
+        report the velocity of the new first sample, it is computed from the positions around it.
+
+        Args:
+            begin: Start of the kept part [s after the first sample]. None keeps the start of the run.
+            end: End of the kept part [s after the first sample]. None keeps the end of the run.
+
+        Raises:
+            InputError: A time lies outside the run, or fewer than 2 samples are left.
         """
         if begin is None and end is None:
             return self
@@ -239,7 +259,7 @@ class Recording(Tabular):
         return replace(self, channels=channels, provenance={**self.provenance, "trims": trims})
 
     def _velocity_from(self, sample: int) -> Array:
-        """Velocity with a number at this sample, (n,) rad/s: the servo's, or a central difference of the position."""
+        """Return velocities [rad/s], (n,), with a central difference at `sample` if none was reported there."""
         reported = self.channels.get("velocity")
         velocity = np.full(self.samples, np.nan) if reported is None else reported.astype(np.float64)
         if not np.isfinite(velocity[sample]):
@@ -248,13 +268,19 @@ class Recording(Tabular):
         return velocity
 
     def resampled(self, dt: float) -> Recording:
-        """Return the run on a regular grid of step dt [s] from its first to its last sample.
+        """Return the run on a regular grid from its first to its last sample.
 
-        Measurements are interpolated linearly; commands (goal, torque enable) are held, never smeared: each takes
-        effect at the grid point nearest to its `command_time`, so that jitter of the times does not delay it by a step.
+        Measurements are interpolated linearly. Commands (goal, torque enable) are held: each takes effect at the grid
+        point nearest to its `command_time`. Jitter of the times therefore does not delay it by a time step.
+
+        Args:
+            dt: Time between samples [s].
+
+        Raises:
+            InputError: The time step is not possible.
         """
         if not dt > 0:
-            raise InputError(f"recording {self.id}: cannot resample with a step of {dt} s")
+            raise InputError(f"recording {self.id}: cannot resample with a time step of {dt} s")
         t = self.time
         grid = float(t[0]) + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
 
@@ -282,7 +308,7 @@ class Recording(Tabular):
 
 @dataclass(frozen=True, kw_only=True)
 class RunHeader:
-    """What is known about a run before its first sample."""
+    """Facts about a run that are known before its first sample."""
 
     trajectory: str
     bench: Bench
@@ -293,19 +319,19 @@ class RunHeader:
 
 
 class SampleSink(Protocol):
-    """Where a recorder puts samples; owned by the recorder's process."""
+    """Destination of a recorder's samples, owned by the recorder's process."""
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Take rows of SAMPLE_DTYPE, shape (k,); may buffer for at most half a second."""
+        """Take rows of SAMPLE_DTYPE, (k,); they may be buffered for at most half a second."""
         ...
 
     def finish(self, exit_status: str, reason: str = "") -> str:
-        """Seal the run and return its id. exit_status: "success", "abort", "fail" or "crashed"."""
+        """Seal the run and return its id. The exit status is "success", "abort", "fail" or "crashed"."""
         ...
 
 
 class SinkDescription(Protocol):
-    """A picklable description from which the recorder's process builds its sink."""
+    """Picklable description from which the recorder's process builds its sink."""
 
     def open(self, header: RunHeader) -> SampleSink:
         """Create the run's file and return the sink for its samples."""

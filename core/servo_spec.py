@@ -1,4 +1,4 @@
-"""Facts of one servo, read from a TOML file in which every entry is checked."""
+"""Description of a servo, read from a TOML file whose entries are all checked."""
 
 from __future__ import annotations
 
@@ -16,18 +16,23 @@ from core.friction import friction_parameters
 from core.parameters import ParameterSet
 
 SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
-"""Bounds of any servo's rating, SI units."""
+"""Bounds of every rating, in SI units."""
 MOST_TURNS = 1e4
-"""Largest end of a position range, on either side [rad]."""
+"""Largest end of a position range, in either direction [rad]."""
 LONGEST_SHOWN = 60
-"""Characters of a wrong value that an error repeats."""
+"""Number of characters of a wrong value that an error repeats."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_.()+-]{0,39}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoSpec:
-    """One servo of the catalogue."""
+    """Description of one servo of the catalogue.
+
+    Example:
+        >>> sb.load_servo("mx106").supply_range
+        (10.0, 16.0)
+    """
 
     name: str
     title: str
@@ -37,40 +42,40 @@ class ServoSpec:
     control: ControlLaw
     default_kp: float
     supply_voltage: float
-    """Nominal [V]"""
+    """Nominal supply voltage [V]."""
     supply_range: tuple[float, float]
-    """[V]"""
+    """Lowest and highest supply voltage [V]."""
     stall_torque: float
-    """[N·m]"""
+    """Rated stall torque [N·m]."""
     no_load_speed: float
-    """[rad/s]"""
+    """Rated no-load speed [rad/s]."""
     max_current: float
-    """[A]"""
+    """Rated current [A]."""
     max_temperature: float
-    """[°C]"""
+    """Temperature limit [°C]."""
     encoder_counts_per_turn: int
     position_range: tuple[float, float]
-    """[rad]"""
+    """Lowest and highest position [rad]."""
     motor: Mapping[str, tuple[float, float, float]]
-    """kt [N·m/A], R [Ω], armature [kg·m²]: start, lowest, highest."""
+    """Start value, lowest and highest value of kt [N·m/A], R [Ω] and armature [kg·m²]."""
     buses: Mapping[str, Mapping[str, Any]]
-    """Bus to what its driver has to know, as the file says it under [bus.NAME]; the driver reads it."""
+    """Settings for the driver by bus, from [bus.NAME] of the file; the driver reads them."""
     sources: Mapping[str, str]
     file: str = field(default="", repr=False)
-    """Text of the file of a servo that is not shipped, which its models carry along; empty for a shipped one."""
+    """Text of the servo's file, which models carry along; empty for a shipped servo."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its name and its aliases."""
+        """Name and aliases."""
         return (self.name, *self.aliases)
 
     @property
     def encoder_step(self) -> float:
-        """[rad]"""
+        """Smallest angle that the encoder resolves [rad]."""
         return 2.0 * math.pi / self.encoder_counts_per_turn
 
     def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
-        """Parameters of a model of this servo with start values and bounds from its ratings."""
+        """Return the parameters of a model of this servo, with start values and bounds scaled to its ratings."""
         return ParameterSet(
             [
                 *motor_parameters(self.motor, self.control.bridge),
@@ -83,7 +88,12 @@ class ServoSpec:
 def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
     """Read one servo from TOML text.
 
-    Raises ModelError with one line: source, table, entry, its value and what it must be.
+    Args:
+        text: Contents of the file.
+        source: Name that errors begin with.
+
+    Raises:
+        ModelError: An entry is wrong. The message is one line with source, table, entry, value and what is allowed.
     """
     try:
         data = tomllib.loads(text)
@@ -120,7 +130,7 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
 
 
 def _law(control: _Table) -> ControlLaw:
-    """A file may state the limits of both laws; the one that is not its own is checked and left aside."""
+    """Read the control law. A file may state the limits of both laws; that of the other law is checked but not used."""
     law = control.text("law", among=LAWS)
     limits = {
         "voltage": control.number("max_duty", SMALLEST_RATING, 1.0, default=None if law == "voltage" else 1.0),
@@ -141,7 +151,7 @@ def _law(control: _Table) -> ControlLaw:
 
 
 class _Table:
-    """A table of a servo file, whose entries are taken out one by one."""
+    """Table of a servo file from which entries are taken one by one."""
 
     def __init__(self, source: str, title: str, entries: Mapping[str, Any]) -> None:
         self._source, self._title = source, title
@@ -157,7 +167,7 @@ class _Table:
         for name in self._left:
             known = ", ".join(self._known)
             raise ModelError(
-                f"{self._source}: {self._title}there is no entry {name[:LONGEST_SHOWN]!r}; there are {known}"
+                f"{self._source}: {self._title}unknown entry {name[:LONGEST_SHOWN]!r}; choose from {known}"
             )
 
     def text(self, name: str, default: str | None = None, among: tuple[str, ...] = ()) -> str:

@@ -1,4 +1,4 @@
-"""The models that come with the servos of the catalogue."""
+"""Models that come with the servos of the catalogue."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from core.servo_spec import ServoSpec
 from core.terms import FRICTION_MODELS, RICHEST
 
 PUBLISHED = "-published"
-"""Ends the names of models as they were published: `mx106:m6-published` is the original of `mx106:m6`."""
+"""End of the names of models as published: `mx106:m6-published` is the original of `mx106:m6`."""
 
 
 @cache
 def shipped_models(servo: str) -> tuple[str, ...]:
-    """Friction models that come with a servo, e.g. ("m1", "m2"); empty when none was identified."""
+    """Return the friction models that come with a servo, e.g. ("m1", "m2"); empty if there are none."""
     folder = files(resources) / "models" / load_servo(servo).name
     return tuple(m for m in FRICTION_MODELS if (folder / f"{m}.json").is_file())
 
 
 @cache
 def published_originals(servo: str) -> tuple[str, ...]:
-    """Names of the published originals of shipped models, e.g. ("m1-published",); empty when there are none.
+    """Return names of the published originals of shipped models, e.g. ("m1-published",); empty if there are none.
 
-    They carry the integrator and step they were identified with.
+    They have the integrator and time step that they were identified with.
     """
     folder = files(resources) / "models" / load_servo(servo).name
     return tuple(m + PUBLISHED for m in FRICTION_MODELS if (folder / f"{m}{PUBLISHED}.json").is_file())
@@ -36,9 +36,14 @@ def published_originals(servo: str) -> tuple[str, ...]:
 
 @cache
 def load_model(servo: str, variant: str) -> ServoModel:
-    """Return a model that comes with a servo, e.g. load_model("mx106", "m6") or, as published, "m6-published".
+    """Return a model that comes with a servo.
 
-    Raises ModelError when there is none.
+    Args:
+        servo: Catalogue name.
+        variant: Friction model, e.g. "m6", or "m6-published" for the model as published.
+
+    Raises:
+        ModelError: There is no such servo or model.
     """
     spec, name = load_servo(servo), variant.lower()
     known = (*shipped_models(servo), *published_originals(servo))
@@ -50,9 +55,9 @@ def load_model(servo: str, variant: str) -> ServoModel:
 
 
 def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
-    """Return the best a servo is known by: its shipped model, else one with the values a fit starts from.
+    """Return the best available model of a servo: its shipped model, else one with the start values of a fit.
 
-    What a driver converts between torque and current with, and the truth a simulated or emulated servo moves by.
+    Drivers convert between torque and current with it, and simulated and emulated servos move by it.
     """
     if friction in shipped_models(spec.name):
         return load_model(spec.name, friction)

@@ -1,4 +1,4 @@
-"""Simulation of one servo: a whole trajectory, a recording's commands, or step by step."""
+"""Simulation of one servo: a whole trajectory, the commands of a recording, or one time step at a time."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ from core.terms import Integrator, Supply
 from core.trajectories import Trajectory
 
 FINEST_GRID = 0.005
-"""Irregularly sampled recordings are put on a grid of their median sampling step, but of no shorter one [s]."""
+"""Shortest time step for resampling an irregularly sampled recording; otherwise its median sampling interval [s]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Motion:
-    """A simulated run; sample k is the state before step k. All arrays (n,)."""
+    """A simulated motion; sample k is the state before time step k. All arrays are (n,)."""
 
     time: Array
-    """[s]"""
+    """Time [s]."""
     goal_position: Array
-    """[rad]"""
+    """Commanded position [rad]."""
     position: Array
-    """[rad]"""
+    """Position [rad]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity [rad/s]."""
     motor_torque: Array
-    """[N·m]"""
+    """Motor torque [N·m]."""
     current: Array
-    """[A]"""
+    """Motor current [A]."""
     duty_cycle: Array
     supply_voltage: Array
-    """[V]"""
+    """Supply voltage at the servo, after the sag [V]."""
     control: Array
-    """What the control law asked for, before the motor and whether or not torque was on [V or A]."""
+    """Output of the control law [V or A], before the motor and regardless of torque enable."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Commands:
-    """What a servo is told and fed, one value per simulation step; all arrays (steps,)."""
+    """Commands and supply of a servo, one value per time step; all arrays are (steps,)."""
 
     goal: Array
-    """At the beginning of the step [rad]."""
+    """Goal at the beginning of the time step [rad]."""
     lasts: Array
-    """Share of the step after which the goal is that of the next one: 1 where it changes between steps."""
+    """Share of the time step during which `goal` holds before the next one; 1 where it changes between time steps."""
     enable: Array
-    """Share of the step in which the motor is driven."""
+    """Share of the time step during which the motor is driven."""
     supply: Array
-    """[V]"""
+    """Supply voltage [V]."""
 
 
 def with_integration(
     model: ServoModel, integrator: Integrator | None = None, substeps: int | None = None
 ) -> ServoModel:
-    """Return the model to be simulated with another integrator or number of substeps; None keeps its own."""
+    """Return the model with another integrator or number of substeps; None keeps the model's own."""
     return replace(
         model,
         integrator=integrator or model.integrator,
@@ -84,7 +84,7 @@ def _run(
     position: float,
     velocity: float,
 ) -> Motion:
-    """Simulate `steps` steps a sample of dt [s]."""
+    """Simulate with `steps` time steps per sample interval of `dt` [s]."""
     h = dt / steps
     out = np.empty((len(time), len(OUTPUTS)))
     nothing = np.zeros(len(commands.goal))
@@ -118,12 +118,26 @@ def simulate_trajectory(
     *,
     held: bool = True,
 ) -> Motion:
-    """Simulate a trajectory from rest at `position` [rad], one sample every dt [s] while t < duration.
+    """Simulate a trajectory, one sample every `dt` for the trajectory's duration.
 
-    held: goals are commanded every dt and held, as a computer does; otherwise the goal moves all the time.
+    Args:
+        model: The model.
+        trajectory: Goal and torque enable over time.
+        bench: The bench.
+        settings: Gains and supply voltage.
+        dt: Time between samples [s].
+        position: Position at the start [rad].
+        velocity: Velocity at the start [rad/s].
+        held: Command a goal every `dt` and hold it, as a computer does. False: the goal changes continuously.
+
+    Returns:
+        The motion, with n = duration / dt samples, rounded up.
+
+    Raises:
+        ModelError: The time step is not possible.
     """
     if not (math.isfinite(dt) and dt > 0):
-        raise ModelError(f"a step of {dt} s is not possible")
+        raise ModelError(f"a time step of {dt} s is not possible")
     count = math.ceil(trajectory.duration / dt - 1e-9)
     time = np.arange(count, dtype=np.float64) * dt
     steps = model.steps_between(dt)
@@ -138,7 +152,7 @@ def simulate_trajectory(
 
 
 def sampling_step(recording: Recording) -> float:
-    """Step of the grid of a recording's own samples; FINEST_GRID at least where they are not regular [s]."""
+    """Return the time step of a recording's samples [s]; if they are irregular, the median, at least FINEST_GRID."""
     steps = np.diff(recording.time)
     middle = float(np.median(steps))
     if np.all(np.abs(steps - middle) < 1e-3 * middle):
@@ -147,12 +161,22 @@ def sampling_step(recording: Recording) -> float:
 
 
 def sampling_interval(recordings: Sequence[Recording], dt: float | None = None) -> float:
-    """Median over recordings of the time between samples on their grids [s]; dt as for `on_grid`."""
+    """Return the median over recordings of the time between resampled samples [s]; `dt` as for `on_grid`."""
     return float(np.median([dt or sampling_step(recording) for recording in recordings]))
 
 
 def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, float]:
-    """Return the recording on a regular grid and its step [s]; a grid it already has is kept as it is."""
+    """Return a recording on a regular grid, and its time step [s].
+
+    A recording that is on this grid already is returned as it is.
+
+    Args:
+        recording: The recording.
+        dt: Time step [s]. None: that of the recording, see `sampling_step`.
+
+    Raises:
+        InputError: The time step is not possible.
+    """
     own = sampling_step(recording)
     step = own if dt is None else dt
     regular = np.allclose(np.diff(recording.time), step, rtol=1e-3, atol=0.0)
@@ -160,7 +184,16 @@ def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, f
 
 
 def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
-    """Supply voltage at each sample, (n,) V: "logged" where the recording has it, else or for "header" the nominal."""
+    """Return the supply voltage at each sample [V], (n,).
+
+    Args:
+        recording: The recording.
+        supply: "logged" takes the measured voltage where there is one and the nominal one elsewhere; "header" takes the
+            nominal one.
+
+    Raises:
+        ModelError: `supply` is neither.
+    """
     if supply not in get_args(Supply):
         raise ModelError(f'supply {supply!r} must be "logged" or "header"')
     nominal = np.full(recording.samples, recording.settings.supply_voltage)
@@ -171,10 +204,17 @@ def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
 
 
 def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: Supply = "logged") -> Commands:
-    """Commands of a recording for its run on a grid of `step` [s], `steps` simulation steps a sample.
+    """Return the commands of a recording, one value per time step.
 
-    Each command acts from its instant on. Where it changes more than once during a simulation step, one change stands
-    for all, with the same mean.
+    Each command takes effect at its own time. If it changes more than once during a time step, a single change with the
+    same mean stands for all.
+
+    Args:
+        recording: The recording with its original command times.
+        run: The same recording on a regular grid.
+        step: Time between the samples of `run` [s].
+        steps: Time steps between two samples.
+        supply: Supply voltage, see `supply_of`.
     """
     h = step / steps
     moments: Array = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
@@ -186,7 +226,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
     within = (before >= 0) & (before < count) & (moments > before)
 
     def held(values: NDArray[np.generic]) -> tuple[Array, Array]:
-        """At the beginning of each step, and the mean over it."""
+        """Return values at the beginning of each time step, and their means over it."""
         numbers = np.asarray(values, dtype=np.float64)
         held = numbers[begun]
         mean = held.copy()
@@ -207,7 +247,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
 
 
 def initial_velocity(recording: Recording) -> float:
-    """Velocity at the first sample as the servo reported it, 0 where it did not [rad/s]."""
+    """Return the velocity that the servo reported at the first sample [rad/s], 0 if it did not."""
     velocity = recording.channels.get("velocity")
     first = 0.0 if velocity is None else float(velocity[0])
     return first if math.isfinite(first) else 0.0
@@ -216,7 +256,20 @@ def initial_velocity(recording: Recording) -> float:
 def simulate_recording(
     model: ServoModel, recording: Recording, dt: float | None = None, supply: Supply = "logged"
 ) -> Motion:
-    """Simulate a recording's commands from its first measured state, on its grid (see `on_grid`)."""
+    """Simulate the commands of a recording from its first measured state.
+
+    Args:
+        model: The model.
+        recording: The recording.
+        dt: Time between samples [s], see `on_grid`. None: that of the recording.
+        supply: Supply voltage, see `supply_of`.
+
+    Returns:
+        The motion on the recording's grid. Its sample times are those of `on_grid`.
+
+    Raises:
+        InputError: The time step is not possible.
+    """
     run, step = on_grid(recording, dt)
     steps = model.steps_between(step)
     return _run(
@@ -234,7 +287,7 @@ def simulate_recording(
 
 
 class Stepper:
-    """Simulation step by step, for the simulated servo and the live digital twin."""
+    """Step-by-step simulation, for the simulated servo and the live digital twin."""
 
     def __init__(
         self,
@@ -247,9 +300,19 @@ class Stepper:
         position: float = 0.0,
         velocity: float = 0.0,
     ) -> None:
-        """dt: time one step advances [s], in `substeps` parts at least; starts at rest at `position` [rad]."""
+        """Start at rest at a position.
+
+        Args:
+            model: The model.
+            bench: The bench.
+            settings: Gains and supply voltage.
+            dt: Time by which one call of `step` advances [s].
+            substeps: Smallest number of time steps per call.
+            position: Position at the start [rad].
+            velocity: Velocity at the start [rad/s].
+        """
         if not (math.isfinite(dt) and dt > 0 and substeps >= 1):
-            raise ModelError(f"a step of {dt} s in {substeps} parts is not possible")
+            raise ModelError(f"a time step of {dt} s in {substeps} parts is not possible")
         if model.leapfrog:
             substeps = max(substeps, model.steps_between(dt))
         self._h = dt / substeps
@@ -259,7 +322,7 @@ class Stepper:
         self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
         delay = float(self._row[[Slot.DELAY, Slot.RELEASE_DELAY]].max())
         self._past = history_steps(delay, self._h) + substeps
-        # The past, the step under way, and what follows it.
+        # The past, the current step, and the one after it.
         self._inputs = np.zeros((6, self._past + substeps + 1))
         self._lasts = np.ones(self._past + substeps + 1)
         self._out = np.zeros((1, len(OUTPUTS)))
@@ -267,7 +330,7 @@ class Stepper:
         self.reset(position, velocity)
 
     def reset(self, position: float = 0.0, velocity: float = 0.0) -> None:
-        """Go to a state [rad, rad/s] with the motor released and no command on its way."""
+        """Set position [rad] and velocity [rad/s], with the motor released and no pending command."""
         self._state[:] = initial_state(position, velocity)
         self._inputs[:] = 0.0
         self._inputs[0] = position
@@ -288,11 +351,17 @@ class Stepper:
         next_goal: float | None = None,
         next_share: float = 0.0,
     ) -> None:
-        """Advance by dt with a held command.
+        """Advance by `dt` with a held command.
 
-        goal [rad]; torque_enable: share of the time in which the motor is driven; supply_voltage [V], None for the
-        nominal one; hand_torque on the shaft [N·m]; motor_torque [N·m] replaces the position law for torque_share of
-        the time; next_goal [rad] replaces the goal for the last next_share of the step, and begins the next step.
+        Args:
+            goal: Goal position [rad].
+            torque_enable: Share of the time during which the motor is driven.
+            supply_voltage: Supply voltage [V]. None: the nominal one.
+            hand_torque: External torque on the shaft [N·m].
+            motor_torque: Torque that replaces the position law [N·m]. None: the position law.
+            torque_share: Share of the time during which `motor_torque` acts.
+            next_goal: Goal for the last `next_share` of the step and the beginning of the next one [rad].
+            next_share: Share of the step during which `next_goal` holds.
         """
         n = self._substeps
         self._inputs[:, :-n] = self._inputs[:, n:]
@@ -328,30 +397,30 @@ class Stepper:
 
     @property
     def position(self) -> float:
-        """[rad]"""
+        """Position [rad]."""
         return float(self._state[0])
 
     @property
     def velocity(self) -> float:
-        """[rad/s]"""
+        """Velocity [rad/s]."""
         return float(self._state[1])
 
     @property
     def motor_torque(self) -> float:
-        """During the last step [N·m]"""
+        """Motor torque during the last step [N·m]."""
         return float(self._out[0, 2])
 
     @property
     def current(self) -> float:
-        """During the last step [A]"""
+        """Motor current during the last step [A]."""
         return float(self._out[0, 3])
 
     @property
     def duty_cycle(self) -> float:
-        """During the last step"""
+        """Duty cycle during the last step."""
         return float(self._out[0, 4])
 
     @property
     def supply_voltage(self) -> float:
-        """During the last step, after the sag [V]"""
+        """Supply voltage during the last step, after the sag [V]."""
         return float(self._out[0, 5])

@@ -1,4 +1,4 @@
-"""Results as people look at them: one line in a terminal, a table in print and in a notebook, a pandas data frame."""
+"""Display of results: one line in a terminal, a table in print and in a notebook, a pandas data frame."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from importlib import import_module
 from typing import Any
 
 MOST_ROWS = 30
-"""Rows that print and a notebook show; a data frame has them all."""
+"""Number of rows in print and in a notebook; a data frame has them all."""
 
 
 class Tabular:
-    """Base of what has a title and a table. A dataclass takes `repr=False`, so that this `__repr__` is used."""
+    """Base class of results with a heading and a table. A dataclass needs `repr=False` to use this `__repr__`."""
 
     @abstractmethod
     def heading(self) -> str:
-        """Return one line that says what this is."""
+        """Return one line that describes the result."""
 
     @abstractmethod
     def columns(self) -> Mapping[str, Any]:
-        """Return equally long columns, lists or arrays (n,), by their titles."""
+        """Return columns by title, lists or arrays of equal length (n,)."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.heading()}>"
@@ -39,7 +39,11 @@ class Tabular:
         return f"<p>{escape(self.heading())}</p><table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame; raises ImportError where pandas is not installed."""
+        """Return the table as a pandas DataFrame.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
         pandas: Any = import_module("pandas")
         return pandas.DataFrame(dict(self.columns()))
 

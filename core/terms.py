@@ -1,8 +1,8 @@
 """The physical terms of a servo's model, one record each: bounds, texts and lists derive from these.
 
-A new term is its record here, its slot in a kernel's row, its effect in `core.kernel.step` and in the stand-alone
-programs. Start values, bounds, limits, verdicts of the coverage, costs of terms and the command line's choices follow.
-Nothing here loads numpy.
+A new term needs a record here, a slot in a kernel's row, and its effect in `core.kernel.step` and in the stand-alone
+programs. Start values, bounds, limits, verdicts of the coverage, costs of terms and the command line's choices follow
+from the record. This module does not load numpy.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from core.kernel.layout import NO_SLEW, Contact, Slot
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One number of a model, SI units and radians.
+    """One number of a model, in SI units and radians.
 
-    start, lower and upper are in units of T^torque_power · ω^speed_power, with the servo's stall torque T [N·m] and its
+    start, lower and upper are in units of T^torque_power · ω^speed_power, with the servo's stall torque T [N·m] and
     no-load speed ω [rad/s].
     """
 
@@ -27,7 +27,7 @@ class Term:
     unit: str
     description: str
     slots: tuple[Slot, ...]
-    """Slots of a kernel's row that hold its value."""
+    """Slots of a kernel's row that hold the value."""
     start: float = 0.0
     lower: float = 0.0
     upper: float = 0.0
@@ -36,17 +36,17 @@ class Term:
     frozen: bool = False
     """True for a number that no search moves."""
     scales: bool = False
-    """True for a factor of what its slots hold."""
+    """True if the value multiplies the numbers in its slots, rather than replacing them."""
     positive: bool = False
     """True if 0 is not possible."""
     limits: tuple[float, float] = (0.0, math.inf)
-    """Lowest and highest value that means anything."""
+    """Lowest and highest meaningful value."""
     neutral: float | None = None
-    """Value at which it changes nothing; None where there is none."""
+    """Value at which the term has no effect; None if there is none."""
     title: str = ""
-    """Name in the costs of terms, of one that can be left out alone."""
+    """Name in the table of term costs, for a term that can be left out on its own."""
     evidence: str = ""
-    """What recordings must contain to determine it, a rule of `core.identification.coverage.terms`; "" for no rule."""
+    """Rule of `core.identification.coverage.terms` for the evidence that recordings must contain; "" for none."""
 
 
 MOTOR_TERMS: Mapping[str, Term] = {
@@ -63,7 +63,7 @@ MOTOR_TERMS: Mapping[str, Term] = {
         slots=(Slot.ARMATURE,), positive=True, evidence="inertia",
     ),
 }  # fmt: skip
-"""Start values and bounds of these are the servo file's."""
+"""Motor terms; the servo file gives their start values and bounds."""
 
 COAST_TERMS: Mapping[str, Term] = {
     "inductance": Term(
@@ -75,7 +75,7 @@ COAST_TERMS: Mapping[str, Term] = {
         slots=(Slot.PWM_PERIOD,), start=1e-4, lower=1e-6, upper=1e-2, positive=True, frozen=True,
     ),
 }  # fmt: skip
-"""What a drive/coast bridge adds to the motor."""
+"""Motor terms of a drive/coast bridge."""
 
 MOUNTING_TERMS: Mapping[str, Term] = {
     "q_offset": Term(
@@ -86,27 +86,27 @@ MOUNTING_TERMS: Mapping[str, Term] = {
 
 COMMAND_PATH: Mapping[str, Term] = {
     "command_delay": Term(
-        symbol="t_d", unit="s", description="time from command to its effect", title="delay of the command",
+        symbol="t_d", unit="s", description="delay from command to effect", title="delay of the command",
         slots=(Slot.DELAY,), start=0.01, upper=0.06, neutral=0.0, evidence="delay",
     ),
     "release_delay": Term(
-        symbol="t_r", unit="s", description="time from switching the torque to its effect",
+        symbol="t_r", unit="s", description="delay from switching the torque to effect",
         title="delay of switching the torque",
         slots=(Slot.RELEASE_DELAY,), start=0.005, upper=0.06, neutral=0.0, evidence="braking",
     ),
     "error_gain_ratio": Term(
-        symbol="ρ", unit="1", description="real over nominal gain of the position error", title="gain ratio",
+        symbol="ρ", unit="1", description="actual over nominal gain of the position error", title="gain ratio",
         slots=(Slot.KP, Slot.KI, Slot.KD), scales=True, start=1.0, lower=0.6, upper=1.6, positive=True, neutral=1.0,
         evidence="gain",
     ),
-    # A goal twice as fast as the servo without load is as good as unlimited.
+    # A limit of twice the no-load speed has no effect.
     "goal_slew": Term(
         symbol="ω_max", unit="rad/s", description="velocity limit of the goal", title="velocity limit of the goal",
         slots=(Slot.GOAL_SLEW,), start=1.0, lower=0.1, upper=2.0, speed_power=1, positive=True, neutral=NO_SLEW,
         evidence="slew",
     ),
     "dead_band": Term(
-        symbol="ε", unit="rad", description="half width of the error that is ignored", title="dead band",
+        symbol="ε", unit="rad", description="half width of the ignored position error", title="dead band",
         slots=(Slot.DEAD_BAND,), start=0.002, upper=0.03, neutral=0.0, evidence="dead_band",
     ),
     "pwm_lag": Term(
@@ -123,7 +123,7 @@ COMMAND_PATH: Mapping[str, Term] = {
         slots=(Slot.RELEASE_BRAKING,), start=0.2, upper=1.0, limits=(0.0, 1.0), neutral=0.0, evidence="braking",
     ),
 }  # fmt: skip
-"""Terms between a command and the motor, each off unless asked for."""
+"""Terms between a command and the motor; each is off unless requested."""
 
 COMMAND_PATH_TERMS = tuple(COMMAND_PATH)
 
@@ -160,32 +160,35 @@ FRICTION: Mapping[str, Term] = {
         evidence="load",
     ),
     "load_friction_motor": Term(
-        symbol="K_m", unit="1", description="friction by motor torque",
+        symbol="K_m", unit="1", description="friction due to motor torque",
         slots=(Slot.LOAD_MOTOR,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_external": Term(
-        symbol="K_e", unit="1", description="friction by external torque",
+        symbol="K_e", unit="1", description="friction due to external torque",
         slots=(Slot.LOAD_EXTERNAL,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_motor_stribeck": Term(
-        symbol="K_m^s", unit="1", description="extra friction by motor torque at rest",
+        symbol="K_m^s", unit="1", description="extra friction due to motor torque at rest",
         slots=(Slot.LOAD_MOTOR_STRIBECK,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_external_stribeck": Term(
-        symbol="K_e^s", unit="1", description="extra friction by external torque at rest",
+        symbol="K_e^s", unit="1", description="extra friction due to external torque at rest",
         slots=(Slot.LOAD_EXTERNAL_STRIBECK,), start=0.05, upper=1.2, neutral=0.0, evidence="directional",
     ),
     "load_friction_motor_quad": Term(
-        symbol="K_m^q", unit="1/(N·m)", description="quadratic friction by motor torque",
+        symbol="K_m^q", unit="1/(N·m)", description="quadratic friction due to motor torque",
         slots=(Slot.LOAD_MOTOR_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
     ),
     "load_friction_external_quad": Term(
-        symbol="K_e^q", unit="1/(N·m)", description="quadratic friction by external torque",
+        symbol="K_e^q", unit="1/(N·m)", description="quadratic friction due to external torque",
         slots=(Slot.LOAD_EXTERNAL_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
     ),
 }  # fmt: skip
-"""Terms of the friction budgets M1–M6 (seed 004, eqs 3, 6–10); names are those of published parameter files. Nothing
-depends on those without a neutral value, Stribeck's velocity and exponent, where no friction is extra at rest."""
+"""Terms of the friction budgets M1–M6 (seed 004, eqs 3, 6–10), with the names of published parameter files.
+
+Those without a neutral value, Stribeck's velocity and exponent, have no effect where there is no extra friction at
+rest.
+"""
 
 BRISTLE: Mapping[str, Term] = {
     "bristle_stiffness": Term(
@@ -197,13 +200,13 @@ BRISTLE: Mapping[str, Term] = {
         slots=(Slot.BRISTLE_DAMPING,), start=0.5, lower=0.01, upper=20.0, torque_power=1, positive=True,
     ),
 }  # fmt: skip
-"""What an elastoplastic contact adds."""
+"""Terms that an elastoplastic contact adds."""
 
 TERMS: Mapping[str, Term] = {**MOTOR_TERMS, **COAST_TERMS, **MOUNTING_TERMS, **FRICTION, **BRISTLE, **COMMAND_PATH}
 """Every term by its name."""
 
 NEUTRAL: Mapping[str, float] = {name: term.neutral for name, term in TERMS.items() if term.neutral is not None}
-"""Value of each term at which it changes nothing."""
+"""Value of each term at which it has no effect."""
 
 _BASE = ("friction_base", "friction_viscous")
 _STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
@@ -222,11 +225,11 @@ FRICTION_TERMS: Mapping[str, tuple[str, ...]] = {
     "m5": (*_BASE, *_STRIBECK, *_DIRECTIONAL),
     "m6": (*_BASE, *_STRIBECK, *_DIRECTIONAL, "load_friction_motor_quad", "load_friction_external_quad"),
 }
-"""Terms of each friction model, in order, the simplest model first."""
+"""Terms of each friction model; the simplest model comes first."""
 
 FRICTION_MODELS = tuple(FRICTION_TERMS)
 RICHEST = FRICTION_MODELS[-1]
-"""The model that all others are special points of."""
+"""Model of which all others are special cases."""
 
 FRICTION_TITLES = {
     "m1": "Coulomb–viscous",
@@ -241,13 +244,13 @@ SPLIT = {
     "load_friction_base": ("load_friction_motor", "load_friction_external"),
     "load_friction_stribeck": ("load_friction_motor_stribeck", "load_friction_external_stribeck"),
 }
-"""One coefficient of M3 and M4 and the two it is in M5 and M6."""
+"""Coefficient of M3 and M4, and the two coefficients that replace it in M5 and M6."""
 
 Integrator = Literal["leapfrog", "algorithm1", "bam"]
 Metric = Literal["mae", "rmse", "mae_velocity"]
 QuadraticGate = Literal["larger_torque", "opposing"]
 Supply = Literal["logged", "header"]
-"""See the options of these names in `core.identification.options`."""
+"""Choices of the options with these names in `core.identification.options`."""
 
 CONTACTS = {
     "rigid": Contact.RIGID,
@@ -262,6 +265,6 @@ CONTACT_TITLES = {
 
 
 def physical_limits(name: str) -> tuple[float, float, bool]:
-    """Lowest and highest value of a parameter that means anything, and whether the lowest itself does."""
+    """Return the lowest and highest meaningful value of a parameter, and True if the lowest itself is meaningful."""
     term = TERMS.get(name)
     return (0.0, math.inf, True) if term is None else (*term.limits, not term.positive)

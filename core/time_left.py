@@ -1,4 +1,4 @@
-"""How long work still takes: an estimate from the share that is done and the time it took."""
+"""Remaining time of a job, estimated from the share done and the time it took."""
 
 from __future__ import annotations
 
@@ -6,30 +6,39 @@ from collections import deque
 from collections.abc import Callable
 
 KNOWN_AFTER = 2.0
-"""Nothing is said before a job has been watched so long [s] …"""
+"""Shortest time of observation before an estimate is given [s] …"""
 KNOWN_SHARE = 0.01
-"""… and has done so much of itself meanwhile."""
+"""… and smallest share of the job done in that time."""
 RECENT = 0.5
-"""The pace of this share of the time, the latest, counts as much as the pace of all of it."""
+"""The pace during the latest part of the time, this share, has the same weight as the pace overall."""
 SMOOTHING = 0.05
-"""What is said follows a new estimate within this share of the time that has passed."""
+"""The displayed estimate follows a new one within this share of the elapsed time."""
 MOST_POINTS = 200
-"""Kept of the way so far; every other one is forgotten when there are more."""
+"""Largest number of points kept; every other one is dropped when there are more."""
 
 
 class TimeLeft:
-    """Watches one job. What was on record already took no time, and says nothing about the rest."""
+    """Estimate for one job. Work that was done before took no time here and is no basis for an estimate."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """clock: returns the time [s]."""
+        """Start to observe.
+
+        Args:
+            clock: Function that returns the time [s].
+        """
         self._clock = clock
         self._points: deque[tuple[float, float]] = deque()
         """Time and share done, from where the pace counts."""
         self._said: tuple[float, float] | None = None
-        """When something was said last, and what."""
+        """Time of the last estimate, and the estimate."""
 
     def told(self, share: float, recorded: bool = False) -> None:
-        """So much is done, 0 … 1; recorded: it was done before, by a job that this one goes on with."""
+        """Record the share done, 0 to 1.
+
+        Args:
+            share: Share done.
+            recorded: True if it was done before, by a job that this one continues.
+        """
         points, now = self._points, self._clock()
         if recorded or (points and share < points[-1][1]):
             points.clear()
@@ -40,7 +49,7 @@ class TimeLeft:
             self._points = deque([*list(points)[:-1:2], points[-1]])
 
     def left(self) -> float | None:
-        """Estimated time to the end [s]; None while nothing is known."""
+        """Return the estimated time to the end [s], None while it is unknown."""
         now, estimate = self._clock(), self._estimate()
         if estimate is None or self._said is None:
             self._said = None if estimate is None else (now, estimate)

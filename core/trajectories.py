@@ -1,6 +1,6 @@
-"""Trajectories for the bench (seed 004, section V-A): time → goal position and torque enable.
+"""Trajectories for the bench (seed 004, section V-A): goal position and torque enable over time.
 
-Names are the ones recordings carry in the field (those of Rhoban/bam); ALIASES maps the paper's words to them.
+Names are those of Rhoban/bam, which existing recordings use; ALIASES maps the paper's names to them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,32 @@ HALF_TURN = math.pi
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A goal over time with the torque that goes with it."""
+    """Goal position and torque enable over time.
+
+    Example:
+        >>> sb.make_trajectory("sin_sin", duration=4.0).goal([0.0]).shape
+        (1,)
+    """
 
     name: str
     title: str
     duration: float
-    """[s]"""
+    """Duration [s]."""
     parameters: ParameterSet
     goal_function: Callable[[Array, Mapping[str, float]], Array]
     enable_function: Callable[[Array, Mapping[str, float]], NDArray[np.bool_]]
 
     def goal(self, time: ArrayLike) -> Array:
-        """Goal position [rad] at time (n,) [s]; before 0 and after the end the nearest value holds."""
+        """Return the goal position [rad] at times (n,) [s]; before 0 and after the end, the nearest value."""
         clipped = np.clip(np.asarray(time, dtype=np.float64), 0.0, self.duration)
         return self.goal_function(clipped, self.parameters.numbers())
 
     def torque_enable(self, time: ArrayLike) -> NDArray[np.bool_]:
-        """Whether the motor is driven at time (n,) [s]."""
+        """Return True where the motor is driven, at times (n,) [s]."""
         return self.enable_function(np.asarray(time, dtype=np.float64), self.parameters.numbers())
 
     def preview(self, rate: float = 1000.0) -> TrajectoryPreview:
-        """Curve and extremes of the goal, sampled at `rate` [Hz]."""
+        """Return curve and extremes of the goal, sampled at `rate` [Hz]."""
         time = np.arange(round(self.duration * rate) + 1) / rate
         goal = self.goal(time)
         velocity = np.gradient(goal, time)
@@ -56,7 +61,7 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryPreview:
-    """What a person checks before a run: (n,) s, (n,) rad, rad, rad, rad/s."""
+    """Curve and extremes to check before a run: time [s] and goal [rad], (n,); angles [rad]; speed [rad/s]."""
 
     time: Array
     goal: Array
@@ -82,7 +87,7 @@ def _angle(name: str, symbol: str, value: float, description: str) -> Parameter:
 
 
 def cubic_hermite(time: Array, knots: list[tuple[float, float]]) -> Array:
-    """Cubic segments with zero slope at every knot (time s, value rad); constant outside."""
+    """Interpolate cubically between knots (time [s], value [rad]) with zero slope at each; constant outside."""
     times = np.array([t for t, _ in knots])
     values = np.array([value for _, value in knots])
     segment = np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(knots) - 2)
@@ -163,10 +168,10 @@ _LIBRARY: dict[str, Trajectory] = {
             ParameterSet(
                 [
                     _angle("slow_amplitude", "A₁", _QUARTER, "amplitude of the slow oscillation"),
-                    _length("slow_frequency", "ω₁", "rad/s", 1.0, 50.0, "of the slow oscillation"),
+                    _length("slow_frequency", "ω₁", "rad/s", 1.0, 50.0, "frequency of the slow oscillation"),
                     _angle("fast_amplitude", "A₂", 0.5, "amplitude of the sub-oscillation"),
-                    _length("fast_frequency", "ω₂", "rad/s", 5.0, 50.0, "of the sub-oscillation"),
-                    _length("beat_frequency", "ω₃", "rad/s", 2.0, 50.0, "of its envelope"),
+                    _length("fast_frequency", "ω₂", "rad/s", 5.0, 50.0, "frequency of the sub-oscillation"),
+                    _length("beat_frequency", "ω₃", "rad/s", 2.0, 50.0, "frequency of its envelope"),
                 ]
             ),
             _sin_sin,
@@ -180,8 +185,8 @@ _LIBRARY: dict[str, Trajectory] = {
                 [
                     _angle("top", "θ₁", _QUARTER, "highest goal"),
                     _angle("end", "θ₂", 0.8 * _QUARTER, "goal at the end"),
-                    _length("raise_time", "t₁", "s", 3.0, 60.0, "time of the way up"),
-                    _length("lower_time", "t₂", "s", 3.0, 60.0, "time of the way down"),
+                    _length("raise_time", "t₁", "s", 3.0, 60.0, "duration of the way up"),
+                    _length("lower_time", "t₂", "s", 3.0, 60.0, "duration of the way down"),
                 ]
             ),
             _up_and_down,
@@ -194,7 +199,7 @@ _LIBRARY: dict[str, Trajectory] = {
             ParameterSet(
                 [
                     _angle("top", "θ₁", -_QUARTER, "goal at which the motor is released"),
-                    _length("lift_time", "t₁", "s", 2.0, 60.0, "time of the lift"),
+                    _length("lift_time", "t₁", "s", 2.0, 60.0, "duration of the lift"),
                 ]
             ),
             _lift_and_drop,
@@ -207,7 +212,7 @@ _LIBRARY: dict[str, Trajectory] = {
             ParameterSet(
                 [
                     _angle("amplitude", "A", _QUARTER, "highest goal"),
-                    _length("period", "T", "s", 3.0, 60.0, "time of one half sine"),
+                    _length("period", "T", "s", 3.0, 60.0, "duration of one half sine"),
                 ]
             ),
             _half_sine,
@@ -220,7 +225,7 @@ _LIBRARY: dict[str, Trajectory] = {
             ParameterSet(
                 [
                     _angle("amplitude", "A", 0.6, "height of a step"),
-                    _length("hold_time", "T", "s", 1.0, 60.0, "time at each level"),
+                    _length("hold_time", "T", "s", 1.0, 60.0, "duration of each level"),
                 ]
             ),
             _steps,
@@ -236,7 +241,7 @@ _LIBRARY: dict[str, Trajectory] = {
                     _angle("amplitude", "A", 0.3, "amplitude of the oscillation"),
                     _length("start_frequency", "f₁", "Hz", 0.1, 50.0, "frequency at the start"),
                     _length("end_frequency", "f₂", "Hz", 4.0, 50.0, "frequency at the end of the sweep"),
-                    _length("sweep_time", "T", "s", 10.0, 600.0, "time of the sweep"),
+                    _length("sweep_time", "T", "s", 10.0, 600.0, "duration of the sweep"),
                 ]
             ),
             _chirp,
@@ -246,7 +251,7 @@ _LIBRARY: dict[str, Trajectory] = {
 }
 
 PAPER_TRAJECTORIES = ("sin_time_square", "sin_sin", "up_and_down", "lift_and_drop")
-"""The four of seed 004, section V-A."""
+"""The four trajectories of seed 004, section V-A."""
 
 ALIASES = {
     "accelerated_oscillations": "sin_time_square",
@@ -256,25 +261,35 @@ ALIASES = {
 
 
 def trajectory_names() -> tuple[str, ...]:
-    """Names in the order a person meets them."""
+    """Return the names in the order in which they are listed to the user."""
     return tuple(_LIBRARY)
 
 
 def canonical_name(name: str) -> str:
-    """Resolve an alias; names this library does not know are kept, as recordings may carry their own."""
+    """Resolve an alias; an unknown name is returned as it is, since recordings may have their own."""
     return ALIASES.get(name, name)
 
 
 def title_of(name: str) -> str:
-    """Return the title of a trajectory, its name where this library does not know it."""
+    """Return the title of a trajectory, or its name if it is unknown."""
     known = _LIBRARY.get(canonical_name(name))
     return name if known is None else known.title
 
 
 def make_trajectory(name: str, duration: float | None = None, **parameters: float) -> Trajectory:
-    """Return a trajectory of the library with some parameters changed.
+    """Return a trajectory of the library, with some of its parameters changed.
 
-    duration [s]; parameters by name, in SI units. Raises InputError for unknown names and values out of bounds.
+    Args:
+        name: Name or alias, e.g. "sin_sin".
+        duration: Duration [s]. Default: the library's.
+        parameters: Parameters by name, in SI units.
+
+    Raises:
+        InputError: The name is unknown, or a value is out of bounds.
+
+    Example:
+        >>> sb.make_trajectory("chirp", end_frequency=2.0).duration
+        10.0
     """
     try:
         base = _LIBRARY[canonical_name(name)]
@@ -295,7 +310,7 @@ def make_trajectory(name: str, duration: float | None = None, **parameters: floa
 
 
 def recorded_trajectory(name: str, time: ArrayLike, goal: ArrayLike, torque_enable: ArrayLike) -> Trajectory:
-    """Replay a recorded goal: time (n,) s, goal (n,) rad, torque_enable (n,); commands are held."""
+    """Return a trajectory that replays and holds recorded commands, (n,) each: time [s], goal [rad], torque enable."""
     times = np.asarray(time, dtype=np.float64) - np.asarray(time, dtype=np.float64)[0]
     goals = np.asarray(goal, dtype=np.float64)
     enables = np.asarray(torque_enable, dtype=bool)

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: units on every one, as many digits as they deserve."""
+"""Display of numbers: each with its unit and a sensible number of digits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class AngleUnit:
-    """How angles are shown; inside they are always radians."""
+    """Unit in which angles are displayed; internally they are always radians."""
 
     name: str
     symbol: str
@@ -21,14 +21,14 @@ DEGREES = AngleUnit("degrees", "°", 180.0 / math.pi)
 ANGLE_UNITS = (RADIANS, DEGREES)
 
 MOST_DIGITS = 6
-"""Behind the decimal point; more are shown with an exponent."""
+"""Largest number of decimals; smaller numbers are shown with an exponent."""
 
 FIGURE_DASH = "–"
-"""Stands where there is no number."""
+"""Text for a missing number."""
 
 
 def fixed(value: float, digits: int, unit: str = "") -> str:
-    """A number with so many decimals and its unit; a dash for one that is not there."""
+    """Return a number with this many decimals and its unit; a dash if it is not finite."""
     if not math.isfinite(value):
         return FIGURE_DASH
     text = typeset(f"{value:.{digits}f}")
@@ -36,7 +36,7 @@ def fixed(value: float, digits: int, unit: str = "") -> str:
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """A number with so many significant digits, without an exponent where that stays short."""
+    """Return a number with this many significant digits, without an exponent where that stays short."""
     if not math.isfinite(value):
         return FIGURE_DASH
     if value == 0.0:
@@ -49,9 +49,12 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
-    """A value with its interval and no more digits than the interval bears out, e.g. "0.413 ± 0.021 N·m".
+    """Return a value with its interval, with no more digits than the interval justifies, e.g. "0.413 ± 0.021 N·m".
 
-    half_width: NaN or 0 for a value that is known, infinite for one that is not determined.
+    Args:
+        value: The value.
+        half_width: Half width of the interval. NaN or 0 if the value is known, infinite if it is not determined.
+        unit: The unit.
     """
     unit = f" {unit}" if unit and unit != "1" else ""
     if math.isinf(half_width):
@@ -64,7 +67,7 @@ def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
 
 
 def milliradians(value: float | None) -> str:
-    """An angle error [rad] in mrad, without the unit."""
+    """Return an angle error [rad] in mrad, without the unit."""
     if value is None or not math.isfinite(value):
         return FIGURE_DASH
     shown = 1e3 * value
@@ -72,7 +75,7 @@ def milliradians(value: float | None) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimated time span, no finer than an estimate is, e.g. "a few seconds", "about 40 s", "about 25 min"."""
+    """Return a roughly estimated duration [s], e.g. "a few seconds", "about 40 s", "about 25 min"."""
     if seconds < 8:
         return "a few seconds"
     if seconds < 90:
@@ -84,7 +87,7 @@ def about(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span, e.g. "6.0 s", "42 s", "3 min 20 s"."""
+    """Return a duration [s], e.g. "6.0 s", "42 s", "3 min 20 s"."""
     if not math.isfinite(seconds):
         return FIGURE_DASH
     if seconds < 10:
@@ -99,10 +102,10 @@ _MINUS = re.compile(r"(?<![\w.,\-])-(?=[\d.∞])|(?<=\de)-(?=\d)")
 
 
 def typeset(text: str) -> str:
-    """A text whose numbers have a true minus sign, e.g. "−3.1 … −2e−05" of "-3.1 … -2e-05"."""
+    """Return the text with true minus signs, e.g. "−3.1 … −2e−05" for "-3.1 … -2e-05"."""
     return _MINUS.sub("−", text)
 
 
 def grouped(count: int) -> str:
-    """A whole number in groups of three digits, e.g. "20 807"; four digits stay together."""
+    """Return a whole number in groups of three digits, e.g. "20 807"; four digits stay together."""
     return f"{count:,}".replace(",", "\u202f") if abs(count) >= 10_000 else str(count)

@@ -1,15 +1,15 @@
-"""Where a pendulum hangs plumb, measured by hand: first a sweep through its range, then rests from both sides.
+"""Servo reading of a plumb pendulum, measured by hand: a sweep through its range, then rests from both sides.
 
-The sweep comes first because it shows what a zero taken at once would hide: a joint that is not free, and a reading
-that jumps by a full turn on the way. Friction then holds a pendulum off its lowest point: lowered from one side it
-stops before it, from the other side beyond it (seed 004, section II-C: between driving and backdriving lies a band of
-rest). The middle between the rests of both sides is free of this as far as friction is the same both ways.
+The sweep comes first because it reveals two faults that a single reading would hide: a joint that is not free, and a
+reading that jumps by a full turn. Friction then holds a pendulum off its lowest point: lowered from one side, it stops
+before it, and from the other side beyond it (seed 004, section II-C: a band of rest lies between drive and backdrive).
+The middle between the rests of both sides is free of this error as far as friction is the same in both directions.
 
     zeroing = Zeroing(encoder_step)
-    zeroing.take(time, position)      # again and again, the motor being off
+    zeroing.take(time, position)      # repeatedly, with the motor off
     zeroing.end_sweep()               # raises ZeroingError for a joint that was not moved
     zeroing.take(time, position)
-    zeroing.result()                  # a Zero once both sides were seen
+    zeroing.result()                  # a Zero once there are rests from both sides
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from numpy.typing import NDArray
 from core.errors import ServoBenchError
 
 SMALLEST_SWEEP = 0.5
-"""A hand that moves the pendulum through less than this [rad] has not shown its range."""
+"""Smallest sweep [rad]: a smaller movement does not show the range."""
 STILL = 0.03
-"""A joint that moved less than this [rad] has not been moved at all."""
+"""Movement below which a joint counts as not moved at all [rad]."""
 EDGE = 0.1
-"""A rest within this share of the swept range from its ends is a pendulum that is held, not one that hangs."""
+"""A pendulum that rests within this share of the swept range from its ends is held, not hanging."""
 REST_TIME = 0.8
-"""A pendulum within the rest band for this long rests [s]."""
+"""A pendulum that stays within the rest band for this long rests [s]."""
 REST_BAND = 0.008
-"""Largest spread of a resting pendulum's reading [rad], or three steps of the encoder if those are more."""
+"""Largest spread of a resting pendulum's reading [rad], or three encoder steps if those are larger."""
 TRAVEL = 0.05
-"""A movement counts, and has a direction, from here on [rad]."""
+"""Smallest movement that counts and has a direction [rad]."""
 LIFT = 0.1
-"""A pendulum has to leave its place of rest by this much to rest again [rad]."""
+"""Distance by which a pendulum has to leave its place of rest before it can rest again [rad]."""
 LARGEST_BAND = 0.5
-"""Rests of the two sides further from their middle than this say little about the lowest point [rad]."""
+"""Largest distance of the rests of both sides from their middle [rad]; beyond it, they hardly show the lowest point."""
 LARGEST_OFFSET = math.pi / 2
-"""Beyond this a run's way to the servo's 0 rad would lift the load above the shaft [rad]."""
+"""Largest offset [rad]: beyond it, a run's way to the servo's 0 rad would lift the load above the shaft."""
 
 _STUDENT_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 """Two-sided 95 % quantiles of Student's distribution for 1, 2, … degrees of freedom."""
 
 
 class ZeroingError(ServoBenchError):
-    """The zero cannot be taken from what was measured."""
+    """The measurements do not give a zero."""
 
 
 class Side(Enum):
-    """From where a pendulum came to rest."""
+    """Side from which a pendulum came to rest."""
 
     BELOW = "below"
     """From smaller angles of the servo."""
@@ -60,7 +60,7 @@ class Side(Enum):
 
 
 class Stage(Enum):
-    """What is measured."""
+    """Part of the measurement."""
 
     SWEEP = "sweep"
     HANG = "hang"
@@ -80,16 +80,16 @@ class Zero:
     """The servo's reading with the pendulum at its lowest point."""
 
     angle: float
-    """In (−π, π] [rad]."""
+    """Angle in (−π, π] [rad]."""
     uncertainty: float
-    """With 95 % confidence the lowest point lies this close [rad]; see `estimate`."""
+    """Half width of the 95 % interval of the lowest point [rad]; see `estimate`."""
     band: float
-    """Half of the distance between the rests of both sides; friction lets it rest at least so far off [rad]."""
+    """Half the distance between the rests of both sides; friction lets it rest at least this far off [rad]."""
     rests: tuple[Rest, ...]
 
     @property
     def angle_offset(self) -> float:
-        """What `Bench.angle_offset` becomes: gravity acts at the reading plus this [rad]."""
+        """New value of `Bench.angle_offset` [rad]: gravity acts at the reading plus this."""
         return -self.angle
 
 
@@ -121,7 +121,7 @@ class _Travel:
 
 @dataclass
 class _Window:
-    """The last REST_TIME of a reading."""
+    """Readings of the last REST_TIME."""
 
     samples: deque[tuple[float, float]] = field(default_factory=deque[tuple[float, float]])
 
@@ -135,7 +135,7 @@ class _Window:
         return self.samples[-1][0] - self.samples[0][0] if self.samples else 0.0
 
     def steady_time(self, band: float) -> float:
-        """For how long the newest reading has not left the band [s]."""
+        """Return the time for which the newest reading has been within the band [s]."""
         lowest, highest = math.inf, -math.inf
         end = begin = self.samples[-1][0] if self.samples else 0.0
         for time, position in reversed(self.samples):
@@ -146,21 +146,25 @@ class _Window:
         return end - begin
 
     def middle(self) -> float:
-        # The median, so that the last bit of the way here does not count.
+        # The median ignores the end of the approach.
         return float(np.median([position for _, position in self.samples]))
 
 
 class Zeroing:
-    """One measurement of a zero; feed it every reading of the released servo."""
+    """One measurement of a zero from all readings of the released servo."""
 
     def __init__(self, encoder_step: float = 0.0) -> None:
-        """encoder_step: smallest difference the servo reports [rad]."""
+        """Start with the sweep.
+
+        Args:
+            encoder_step: Smallest difference that the servo reports [rad].
+        """
         self.stage = Stage.SWEEP
         self.rests: list[Rest] = []
         self.position = math.nan
-        """The newest reading, continuous [rad]."""
+        """Newest reading, continuous [rad]."""
         self.held = False
-        """Whether the pendulum rested last at an end of the swept range, where only a hand can hold it."""
+        """True if the pendulum last rested at an end of the swept range, where only a hand can hold it."""
         self._step = encoder_step
         self._band = max(REST_BAND, 3.0 * encoder_step)
         self._turns = 0.0
@@ -170,59 +174,72 @@ class Zeroing:
         self._resting_at = math.nan
 
     def take(self, time: NDArray[np.float64], position: NDArray[np.float64]) -> None:
-        """Take readings in the order they were made; time [s], position [rad], both (k,). NaN is passed over."""
+        """Take readings in the order in which they were made. NaN is ignored.
+
+        Args:
+            time: Time [s], (k,).
+            position: Position [rad], (k,).
+        """
         for t, reading in zip(time.tolist(), position.tolist(), strict=True):
             if math.isfinite(reading):
                 self._take(t, reading)
 
     @property
     def lowest(self) -> float:
-        """Of the sweep [rad]; +inf before the first reading."""
+        """Lowest reading of the sweep [rad]; +inf before the first one."""
         return self._sweep.lowest
 
     @property
     def highest(self) -> float:
-        """Of the sweep [rad]; −inf before the first reading."""
+        """Highest reading of the sweep [rad]; −inf before the first one."""
         return self._sweep.highest
 
     @property
     def jumped(self) -> bool:
-        """Whether the reading jumped by a full turn within the sweep."""
+        """True if the reading jumped by a full turn within the sweep."""
         return self._sweep.jumped
 
     @property
     def steadiness(self) -> float:
-        """How far the pendulum is on its way to a rest, 0 … 1."""
+        """Progress of the pendulum towards a rest, 0 to 1."""
         return min(1.0, self._window.steady_time(self._band) / REST_TIME)
 
     def end_sweep(self) -> None:
-        """Go on to the rests. Raises ZeroingError for a joint that was not moved, or not far enough."""
+        """End the sweep and continue with the rests.
+
+        Raises:
+            ZeroingError: The joint was not moved, or not far enough.
+        """
         moved = self.highest - self.lowest
         if not moved >= STILL:
             raise ZeroingError(
                 "the pendulum has not moved; move it by hand to both sides. If it will not move, the motor still "
-                "holds it or it is blocked; if it moves and the numbers do not, look at the coupling to the servo"
+                "holds it or it is blocked; if it moves but the numbers do not, check the coupling to the servo"
             )
         if moved < SMALLEST_SWEEP:
             raise ZeroingError(
-                f"the pendulum moved through {_both(moved)} only; move it further to both sides, "
+                f"the pendulum moved through only {_both(moved)}; move it further to both sides, "
                 f"{_both(SMALLEST_SWEEP)} at least"
             )
         self.stage = Stage.HANG
         self._window = _Window()
 
     def result(self) -> Zero | None:
-        """The zero, as soon as the rests tell it. Raises ZeroingError when they contradict each other."""
+        """Return the zero, None until the rests determine it.
+
+        Raises:
+            ZeroingError: The rests contradict each other.
+        """
         return None if self.missing() or self.swung_past else estimate(self.rests, self._step)
 
     @property
     def swung_past(self) -> bool:
-        """Whether the pendulum came to rest beyond its lowest point and was not repeated, so that nothing bounds it."""
+        """True if the pendulum came to rest beyond its lowest point once only, so that nothing bounds that point."""
         below, above = _by_side(self.rests)
         return len(below) > 0 < len(above) and not _sank(below, above) and min(len(below), len(above)) < 2
 
     def missing(self) -> tuple[Side, ...]:
-        """Sides from which no rest was seen yet."""
+        """Sides from which there is no rest yet."""
         seen = {rest.side for rest in self.rests}
         return tuple(side for side in Side if side not in seen)
 
@@ -254,13 +271,20 @@ class Zeroing:
 
 
 def estimate(rests: list[Rest], encoder_step: float = 0.0) -> Zero:
-    """The zero from rests of both sides, with its uncertainty. Raises ZeroingError.
+    """Compute the zero and its uncertainty from rests of both sides.
 
-    A pendulum that sank slowly stopped before its lowest point, from either side, which therefore lies between the
-    rests: half of their distance is a bound. One that was dropped swings past it and stops anywhere in the band of
-    friction; by symmetry the middle of the sides' means is still the lowest point, and only repeats tell how well: the
-    95 % interval of that middle (pooled scatter, Student). The narrower of those that hold is said, and half a step of
-    the encoder [rad] is added.
+    A pendulum that sank slowly stopped before its lowest point, which then lies between the rests of both sides: half
+    their distance is a bound. A pendulum that was dropped swings past it and stops anywhere in the band of friction. By
+    symmetry, the middle of the sides' means is still the lowest point, and only repetitions show its uncertainty: the
+    95 % interval of that middle (pooled scatter, Student). The narrower of the valid bounds is used, plus half an
+    encoder step.
+
+    Args:
+        rests: Rests of both sides.
+        encoder_step: Smallest difference that the servo reports [rad].
+
+    Raises:
+        ZeroingError: A side is missing, or the rests do not determine the lowest point.
     """
     below, above = _by_side(rests)
     if not (len(below) and len(above)):
@@ -278,8 +302,8 @@ def estimate(rests: list[Rest], encoder_step: float = 0.0) -> Zero:
     angle = math.pi - (math.pi - middle) % (2.0 * math.pi)
     if abs(angle) > LARGEST_OFFSET:
         raise ZeroingError(
-            f"the servo reads {_both(angle)} with the pendulum hanging, so that its way to 0 would lift the load "
-            "over the shaft; mount the arm anew so that it reads nearly 0 hanging down"
+            f"the servo reads {_both(angle)} with the pendulum hanging, so its way to 0 would lift the load "
+            "over the shaft; mount the arm again so that it reads nearly 0 hanging down"
         )
     uncertainty = band if sank else math.inf
     if min(len(below), len(above)) > 1:
@@ -296,7 +320,7 @@ def _by_side(rests: list[Rest]) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 
 def _sank(below: NDArray[np.float64], above: NDArray[np.float64]) -> bool:
-    """Whether every rest lies on the side it was reached from."""
+    """Return True if every rest lies on the side from which it was reached."""
     return bool(below.max() <= above.min())
 
 

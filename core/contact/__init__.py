@@ -1,1 +1,1 @@
-"""Contact with friction (seed 001): velocity laws, their implicit form and the bristle that makes it computable."""
+"""Contact with friction (seed 001): velocity laws, their implicit form, and the bristle that makes them computable."""

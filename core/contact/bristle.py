@@ -1,23 +1,23 @@
-"""The bristle between two surfaces, and the condition under which friction is a function of the joint's velocity.
+"""Bristle between two surfaces, and the condition for friction to be a function of the joint's velocity.
 
-Seed 001 hangs the friction function Φ on a spring K and a damper B (eqs 4, 8). With the step T they become one number,
-Z = 1/(K·T + B) (12), and friction is the solution y of y = Φ(x − Z·y) (15) at the velocity x = v* that there would be
-without friction (13). In v = x − Z·y, the velocity at which the surfaces slip, that is
+Seed 001 puts the friction function Φ in series with a spring K and a damper B (eqs 4, 8). With the time step T they
+become one number, Z = 1/(K·T + B) (12). Friction is the solution y of y = Φ(x − Z·y) (15) at x = v*, the velocity there
+would be without friction (13). With v = x − Z·y, the velocity at which the surfaces slip, this is
 
     g(v) = v + Z·Φ(v) = x.
 
-g jumps from −Z·F_S to Z·F_S at 0, which is where the bristle sticks. There is one solution for every x, and it goes
-on from the sticking y = x/Z without a jump, if and only if g rises for all v > 0: the largest −Φ' is at most 1/Z. The
-bound itself, which condition (14) leaves out, is allowed, since −Φ' reaches its largest value at one v at most.
+g jumps from −Z·F_S to Z·F_S at 0, where the bristle sticks. There is one solution for every x, continuous with the
+sticking y = x/Z, if and only if g rises for all v > 0: the largest −Φ' is at most 1/Z. The bound itself, which
+condition (14) leaves out, is allowed, since −Φ' reaches its largest value at no more than one v.
 
-With c the steepest −s' of the law (`FrictionLaw.steepness`), that condition reads
+With c the steepest −s' of the law (`FrictionLaw.steepness`), the condition reads
 
-    c·(F_S − F_C)/v_S − D ≤ 1/Z,      for c = 1 also u = Z·(F_S − F_C)/(v_S·(1 + Z·D)) ≤ 1,
+    c·(F_S − F_C)/v_S − D ≤ 1/Z,      for c = 1 also u = Z·(F_S − F_C)/(v_S·(1 + Z·D)) ≤ 1.
 
-for c = 1 it is (49), and W0 in (27) then meets x/Z at x = Z·F_S. Condition (32) as the seed prints it, Z ≤ v_S/F_S, is
-stricter: who keeps it is safe, but it refuses friction that is sound, such as F_S 2.5, F_C 0.2, v_S 0.04, D 4.5 with
-K 5000, B 50, T 0.001, where u = 0.9664. It is for α = 1: c is 0.858 for α = 2, but 1.175 for α = 3, and for α < 1 there
-is no Z that would do, because Φ falls from F_S with a vertical tangent.
+For c = 1 it is (49), and W0 in (27) then meets x/Z at x = Z·F_S. Condition (32) as printed in the seed, Z ≤ v_S/F_S, is
+sufficient but stricter. It rejects valid friction such as F_S 2.5, F_C 0.2, v_S 0.04, D 4.5 with K 5000, B 50, T 0.001,
+where u = 0.9664. It is for α = 1: c is 0.858 for α = 2, but 1.175 for α = 3. For α < 1 no Z is possible, because Φ
+falls from F_S with a vertical tangent.
 """
 
 from __future__ import annotations
@@ -33,21 +33,25 @@ from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
 
 ROUNDING = 1e-9
-"""By which −Φ' may exceed 1/Z, relatively: numbers on the very bound are sound."""
+"""Relative amount by which −Φ' may exceed 1/Z, so that numbers exactly at the bound are valid."""
 DIGITS = 4
-"""Of the numbers in a remedy, rounded to the safe side."""
+"""Digits of the numbers in a remedy, rounded to the safe side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bristle:
-    """Spring and damper of seed 001's Fig. 1, and the step they are for. Raises ModelError unless all are positive."""
+    """Spring and damper of seed 001's Fig. 1, with their time step.
+
+    Raises:
+        ModelError: A number is not positive.
+    """
 
     stiffness: float
-    """K [N·m/rad]"""
+    """Stiffness K [N·m/rad]."""
     damping: float
-    """B [N·m·s/rad]"""
+    """Damping B [N·m·s/rad]."""
     step: float
-    """T [s]"""
+    """Time step T [s]."""
 
     def __post_init__(self) -> None:
         for symbol, value in zip("KBT", astuple(self), strict=True):
@@ -61,10 +65,10 @@ class Bristle:
 
     @property
     def least_inertia(self) -> float:
-        """Inertia [kg·m²] above which a joint that sticks comes to rest: (K·T² + 2·B·T)/4.
+        """Inertia [kg·m²] above which a sticking joint comes to rest: (K·T² + 2·B·T)/4.
 
-        Friction v/Z + K·e acts for a step on ω ← ω − T·f/M, e ← e + T·ω; both eigenvalues are inside the unit circle
-        if and only if K·T² + 2·B·T < 4·M.
+        Friction v/Z + K·e acts for a step on ω ← ω − T·f/M, e ← e + T·ω. Both eigenvalues are inside the unit circle if
+        and only if K·T² + 2·B·T < 4·M.
         """
         return (self.stiffness * self.step + 2.0 * self.damping) * self.step / 4.0
 
@@ -76,42 +80,42 @@ class Bristle:
 
 @dataclass(frozen=True)
 class Remedy:
-    """One parameter to change; alone it makes friction sound, but for α = 1, which (14) still has to hold for."""
+    """One parameter to change, which alone makes friction valid. With α = 1, (14) still has to hold."""
 
     symbol: str
-    """Of the parameter, e.g. "B" or "F_S − F_C"."""
+    """Symbol of the parameter, e.g. "B" or "F_S − F_C"."""
     raised: bool
-    """Whether `value` is the least that will do, or else the most."""
+    """True if `value` is the smallest that suffices, False if it is the largest."""
     value: float
-    """On the safe side, to four digits."""
+    """Value on the safe side, with four digits."""
     unit: str
 
     @property
     def text(self) -> str:
-        """As a person reads it."""
+        """Remedy as text."""
         doing, bound = ("raise", "least") if self.raised else ("lower", "most")
         return f"{doing} {self.symbol} to at {bound} {self.value:g} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a law and a bristle go together."""
+    """Result of checking a law with a bristle."""
 
     descent: float
     """Largest −Φ' [N·m·s/rad]; infinite for Stribeck's function with α < 1."""
     allowed: float
-    """1/Z [N·m·s/rad]"""
+    """Largest allowed −Φ', 1/Z [N·m·s/rad]."""
     remedies: tuple[Remedy, ...]
-    """What would mend it, one of them; empty where nothing is to be mended."""
+    """Changes of which any one suffices; empty if the pair is valid."""
 
     @property
     def sound(self) -> bool:
-        """Whether Φ_Z is one continuous, rising function."""
+        """True if Φ_Z is a single continuous, rising function."""
         return self.descent <= self.allowed * (1.0 + ROUNDING)
 
     @property
     def text(self) -> str:
-        """In words, with the remedies."""
+        """Result as text, with the remedies."""
         if self.sound:
             if self.descent <= 0.0:
                 return "sound: friction never falls as speed rises"
@@ -133,20 +137,27 @@ def examine(law: FrictionLaw, bristle: Bristle) -> Verdict:
 
 
 def require_sound(law: FrictionLaw, bristle: Bristle) -> None:
-    """Raise ModelError, with what to change and to how much, where Φ_Z would jump or have several values."""
+    """Raise an error unless friction is continuous and unique.
+
+    Raises:
+        ModelError: Φ_Z would jump or have several values. The message states what to change, and by how much.
+    """
     verdict = examine(law, bristle)
     if not verdict.sound:
         raise ModelError(f"elastoplastic friction ({law.title}): {verdict.text}")
 
 
 def transformed(law: FrictionLaw, bristle: Bristle, fastest: float, count: int = 400) -> tuple[Array, Array]:
-    """Φ_Z over [−fastest, fastest] [rad/s] as a curve: v* (n,) [rad/s] and friction (n,) [N·m], n = 2·count.
+    """Return Φ_Z over [−fastest, fastest] [rad/s] as a curve.
 
-    Drawn by the slip velocity v: x = v + Z·Φ(v), y = Φ(v) (eq. 15), so that nothing has to be solved, and what an
-    unsound pair makes of it is seen as well: a curve that turns back. The two innermost points are ∓Z·F_S, between
-    which the bristle sticks.
+    The curve is parametrised by the slip velocity v: x = v + Z·Φ(v), y = Φ(v) (eq. 15). Nothing has to be solved, and
+    an invalid pair is visible as a curve that turns back. The two innermost points are ∓Z·F_S, between which the
+    bristle sticks.
+
+    Returns:
+        v* [rad/s] and friction [N·m], (n,) each, n = 2·count.
     """
-    # Denser towards rest, where stiction is; the smallest step stands for +0.
+    # Points are denser towards rest, where stiction acts; the smallest step stands for +0.
     slip = fastest * np.linspace(0.0, 1.0, count) ** 3
     slip[0] = np.finfo(np.float64).tiny
     torque = law.friction(slip)
@@ -156,7 +167,7 @@ def transformed(law: FrictionLaw, bristle: Bristle, fastest: float, count: int =
 
 
 def _remedies(law: Stribeck | Rational, bristle: Bristle, allowed: float) -> tuple[Remedy, ...]:
-    """Eq. (14) solved for each parameter."""
+    """Return eq. (14) solved for each parameter."""
     if math.isinf(law.descent):
         return (Remedy("α", True, 1.0, ""), Remedy("F_S − F_C", False, 0.0, "N·m"))
     damping = law.descent - bristle.stiffness * bristle.step
@@ -171,6 +182,6 @@ def _remedies(law: Stribeck | Rational, bristle: Bristle, allowed: float) -> tup
 
 
 def _rounded(value: float, towards: Callable[[float], int]) -> float:
-    """A positive number with DIGITS digits, rounded by math.ceil or math.floor."""
+    """Return a positive number with DIGITS digits, rounded by math.ceil or math.floor."""
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - DIGITS)
     return float(f"{towards(value / unit) * unit:.{DIGITS}g}")

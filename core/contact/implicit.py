@@ -1,9 +1,9 @@
 """The implicit transformation Φ_Z of seed 001, compiled, and one step of its Algorithm 1.
 
-All of Φ is odd, so x is taken by its magnitude and the result carries its sign. That replaces the seed's formulas for
-x < 0, of which (45) has the wrong sign: the root there is (b₋ + √(b₋² − 4ac₋))/(2a), with b₋ and c₋ of (47), (48).
+Φ is odd, so x is taken by its magnitude and the result gets its sign. This replaces the seed's formulas for x < 0, of
+which (45) has a wrong sign: the root there is (b₋ + √(b₋² − 4ac₋))/(2a), with b₋ and c₋ of (47), (48).
 
-Numbers that need many digits are slips v = x − Z·y ≥ 0, never differences of them: friction is Φ(v).
+Numbers that need many digits are slips v = x − Z·y ≥ 0, never differences of slips: friction is Φ(v).
 """
 
 # pyright: basic
@@ -18,12 +18,12 @@ from core.contact.lambert import lambert_w0
 from core.contact.laws import HYPERBOLIC
 
 MOST_STEPS = 80
-"""Of the guarded Newton iteration; halving alone would end sooner."""
+"""Limit of the guarded Newton iteration; bisection alone would end sooner."""
 
 
 @njit(error_model="numpy")
 def friction_function(law, velocity):
-    """Φ [N·m] at a velocity [rad/s], eqs (19), (21), (33); law: a `Row`. 0 at 0."""
+    """Return Φ [N·m] at a velocity [rad/s], eqs (19), (21), (33), and 0 at 0; law is a `Row`."""
     shape, static, coulomb, speed, viscous, exponent = law
     v = abs(velocity)
     if v == 0.0:
@@ -34,9 +34,14 @@ def friction_function(law, velocity):
 
 @njit(error_model="numpy")
 def implicit_friction(law, z, wished):
-    """Φ_Z [N·m] at the hypothetical velocity v* [rad/s], eqs (16), (20), (30); law: a `Row`, z: Z [rad/s per N·m].
+    """Return Φ_Z [N·m] at the hypothetical velocity v* [rad/s], eqs (16), (20), (30).
 
-    The law and Z have to be sound (`core.contact.bristle.require_sound`), which is not asked again here.
+    The law and Z have to be valid (`core.contact.bristle.require_sound`); this is not checked here.
+
+    Args:
+        law: A `Row`.
+        z: Z [rad/s per N·m].
+        wished: v* [rad/s].
     """
     shape, static, coulomb, speed, viscous, exponent = law
     x = abs(wished)
@@ -58,9 +63,13 @@ def implicit_friction(law, z, wished):
 def elastoplastic_step(
     law: tuple[float, ...], bristle: tuple[float, float, float], deflection: float, velocity: float
 ) -> tuple[float, float]:
-    """Friction f [N·m] and the deflection after it [rad]: Algorithm 1 of seed 001, with eqs (13), (17), (18).
+    """Return friction f [N·m] and the deflection after it [rad]: Algorithm 1 of seed 001, with eqs (13), (17), (18).
 
-    bristle: K, B, T; deflection [rad] before the step; velocity [rad/s] at its beginning.
+    Args:
+        law: A `Row`.
+        bristle: K, B, T.
+        deflection: Deflection before the step [rad].
+        velocity: Velocity at its beginning [rad/s].
     """
     stiffness, damping, step = bristle
     z = 1.0 / (stiffness * step + damping)
@@ -70,7 +79,7 @@ def elastoplastic_step(
 
 @njit(error_model="numpy")
 def _stiction(shape, ratio, exponent):
-    """s(v/v_S), see `core.contact.laws`."""
+    """Return s(v/v_S), see `core.contact.laws`."""
     if shape == HYPERBOLIC:
         return 1.0 / (1.0 + ratio)
     return math.exp(-ratio) if exponent == 1.0 else math.exp(-(ratio**exponent))
@@ -78,7 +87,7 @@ def _stiction(shape, ratio, exponent):
 
 @njit(error_model="numpy")
 def _stribeck(x, z, static, coulomb, speed, viscous):
-    """Eq. (27) with (25), for x > Z·F_S."""
+    """Solve eq. (27) with (25), for x > Z·F_S."""
     d = 1.0 + z * viscous
     scale = speed * d
     psi = -z * (static - coulomb) / scale * math.exp((z * coulomb - x) / scale)
@@ -87,10 +96,10 @@ def _stribeck(x, z, static, coulomb, speed, viscous):
 
 @njit(error_model="numpy")
 def _rational(x, z, static, coulomb, speed, viscous):
-    """Eq. (44), for x > Z·F_S, written for the slip v.
+    """Solve eq. (44), for x > Z·F_S, written for the slip v.
 
-    v + Z·Φ(v) = x times (v + δ), with δ = v_S, is D'·v² + p·v − δ·(x − Z·F_S) = 0 with D' = 1 + Z·D; its last term is
-    negative, so there is one root v > 0 and no discriminant to fear.
+    v + Z·Φ(v) = x times (v + δ), with δ = v_S, is D'·v² + p·v − δ·(x − Z·F_S) = 0 with D' = 1 + Z·D. Its last term is
+    negative, so there is one root v > 0, and the discriminant is positive.
     """
     d = 1.0 + z * viscous
     p = d * speed + z * coulomb - x
@@ -102,9 +111,10 @@ def _rational(x, z, static, coulomb, speed, viscous):
 
 @njit(error_model="numpy")
 def _general(x, z, static, coulomb, speed, viscous, exponent):
-    """Stribeck's function of any α, for x > Z·F_S: Newton on g(v) = v + Z·Φ(v) − x, kept inside a bracket.
+    """Solve for Stribeck's function of any α and x > Z·F_S.
 
-    Φ lies between F_C + D·v and F_S + D·v, which brackets v; g rises where the law is sound.
+    Newton's method on g(v) = v + Z·Φ(v) − x runs within a bracket. Φ lies between F_C + D·v and F_S + D·v, which
+    brackets v; g rises for a valid law.
     """
     d = 1.0 + z * viscous
     stiction = static - coulomb

@@ -1,6 +1,6 @@
 """Friction functions Φ of seed 001: Coulomb with viscous friction (19), Stribeck (21) and the rational one (33).
 
-All are odd. For v > 0 they are F_C + D·v and what stiction adds, (F_S − F_C)·s(v/v_S), with
+All are odd. For v > 0 they are F_C + D·v plus the part of stiction, (F_S − F_C)·s(v/v_S), with
 
     s = 0            Coulomb–viscous
     s = exp(−ξ^α)    Stribeck
@@ -24,63 +24,67 @@ from core.arrays import Array
 from core.errors import ModelError
 
 EXPONENTIAL, HYPERBOLIC = 0.0, 1.0
-"""Shapes s of stiction, as compiled code knows them."""
+"""Shapes s of stiction, as numbers for compiled code."""
 Row = tuple[float, float, float, float, float, float]
-"""What compiled code takes for a law: shape, F_S, F_C, v_S, D, α."""
+"""Law for compiled code: shape, F_S, F_C, v_S, D, α."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoulombViscous:
-    """Friction without stiction, eq. (19). Raises ModelError for numbers that are negative or not finite."""
+    """Friction without stiction, eq. (19).
+
+    Raises:
+        ModelError: A number is negative or not finite.
+    """
 
     title: ClassVar[str] = "Coulomb–viscous"
 
     coulomb: float
-    """F [N·m]"""
+    """Coulomb friction F [N·m]."""
     viscous: float
-    """D [N·m·s/rad]"""
+    """Viscous friction D [N·m·s/rad]."""
 
     def __post_init__(self) -> None:
         _require_not_negative(self, F=self.coulomb, D=self.viscous)
 
     @property
     def static(self) -> float:
-        """What has to be overcome: F [N·m]."""
+        """Friction at rest: F [N·m]."""
         return self.coulomb
 
     @property
     def steepness(self) -> float:
-        """How often (F_S − F_C)/v_S the fall of stiction's part is where it is steepest; nothing falls here."""
+        """Largest slope of the part of stiction, as a multiple of (F_S − F_C)/v_S; 0, as nothing falls."""
         return 0.0
 
     @property
     def descent(self) -> float:
-        """Largest −Φ' over v > 0 [N·m·s/rad]: below 0, as the function only rises."""
+        """Largest −Φ' over v > 0 [N·m·s/rad]: negative, as the function only rises."""
         return -self.viscous
 
     @property
     def row(self) -> Row:
-        """For compiled code: a Stribeck function whose F_S is F_C."""
+        """Law for compiled code: a Stribeck function whose F_S is F_C."""
         return (EXPONENTIAL, self.coulomb, self.coulomb, 1.0, self.viscous, 1.0)
 
     def friction(self, velocity: ArrayLike) -> Array:
-        """Φ [N·m] at velocities [rad/s]; 0 at 0, between its limits ∓F."""
+        """Return Φ [N·m] at velocities [rad/s]; 0 at 0, between its limits ∓F."""
         v = np.asarray(velocity, dtype=np.float64)
         return self.coulomb * np.sign(v) + self.viscous * v
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Stiction(ABC):
-    """What laws with stiction share."""
+    """Common parts of laws with stiction."""
 
     static: float
-    """F_S [N·m]"""
+    """Friction at rest F_S [N·m]."""
     coulomb: float
-    """F_C [N·m], at most F_S"""
+    """Friction in motion F_C [N·m], at most F_S."""
     breakaway_speed: float
-    """v_S [rad/s]"""
+    """Stribeck velocity v_S [rad/s]."""
     viscous: float
-    """D [N·m·s/rad]"""
+    """Viscous friction D [N·m·s/rad]."""
 
     def __post_init__(self) -> None:
         _require_not_negative(self, F_S=self.static, F_C=self.coulomb, D=self.viscous)
@@ -112,7 +116,7 @@ class _Stiction(ABC):
         """s(ξ) of ξ = v/v_S."""
 
     def friction(self, velocity: ArrayLike) -> Array:
-        """Φ [N·m] at velocities [rad/s]; 0 at 0, between its limits ∓F_S."""
+        """Return Φ [N·m] at velocities [rad/s]; 0 at 0, between its limits ∓F_S."""
         v = np.asarray(velocity, dtype=np.float64)
         sliding = self.coulomb + self.stiction * self._shape(np.abs(v) / self.breakaway_speed)
         return sliding * np.sign(v) + self.viscous * v
@@ -120,12 +124,16 @@ class _Stiction(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Stribeck(_Stiction):
-    """Friction with stiction, eq. (21). Raises ModelError for what `_Stiction` refuses, and for α ≤ 0."""
+    """Friction with stiction, eq. (21).
+
+    Raises:
+        ModelError: A number is negative or not finite, F_S < F_C, or α ≤ 0.
+    """
 
     title: ClassVar[str] = "Stribeck"
 
     exponent: float = 1.0
-    """α"""
+    """Stribeck exponent α."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +153,7 @@ class Stribeck(_Stiction):
 
     @property
     def row(self) -> Row:
-        """For compiled code."""
+        """Law for compiled code."""
         return (EXPONENTIAL, self.static, self.coulomb, self.breakaway_speed, self.viscous, self.exponent)
 
     def _shape(self, ratio: Array) -> Array:
@@ -155,13 +163,17 @@ class Stribeck(_Stiction):
 
 @dataclass(frozen=True, kw_only=True)
 class Rational(_Stiction):
-    """Friction with stiction as a quotient of polynomials, eqs (33)–(42). Raises ModelError as `_Stiction` does."""
+    """Friction with stiction as a quotient of polynomials, eqs (33)–(42).
+
+    Raises:
+        ModelError: A number is negative or not finite, or F_S < F_C.
+    """
 
     title: ClassVar[str] = "rational"
 
     @property
     def row(self) -> Row:
-        """For compiled code."""
+        """Law for compiled code."""
         return (HYPERBOLIC, self.static, self.coulomb, self.breakaway_speed, self.viscous, 1.0)
 
     def _shape(self, ratio: Array) -> Array:
@@ -176,7 +188,7 @@ def _require_not_negative(law: object, **values: float) -> None:
         raise ModelError(f"friction needs finite numbers: {law}")
     for symbol, value in values.items():
         if value < 0.0:
-            raise ModelError(f"friction with {symbol} = {value:g} would push: give 0 or more")
+            raise ModelError(f"friction with {symbol} = {value:g} would drive the motion; use 0 or more")
 
 
 def _require_positive(**values: float) -> None:

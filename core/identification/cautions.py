@@ -1,6 +1,6 @@
-"""Doubts about an identification, each with its remedy, in the order of what they can cost the answer.
+"""Doubts about an identification, each with its remedy, ordered by their possible effect on the result.
 
-Remedies name the settings by the titles they have in the window and in reports, never by an option of a command.
+Remedies name settings by their titles in the window and in reports, never by an option of a command.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from core.model import EDITED_ENTRY, ServoModel
 from core.sealed import EDITED
 
 UNSEEN = 1.5
-"""Validation error over training error from which a fit is called too close to its runs."""
+"""Ratio of validation to training error from which a fit counts as overfitted to its runs."""
 
 DISAGREEING = 0.05
-"""Repeated searches agree when their training errors differ by less than this share."""
+"""Repeated searches agree if their training errors differ by less than this share."""
 
 COSTS = (
     ("remark", "edited", "stopped"),
@@ -32,12 +32,15 @@ COSTS = (
     ("conditions", "evidence", "term"),
     ("residual_",),
 )
-"""Beginnings of findings' kinds, by what a doubt can cost, the most first: the result itself, all runs, a better
-fit, motion it has not seen, some runs, single values, physics the model lacks."""
+"""Prefixes of the kinds of findings, by what a doubt may affect.
+
+The largest effect comes first: the result itself, all runs, a better fit, motion the fit has not seen, some runs,
+single values, physics that the model lacks.
+"""
 
 
 def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Errors first, then warnings, then notes; of each, those that can cost the answer most first (COSTS)."""
+    """Sort errors first, then warnings, then notes; within each, the largest possible effect first (COSTS)."""
 
     def cost(finding: Finding) -> int:
         return next((place for place, kinds in enumerate(COSTS) if finding.kind.startswith(kinds)), len(COSTS))
@@ -46,7 +49,7 @@ def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def cautions(found: Identification) -> tuple[Finding, ...]:
-    """Return what a person should know before using the recommended model."""
+    """Return what the user should know before using the recommended model."""
     best = found.recommended
     name = best.model.friction.upper()
     stopped = _warning("stopped", "the identification was stopped before its end", "resume it")
@@ -78,7 +81,7 @@ def _about_errors(found: Identification) -> list[Finding]:
         warnings.append(
             _warning(
                 "split",
-                "no run was held out, so the error on motion the fit has not seen is not known",
+                "no run was held out, so the error on unseen motion is unknown",
                 "hold out a quarter of the runs, or one condition, and identify again",
             )
         )
@@ -86,7 +89,7 @@ def _about_errors(found: Identification) -> list[Finding]:
         warnings.append(
             _warning(
                 "split",
-                f"the error on runs held out is {held / best.train_mae:.2g} times that on runs trained on"
+                f"the error on held-out runs is {held / best.train_mae:.2g} times that on training runs"
                 if math.isfinite(held)
                 else "the simulation of a held-out run diverges",
                 "record more conditions, or use a simpler model",
@@ -96,8 +99,8 @@ def _about_errors(found: Identification) -> list[Finding]:
         warnings.append(
             _warning(
                 "time_step",
-                f"the simulation step costs {1e3 * cost:.2f} mrad, more than a tenth of the error: the values hold for "
-                "this step only",
+                f"the time step costs {1e3 * cost:.2f} mrad, more than a tenth of the error: the values are valid for "
+                "this time step only",
                 _finer_step(best.model, found.request),
             )
         )
@@ -105,13 +108,13 @@ def _about_errors(found: Identification) -> list[Finding]:
 
 
 def _about_choice(found: Identification) -> list[Finding]:
-    """Held-out runs too few to choose a model by."""
+    """Return a doubt if there are too few held-out runs to choose a model."""
     held = len(found.split.validation)
     if found.recommendation.by != VALIDATION or held >= FEW_RUNS or len(found.results) < 2:
         return []
     runs = "1 held-out run is" if held == 1 else f"{held} held-out runs are"
     remedy = "cross-validate: it holds out each condition in turn, and may choose another model"
-    return [_warning("choice", f"{runs} few to choose a model by", remedy)]
+    return [_warning("choice", f"{runs} too few to choose a model", remedy)]
 
 
 def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
@@ -123,7 +126,7 @@ def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
 
 
 def _about_repeats(found: Identification) -> list[Finding]:
-    """Repeated searches that disagree."""
+    """Return a doubt if repeated searches disagree."""
     best = found.recommended
     if best.spread is None or best.spread <= DISAGREEING * best.train_mae:
         return []
@@ -131,7 +134,7 @@ def _about_repeats(found: Identification) -> list[Finding]:
         _warning(
             "repeats",
             f"repeated searches of {best.model.friction.upper()} end {1e3 * best.spread:.2f} mrad apart",
-            "identify with more evaluations; the values of a search that has not converged mean little",
+            "identify with more evaluations; the values of an unconverged search mean little",
         )
     ]
 

@@ -1,16 +1,16 @@
-"""Defaults that command line and window share; importing them loads nothing else."""
+"""Defaults shared by command line and window; importing them loads nothing else."""
 
 DEFAULT_RULE = "25%"
-"""Share of the runs that is held out to judge a model, see `split_recordings`."""
+"""Share of the runs that is held out to score a model, see `split_recordings`."""
 
 CONDITIONS = ("mass", "length", "kp", "trajectory")
-"""Held out by a cross-validation, one value after the other."""
+"""Conditions that a cross-validation holds out, one value after the other."""
 
 COMMAND_PATHS = {"both": (False, True), "on": (True,), "off": (False,)}
-"""Choice of a cross-validation to whether its variants have a command path."""
+"""Command path of a cross-validation's variants, by the name of the choice."""
 
 DRAWS = 20
-"""Draws of a bootstrap over runs."""
+"""Number of bootstrap draws over runs."""
 
 PROFILED = "flagged"
-"""Parameters whose profile is computed: those whose linearised interval is in doubt."""
+"""Parameters to profile by default: those whose linearised interval is in doubt."""

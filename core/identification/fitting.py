@@ -1,4 +1,4 @@
-"""The fits of one identification: for each model its searches, the polish of where they ended, and the evidence."""
+"""Fits of one identification: for each model its searches, the polish of their results, and the evidence."""
 
 from __future__ import annotations
 
@@ -54,39 +54,45 @@ from core.simulation import sampling_interval
 from core.words import counted
 
 MOST_TRIALS = 3
-"""Times the default budget a search may take while its best is not confirmed; repeats confirm each other instead."""
+"""Largest budget of a search while its best value is not confirmed, as a multiple of the default.
+
+Repeats confirm each other instead.
+"""
 COST_EXPONENT = 1.5
-"""A model's searches take about as long as its number of free parameters to this power."""
+"""Exponent of the number of free parameters to which the duration of a model's searches is proportional."""
 FIRST_SHARE = 0.7
-"""Of the time of a model's searches, taken by those with the first step; others with a finer one may follow."""
+"""Share of the duration taken by searches with the first time step; a finer one may follow."""
 PIECE = 1.0
-"""Motion from measured state to measured state that leads a search [s]."""
+"""Length of the pieces of motion, each from a measured state, that guide a search (multiple shooting) [s]."""
 MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
-"""Of a session with more, a random selection of runs leads a search, and another one is searched with; the ends are
-polished with all runs."""
+"""Largest sessions that are used whole.
+
+Of a larger one, a random selection of runs guides a search, and another one is searched with. The ends are polished
+with all runs.
+"""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a running identification stands."""
+    """Progress of a running identification."""
 
     model: str
     trial: str
-    """Trial before the models are fitted, e.g. "with the command path"; empty while they are."""
+    """Trial before the models are fitted, e.g. "with the command path"; empty during the fits."""
     repeat: int
     models: tuple[str, ...]
     repeats: int
     generation: Generation
     candidate: ServoModel | None
-    """The best model so far, given whenever it has improved."""
+    """Best model so far, given whenever it has improved."""
     trials: int
     """Budget of this search."""
     done: float
-    """Share of the whole identification that is done, 0 … 1."""
+    """Share of the whole identification that is done, 0 to 1."""
 
 
 def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
-    """The optima of simpler models, expressed in this one: the same motion, exactly."""
+    """Return the optima of simpler models, expressed in this one: exactly the same motion."""
     starts: list[Array] = []
     for result in simpler:
         values = result.model.values
@@ -103,7 +109,7 @@ def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list
 
 
 def _certainty(evidence: Evidence) -> dict[str, Any]:
-    """What a model's file says about each value: where it began, and its approximate standard error if it has one."""
+    """Return the part of a model's file about its values: start values, and approximate standard errors if known."""
     known = {p.name: p.standard_error if p.determined and not p.frozen else None for p in evidence.parameters}
     return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
 
@@ -111,26 +117,26 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
 def _unconfirmed(random_ends: Sequence[End]) -> str:
     count = counted(len(random_ends), "independent search", "independent searches")
     return (
-        f"{count} did not reach this fit, so a better one may exist (the intervals include where the others ended): "
+        f"{count} did not reach this fit, so a better one may exist (the intervals include the other results): "
         "increase the evaluations, or freeze parameters you know"
     )
 
 
 def _better_half(random_ends: Sequence[End]) -> list[Array]:
-    """Where the descents from random points ended that came nearest to the best."""
+    """Return the ends of those descents from random points that came nearest to the best."""
     ranked = sorted(random_ends, key=lambda end: end.value)
     return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
 
 
 @dataclass(frozen=True)
 class _Found:
-    """Where the searches of one model ended."""
+    """Results of the searches of one model."""
 
     model: ServoModel
     best: Repeat
     repeats: list[Repeat]
     value: float
-    """The least of the searches' objective [rad]."""
+    """Smallest value of the searches' objective [rad]."""
     random_ends: list[End]
     others: list[Array]
     """Other optima, polished."""
@@ -140,7 +146,7 @@ class _Found:
 
 @dataclass(eq=False)
 class ModelFits:
-    """The searches of one identification, one after the other."""
+    """Searches of one identification, one after the other."""
 
     request: IdentificationRequest
     train: Sequence[Recording]
@@ -162,12 +168,12 @@ class ModelFits:
         self.request = request = suited(self.request, self.train)
         self.stopped = False
         self._options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
-        """Of every simulation of recordings."""
+        """Options of every simulation of recordings."""
         self._placed = PlacedResiduals(request.points) if request.points else None
         self._steps: int | None = None
-        """Simulation steps between two samples, once chosen."""
+        """Time steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
-        """Steps that each model's searches began with."""
+        """Time steps between two samples with which each model's searches began."""
         self._templates = {friction: search_template(request, friction) for friction in request.models}
         self._budgets = {
             friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
@@ -205,7 +211,7 @@ class ModelFits:
     def _searched_finely(
         self, template: ServoModel, how: Simulated, simpler: Sequence[ModelResult], numbers: Sequence[int] | None
     ) -> _Found:
-        """Search with the step that was chosen, and once more with a finer one if that step proved too long."""
+        """Search with the chosen time step, and again with a finer one if that step proved too long."""
         interval = sampling_interval(self.train, self.request.dt)
         wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
         found = self._searched(wanted, how, simpler, numbers)
@@ -217,7 +223,7 @@ class ModelFits:
         return replace(again, evaluations=found.evaluations + again.evaluations)
 
     def _evidence(self, model: ServoModel, searched: ParameterSet, found: _Found) -> Evidence:
-        """What the training runs say about the values, and whether the search confirmed them."""
+        """Return what the training runs show about the values, and whether the search confirmed them."""
         sure = confirmed(found.random_ends, found.value)
         evidence = judge(
             model,
@@ -237,7 +243,7 @@ class ModelFits:
         )
 
     def _parts(self, interval: float, how: Simulated) -> int:
-        """Steps of a sampling interval [s] that the searches begin with, the same for all models."""
+        """Return the time steps per sampling interval [s] with which the searches begin, the same for all models."""
         if self._steps is None:
             request = self.request
             richest = replace(self._templates[request.models[-1]], dt=interval)
@@ -248,7 +254,7 @@ class ModelFits:
     def _finer(
         self, model: ServoModel, error: float, how: Simulated, share: float, most: int = PARTS[-1]
     ) -> int | None:
-        """How many steps a model needs for them to cost this share of its error [rad], if more than it has."""
+        """Return how many steps keep their cost within this share of the error [rad]; None if there are enough."""
         finer = [count for count in PARTS if model.substeps < count <= most]
         if self.request.substeps is not None or not model.leapfrog or not finer:
             return None
@@ -264,14 +270,14 @@ class ModelFits:
         numbers: Sequence[int] | None,
         found_before: Array | None = None,
     ) -> _Found:
-        """The searches with one step and where they ended; found_before: the optimum with a longer one."""
+        """Run the searches with one time step; `found_before` is the optimum with a longer one."""
         request = self.request
         batch = how.batch(wanted, self.train)
         starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
         if found_before is not None:
             starts.append(found_before)
         if request.start:
-            # The search goes far from the first start and stays near the others.
+            # The search explores widely from the first start and stays near the others.
             starts.insert(0, search_template(replace(request, start=()), wanted.friction).parameters.vector())
         self._check_starts(batch, starts)
         repeats: list[Repeat] = []
@@ -300,7 +306,7 @@ class ModelFits:
         return _Found(model, best, repeats, min(values), random_ends, others, sum(r.evaluations for r in repeats))
 
     def _with_final_step(self, found: _Found, how: Simulated, lifted: Sequence[Array]) -> _Found:
-        """The end of a search and other optima, polished with a step whose cost does not reach the intervals."""
+        """Polish the end of a search and other optima with a time step whose cost does not affect the intervals."""
         residuals = how.batch(found.model, self.train).residuals(None, lambda _, motions: motions[:, 0].copy())
         most = MOST_FINAL * found.model.substeps
         finer = self._finer(found.model, found.best.train_mae, how, final_share(residuals), most)
@@ -328,13 +334,13 @@ class ModelFits:
         return self.request.polish and self._placed is None
 
     def _with_offsets(self, found: _Found, how: Simulated) -> _Found:
-        """The model polished with offsets of each run, and these."""
+        """Polish the model with offsets of each run, and return both."""
         batch = how.batch(found.model, self.train)
         vector, offsets = with_offsets(batch, found.model.parameters.vector())
         return replace(found, model=found.model.with_vector(vector), offsets=offsets.reported(batch))
 
     def _repeat(self, fitted: ServoModel, seed: int, evaluations: int) -> Repeat:
-        """A fit with its errors."""
+        """Return a fit with its errors."""
         held = self._evaluate(fitted, self.validation) if self.validation else None
         return Repeat(
             seed=seed,
@@ -346,29 +352,27 @@ class ModelFits:
         )
 
     def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
-        """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
+        """Raise an error that names runs whose simulation diverges from every start, before any time is spent."""
         finite = np.asarray(np.isfinite(batch.scores(np.array(starts)).mae)).max(axis=1)
         if all(finite):
             return
         lost = [identity for identity, good in zip(batch.ids, finite, strict=True) if not good]
         if len(lost) == len(finite):
             raise DivergingError(
-                "the simulation diverges on every run, whatever the start; use a finer time step or more substeps, "
+                "the simulation diverges on every run from every start; use a finer time step or more substeps, "
                 "and the catalogue's bounds"
             )
-        raise UnusableRuns(
-            f"the simulation of run {lost[0]} diverges, whatever the start; leave it out, or trim it", lost
-        )
+        raise UnusableRuns(f"the simulation of run {lost[0]} diverges from every start; leave it out, or trim it", lost)
 
     def _best_lifted(self, template: ServoModel, batch: Batch, simpler: Sequence[ModelResult]) -> list[Array]:
-        """The simpler optimum that scores best, if any: a start that makes a richer model never worse."""
+        """Return the simpler optimum with the best score, if any: with this start, a richer model is never worse."""
         starts = _lifted_starts(template, simpler)
         if not starts:
             return []
         return [starts[int(self._values(template, batch, np.array(starts)).argmin())]]
 
     def _values(self, template: ServoModel, batch: Batch, candidates: Array) -> Array:
-        """What the search makes small, (p,) for candidates (p, n): metric of the runs plus mean error of the points."""
+        """Return the objective of candidates (p, n), (p,): metric of the runs plus mean error of the points."""
         values = batch.scores(candidates).combined(self.request.metric) + batch.prior_costs(candidates)
         return values if self._placed is None else values + self._placed.errors(template, candidates)
 
@@ -383,7 +387,7 @@ class ModelFits:
         budget = self._budgets[friction]
         pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
         record = None
-        # Searches that come again with a finer step have studies of their own.
+        # Searches that are repeated with a finer step have their own studies.
         first = self._first_steps.setdefault(friction, template.substeps)
         if self.folder is not None:
             settings = search_settings(self.request, template, batch.ids, budget, starts)
@@ -423,7 +427,7 @@ class ModelFits:
             )
 
     def _most(self, budget: int) -> int:
-        """Evaluations that a search with this budget may take."""
+        """Return the number of evaluations that a search with this budget may take."""
         return MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else budget
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
@@ -451,7 +455,7 @@ class ModelFits:
         )
 
     def _finished(self, found: _Found, split: Split) -> ServoModel:
-        """The model with what its file says of how it was found."""
+        """Return the model with its provenance."""
         request, model, best = self.request, found.model, found.best
         maes = [repeat.train_mae for repeat in found.repeats]
         provenance: dict[str, Any] = {
@@ -485,6 +489,6 @@ class ModelFits:
 
 @cache
 def _versions() -> dict[str, str]:
-    """Return the versions a model was found with; looking them up takes longer than many a fit."""
+    """Return the versions a model was identified with; cached, since a look-up takes longer than many fits."""
     names = ("servobench", "numpy", "numba", "cmaes", "optuna")
     return {name: version(name) for name in names} | {"python": platform.python_version()}

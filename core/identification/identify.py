@@ -1,7 +1,7 @@
-"""Identification: what is asked, the search for each model and repeat, and what was found.
+"""Identification: the request, the search for each model and repeat, and the result.
 
-Models are fitted in nested order, the simpler one's optimum among the richer one's starts, so that a richer model
-never scores worse on the recordings it was trained on.
+Models are fitted in nested order, and the simpler one's optimum is among the richer one's starts. A richer model
+therefore never scores worse on the recordings it was fitted to.
 """
 
 from __future__ import annotations
@@ -37,16 +37,30 @@ def identify(
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
 ) -> Identification:
-    """Fit every model asked for.
+    """Fit every requested model.
 
-    A command path that is identified only if it is better is tried first, on the richest model; the result's request
-    holds what was settled.
+    With `command_path_if_better`, the command path is tried first, on the richest model. The result's request contains
+    the decision.
 
-    folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
-    another place for them, where the folder's name begins theirs, see `open_storage`; resume: go on with the searches
-    on record there, whose generations are told to on_recorded; on_result: hears of each model; should_stop: polled
-    between generations, the best so far is kept; should_yield: polled too, leaves one processor to others while it
-    says so, with the same result. Raises IdentificationError, UnusableRuns for runs no model can be fitted to.
+    Args:
+        request: Servo, models and options.
+        recordings: Recordings of one servo.
+        folder: Folder that keeps the Optuna studies in a journal; the caller writes the models.
+        storage: Address of another storage for the studies, see `open_storage`; their names begin with the folder's
+            name.
+        resume: Continue recorded searches.
+        on_progress: Called after each generation.
+        on_recorded: Called instead for each recorded generation of a resumed search.
+        on_result: Called with the result of each model.
+        should_stop: Polled between generations. True stops and keeps the best so far.
+        should_yield: Polled between generations. True leaves one processor to others, with the same result.
+
+    Returns:
+        The split and one result per model.
+
+    Raises:
+        UnusableRuns: No model can be fitted to some runs.
+        IdentificationError: The request does not fit the recordings.
     """
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
@@ -79,9 +93,12 @@ def identify(
 def _command_path_tried(
     request: IdentificationRequest, recordings: Sequence[Recording], split: Split, searches: Callable[..., ModelFits]
 ) -> tuple[Identification, str, float]:
-    """The richest model without or with the command path, whichever is better, why, and the share of work done.
+    """Fit the richest model without and with the command path.
 
-    Nothing is fitted, and the path left out, where no run can be held out to judge by.
+    Without held-out runs, nothing is fitted and the path is left out.
+
+    Returns:
+        The better identification, the reason, and the share of work done.
     """
     with suppress(SplitError):
         if not split.validation:
@@ -114,17 +131,30 @@ def fit_repeat(
     repeat: int,
     simpler: Sequence[ModelResult] = (),
 ) -> ModelResult:
-    """One model by the search of one repeat, 0 … request.repeats − 1: a part of `identify` that stands for itself.
+    """Fit one model by the search of one repeat: an independent part of `identify`.
 
-    split: of these recordings, instead of the request's rule; simpler: results of simpler models, which this one is
-    not worse than. Raises as `identify`.
+    Args:
+        request: Servo, models and options.
+        friction: Friction model.
+        recordings: Recordings of one servo.
+        split: Split of these recordings, instead of the request's rule.
+        repeat: Number of the repeat, 0 to request.repeats − 1.
+        simpler: Results of simpler models, than which this one is not worse.
+
+    Raises:
+        UnusableRuns: No model can be fitted to some runs.
+        IdentificationError: The request does not fit the recordings.
     """
     train, validation = _divided(recordings, split)
     return ModelFits(request, train, validation).fit(friction, split, simpler, (repeat,))
 
 
 def _divided(recordings: Sequence[Recording], split: Split) -> tuple[list[Recording], list[Recording]]:
-    """Both sides of a split; raises IdentificationError, UnusableRuns."""
+    """Return both sides of a split.
+
+    Raises:
+        IdentificationError: Runs cannot be used; `UnusableRuns` if it is for their contents.
+    """
     check_runs(recordings)
     by_id = {recording.id: recording for recording in recordings}
     if len(by_id) != len(recordings):

@@ -1,7 +1,8 @@
-"""The options of an identification, each declared once: default, flag, title, text, unit and choices.
+"""Options of an identification, each declared once: default, flag, title, text, unit and choices.
 
-`IdentificationRequest` adds what is identified, the window's `FitSettings` what only the window chooses. The settings
-form, the command line, the commands in reports and JSON follow from the fields here. Nothing here loads numpy.
+`IdentificationRequest` adds the servo and the data, the window's `FitSettings` adds options of the window alone. The
+settings form, the command line, the commands in reports and JSON all derive from these fields. This module does not
+load numpy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from core.identification.defaults import DEFAULT_RULE
 from core.terms import CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
 
 COARSEST_GRID = 0.05
-"""A servo's motion is not resolved by longer steps [s]."""
+"""Longest time between samples that resolves a servo's motion [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,35 +23,35 @@ class Option:
     """Presentation of a field in the window, on the command line and in reports."""
 
     tip: str
-    """Meaning, for the window's tool tip and the command's help."""
+    """Help text, for the window's tooltip and the command line."""
     title: str = ""
     """Label in the window."""
     section: str = ""
-    """Section of the settings form that shows it; "" for one with a place of its own there, or none."""
+    """Section of the settings form; "" if the form shows it elsewhere or not at all."""
     automatic: str = ""
-    """Word shown for the default, e.g. "automatic"."""
+    """Word displayed for the default, e.g. "automatic"."""
     choices: Mapping[str, str] | None = None
-    """Values to their titles."""
+    """Titles by value."""
     unit: str = ""
-    """In the window."""
+    """Unit in the window."""
     scale: float = 1.0
     """Size of the window's unit in SI units."""
     lower: float = 0.0
-    """SI units, as upper."""
+    """Lowest value, in SI units like `upper`."""
     upper: float = 1.0
     decimals: int = 3
     step: float = 1.0
-    """Step of the window's arrows, in its unit."""
+    """Increment of the window's arrows, in the window's unit."""
     metavar: str | None = None
-    """Name of the value on the command line, where the flag is the field's name."""
+    """Name of the value on the command line; the flag is the field's name."""
     flag_scale: float = 1.0
     """Size of the command line's unit in SI units."""
     reproduces: bool = True
-    """False for one that changes no result, so that reports leave it out."""
+    """False for an option that does not change results; reports leave it out."""
 
 
 def option(default: Any, **about: Any) -> Any:
-    """Field of a dataclass with its default and its `Option`."""
+    """Return a dataclass field with its default and its `Option`."""
     return field(default=default, metadata={"option": Option(**about)})
 
 
@@ -60,113 +61,111 @@ class IdentificationOptions:
 
     models: tuple[str, ...] = option(
         FRICTION_MODELS, title="Friction models",
-        tip="Friction models m1 … m6, several with commas, or all", automatic="all", metavar="M,…",
+        tip="Friction models to fit, m1 to m6, separated by commas", automatic="all", metavar="M,…",
     )  # fmt: skip
-    """Friction models, fitted in nested order whatever order they are given in."""
+    """Friction models; they are always fitted in nested order."""
     trials: int | None = option(
         None, title="Evaluations", section="Budget",
-        tip="Evaluations for each model and repeat; automatic: 1000 for each parameter", automatic="automatic",
+        tip="Evaluations per model and repeat; automatic: 1000 per free parameter", automatic="automatic",
         upper=10_000_000, step=500, metavar="N",
     )  # fmt: skip
     """None: TRIALS_PER_PARAMETER per free parameter."""
     repeats: int = option(
-        1, title="Repeats", section="Search", tip="Searches for each model; their spread tells how sure it is",
+        1, title="Repeats", section="Search", tip="Independent searches per model; their spread shows the convergence",
         lower=1, upper=50, metavar="K",
     )  # fmt: skip
     seed: int = option(
-        0, title="Seed", section="Budget", tip="The same seed gives the same result", upper=2_000_000_000, metavar="S",
+        0, title="Seed", section="Budget", tip="Random seed", upper=2_000_000_000, metavar="S",
     )  # fmt: skip
     validation: str = option(
         DEFAULT_RULE, title="Hold out",
-        tip='Runs held out to judge the models: a share ("25%"), a condition ("kp=200") or "none"; the models are '
-        "fitted to all others",
+        tip='Runs to hold out for scoring the models: a share ("25%"), a condition ("kp=200") or "none"',
         metavar="V",
     )  # fmt: skip
     """See `split_recordings`."""
     metric: Metric = option(
-        "mae", title="Metric", section="Error and simulation", tip="What the search makes small",
+        "mae", title="Metric", section="Error and simulation", tip="Error that the search minimises",
         choices={"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"},
     )  # fmt: skip
-    """Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
-    polish: bool = option(True, tip="Move the end of the search to the nearby minimum of a smooth loss")
+    """Mean absolute error of the angle, root mean square error, or the former plus a share of the velocity error."""
+    polish: bool = option(True, tip="Polish the result of the search: descend to the nearby minimum of a smooth loss")
     """See `polish`."""
     contact: str = option(
         "rigid", title="Contact", section="Friction models",
-        tip="How friction acts before it slips: rigid takes what it needs up to its budget; elastoplastic gives first, "
-        "by a spring and a damper that are identified too, and neither drifts nor chatters",
+        tip="Friction before slip: rigid holds the shaft up to its budget; elastoplastic yields by a spring and a "
+        "damper, which are also identified, and neither drifts nor chatters",
         choices=CONTACT_TITLES,
     )  # fmt: skip
-    """How friction acts before it slips, the same for all models, see `core.terms.CONTACTS`."""
+    """Friction before slip, the same for all models, see `core.terms.CONTACTS`."""
     integrator: Integrator = option(
         "leapfrog", title="Integrator", section="Error and simulation",
-        tip="Leapfrog is of second order. For comparisons: the paper's Algorithm 1 and the order of update of "
-        "Rhoban/bam, both of first order, whose values hold for their step only",
+        tip="Integrator of the simulation: leapfrog is of second order; Algorithm 1 of the paper and that of "
+        "Rhoban/bam are of first order, and their values are valid for one time step only",
         choices={"leapfrog": "leapfrog", "algorithm1": "Algorithm 1", "bam": "as Rhoban/bam"},
     )  # fmt: skip
     dt: float | None = option(
         None, title="Sample time", section="Error and simulation",
-        tip="Recordings are resampled at this interval; automatic: a regular recording's own, for others their median, "
-        "5 ms at least",
+        tip="Time between samples, to which recordings are resampled; automatic: that of a regular recording, else "
+        "the median, at least 5 ms",
         automatic="automatic", unit="ms", scale=1e-3, upper=COARSEST_GRID, decimals=2, metavar="S",
     )  # fmt: skip
-    """Time between samples [s]; None: a regular recording's own, see `sampling_step` for others."""
+    """Time between samples [s]; None: that of the recording, see `sampling_step`."""
     substeps: int | None = option(
         None, title="Substeps", section="Error and simulation",
-        tip="Simulation steps between two samples; automatic: as many as the fit needs, so that the step costs a small "
-        "share of its error",
+        tip="Time steps of the simulation between two samples; automatic: enough that the time step adds only a small "
+        "share to the error of the fit",
         automatic="automatic", upper=100, metavar="N",
     )  # fmt: skip
-    """None: as many as the fit needs, see `core.identification.search.timestep`, or one with a first-order
-    integrator."""
+    """None: as many as the fit needs, see `core.identification.search.timestep`; one with a first-order integrator."""
     run_offsets: bool = option(
         False, title="Offsets of each run", section="Error and simulation",
-        tip="The values are polished with an angle and a supply voltage of its own for each run, so that they do not "
-        "make up for a horn that was put on anew; placed points cannot join",
+        tip="Fit an angle offset and a supply voltage offset for each run, so that the values do not absorb a "
+        "remounted horn (not with placed points)",
     )  # fmt: skip
     """See `with_offsets`."""
     quadratic_gate: QuadraticGate = option(
         "larger_torque", title="Quadratic term", section="Error and simulation",
-        tip="When M6's quadratic friction acts",
+        tip="Condition for the quadratic friction of M6",
         choices={"larger_torque": "larger torque", "opposing": "opposing torques"},
     )  # fmt: skip
     supply: Supply = option(
         "logged", title="Supply voltage", section="Error and simulation",
-        tip="The voltage measured during the run where there is one, or the nominal one",
+        tip="Supply voltage of the simulation: the one logged during the run, if there is one, or the nominal one",
         choices={"logged": "as logged", "header": "nominal"},
     )  # fmt: skip
     """"logged": the measured supply voltage where there is one; "header": the nominal one."""
     frozen: tuple[tuple[str, float], ...] = option(
-        (), tip="Hold a parameter at a value; may be repeated", metavar="NAME=VALUE"
+        (), tip="Hold a parameter at a value (repeatable)", metavar="NAME=VALUE"
     )  # fmt: skip
-    """Parameters held at a value, by name, SI units."""
+    """Parameters held at a value: name, value [SI units]."""
     bounds: tuple[tuple[str, float, float], ...] = option(
-        (), tip="Search a parameter between these; may be repeated", metavar="NAME=LOW:HIGH"
+        (), tip="Search a parameter between these bounds (repeatable)", metavar="NAME=LOW:HIGH"
     )  # fmt: skip
-    """Parameters searched between other bounds than the catalogue's: name, lowest, highest, SI units."""
+    """Bounds that replace the catalogue's: name, lowest, highest value [SI units]."""
     start: tuple[tuple[str, float], ...] = option(
         (), title="Start from",
-        tip="A model that is known, e.g. of an earlier unit of the servo: the search begins there too, and finds a "
-        "similar unit sooner",
+        tip="Known model, e.g. of an earlier unit of the servo: the search also starts there and finds the values of "
+        "a similar unit sooner",
         metavar="MODEL|NAME=VALUE",
     )  # fmt: skip
-    """A known model of the servo by parameter name, SI units: each search begins there too, see `started`."""
+    """Known model of the servo: name, value [SI units]. Each search also starts there, see `started`."""
     prior: float = option(
         0.0, title="Prior", section="Parameters",
-        tip="Cost of a value that lies a whole catalogue interval from where its search begins; 10 to 30 for few runs "
-        "or one gain: what they leave open stays there",
+        tip="Penalty for a value that lies one whole catalogue interval from its start value; use 10 to 30 for few "
+        "runs or a single gain: values that they do not determine stay near the start",
         automatic="none", unit="mrad", scale=1e-3, upper=1.0, decimals=1, step=5.0, metavar="MRAD", flag_scale=1e-3,
     )  # fmt: skip
-    """What it costs, in a run's mean error [rad], when a parameter lies a whole catalogue interval from where its
-    search begins, see `Prior`; 0: nothing."""
+    """Penalty, added to a run's mean error [rad], of a parameter that lies one whole catalogue interval from its start
+    value, see `Prior`; 0 for none."""
     threads: int | None = option(
         None, title="Threads", section="Budget",
-        tip="Processors that work on it; automatic: all. The result is the same", automatic="automatic", upper=256,
-        metavar="N", reproduces=False,
+        tip="Number of threads, without effect on the result; automatic: all processors", automatic="automatic",
+        upper=256, metavar="N", reproduces=False,
     )  # fmt: skip
 
 
 def options_of(data: Any) -> dict[str, tuple[Field[Any], Option]]:
-    """Options of a dataclass by name, in order."""
+    """Return the options of a dataclass by name, in order."""
     return {each.name: (each, each.metadata["option"]) for each in fields(data) if "option" in each.metadata}
 
 

@@ -1,4 +1,4 @@
-"""The worst and the median run of a fit, measured and simulated: what a person looks at while a search is under way."""
+"""Worst and median run of a fit, measured and simulated, for display during a search."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class RunOverlay:
     id: str
     trajectory: str
     place: str
-    """"worst" or "median"."""
+    """Place of the run: "worst" or "median"."""
     mae: float
-    """[rad]"""
+    """Mean absolute error [rad]."""
     time: Array
-    """From the first sample [s]."""
+    """Time from the first sample [s]."""
     measured: Array
-    """[rad]"""
+    """Measured position [rad]."""
     simulated: Array
-    """[rad]"""
+    """Simulated position [rad]."""
 
 
 def worst_and_median(
     model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: Supply = "logged"
 ) -> tuple[RunOverlay, ...]:
-    """The run with the largest error and the one in the middle; one run alone is the worst."""
+    """Return the run with the largest error and the one with the median error; a single run is the worst."""
     errors = [run.mae for run in evaluate(model, recordings, dt=dt, supply=supply).runs]
     order = sorted(range(len(errors)), key=lambda i: -errors[i] if errors[i] == errors[i] else -np.inf)
     picked = [(order[0], "worst")]

@@ -1,6 +1,6 @@
-"""What is asked of an identification: plain data, checked when it is made, the same from window, command and file.
+"""Request of an identification: plain data, checked on creation, the same from window, command and file.
 
-Nothing here loads the compiler, so that the window can check a request before anything is started.
+This module does not load the compiler, so the window can check a request before anything is started.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from core.placement import PlacedPoint
 from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 TRIALS_PER_PARAMETER = 1000
-"""Default budget: evaluations per free parameter; a search that converged uses less, and one whose best was not
-confirmed more."""
+"""Default budget: evaluations per free parameter.
+
+A search that converged uses fewer, one whose best value was not confirmed uses more.
+"""
 
 PAPER_PROTOCOL: Mapping[str, Any] = {
     "validation": "25%",
@@ -35,38 +37,38 @@ PAPER_PROTOCOL: Mapping[str, Any] = {
     "command_path": (),
     "command_path_if_better": False,
 }
-"""Fields of a request as in seed 004, section V-B: CMA-ES three times, about 4000 evaluations each, by Algorithm 1."""
+"""Fields of a request as in seed 004, section V-B: three runs of CMA-ES, about 4000 evaluations each, Algorithm 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdentificationRequest(IdentificationOptions):
-    """What is asked of an identification. The same request on the same recordings gives the same result."""
+    """Request of an identification. The same request on the same recordings gives the same result."""
 
     servo: str
     """Catalogue name."""
     command_path: tuple[str, ...] = ()
     """Command path terms to identify with each model."""
     command_path_if_better: bool = False
-    """Leave these terms out unless they lower the error on runs held out, see `identify`."""
+    """Include these terms only if they lower the error on held-out runs, see `identify`."""
     points: tuple[PlacedPoint, ...] = ()
-    """Drive/backdrive points placed by hand; their mean error joins that of the runs, see `PlacedResiduals`."""
+    """Drive/backdrive points placed by hand; their mean error is added to that of the runs, see `PlacedResiduals`."""
     data_hash: str = ""
-    """Of the recordings, for the provenance of the models."""
+    """Hash of the recordings, for the provenance of the models."""
 
     def __post_init__(self) -> None:
         wanted = tuple(m for m in FRICTION_MODELS if m in {require_friction_model(name) for name in self.models})
         object.__setattr__(self, "models", wanted)
         object.__setattr__(self, "contact", require_contact(self.contact))
         if not wanted:
-            raise IdentificationError("no model to identify was named; choose at least one")
+            raise IdentificationError("no model to identify; name at least one")
         for name, value in (("trials", self.trials), ("repeats", self.repeats), ("threads", self.threads)):
             if value is not None and value < 1:
                 raise IdentificationError(f"{value} {name} are too few")
         if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
-            raise IdentificationError(f"a step in {self.substeps} parts is not possible")
+            raise IdentificationError(f"{self.substeps} substeps are not possible")
         if self.dt is not None and not 0.0 < self.dt <= COARSEST_GRID:
             raise IdentificationError(
-                f"a time step of {self.dt:g} s does not resolve a servo's motion; give at most {COARSEST_GRID:g} s"
+                f"a time step of {self.dt:g} s does not resolve a servo's motion; use at most {COARSEST_GRID:g} s"
             )
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) not in known:
@@ -75,13 +77,13 @@ class IdentificationRequest(IdentificationOptions):
             if name not in COMMAND_PATH_TERMS:
                 raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
         if not (math.isfinite(self.prior) and self.prior >= 0.0):
-            raise IdentificationError(f"a prior cannot weigh {self.prior:g} rad; give 0 for none, or about 0.03")
+            raise IdentificationError(f"a prior of {self.prior:g} rad is not possible; use 0 for none, or about 0.03")
         others = sorted({point.servo for point in self.points} - {self.servo})
         if others:
-            raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")
+            raise IdentificationError(f"points placed with {', '.join(others)} do not apply to {self.servo}")
         if self.run_offsets and (self.points or not self.polish):
             raise IdentificationError(
-                "offsets of runs are found while polishing, which placed points leave out: leave out either"
+                "run offsets are fitted in the polish, which does not support placed points: leave out one of the two"
             )
         self._check_parameters()
 
@@ -94,9 +96,7 @@ class IdentificationRequest(IdentificationOptions):
         ):
             for name in names:
                 if name not in known:
-                    raise IdentificationError(
-                        f"no parameter {name!r} that could be {what}; there are {', '.join(known)}"
-                    )
+                    raise IdentificationError(f"no parameter {name!r} that can be {what}; there are {', '.join(known)}")
                 if names.count(name) > 1:
                     raise IdentificationError(f"{name} is {what} twice; give it once")
         for name, value in (*self.frozen, *self.start):
@@ -105,18 +105,22 @@ class IdentificationRequest(IdentificationOptions):
             check_bounds(known[name], low, high)
 
     def settled(self, command_path: Sequence[str]) -> IdentificationRequest:
-        """Return the same once it is decided which command path terms are identified."""
+        """Return the request with the command path terms that are to be identified."""
         return replace(self, command_path=tuple(command_path), command_path_if_better=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**plain, "points": [point.to_json() for point in self.points]}
 
     @classmethod
     @reading_json("the request of an identification", IdentificationError)
     def from_json(cls, data: Any) -> IdentificationRequest:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a request.
+        """
         if not is_object(data):
             raise IdentificationError("the request of an identification must be an object of name to value")
         if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
@@ -139,7 +143,7 @@ class IdentificationRequest(IdentificationOptions):
 
 
 _FORMER = ("refine",)
-"""Fields of requests of earlier versions, without effect now."""
+"""Fields in requests of earlier versions, which have no effect now."""
 
 _POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
     "int": lambda value: type(value) is int and abs(value) < 2**63,
@@ -147,25 +151,33 @@ _POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
     "bool": lambda value: type(value) is bool,
     "str": lambda value: isinstance(value, str),
 }
-"""What a field of a request may be, by its type; fields of other types are put together one by one."""
+"""Parsers of a request's fields by type; fields of other types are parsed one by one."""
 
 
 def check_value(parameter: Parameter, value: float) -> None:
-    """Raise IdentificationError unless a parameter can have this value."""
+    """Check that a parameter can have this value.
+
+    Raises:
+        IdentificationError: The value is out of its physical limits.
+    """
     low, high, included = physical_limits(parameter.name)
     if not (math.isfinite(value) and low <= value <= high and (included or value > low)):
         unit = "" if parameter.unit == "1" else f" {parameter.unit}"
         raise IdentificationError(
-            f"{parameter.name} = {value:g}{unit} is not possible; give {_range_in_words(low, high, included)}{unit}"
+            f"{parameter.name} = {value:g}{unit} is not possible; use {_range_in_words(low, high, included)}{unit}"
         )
 
 
 def check_bounds(parameter: Parameter, low: float, high: float) -> None:
-    """Raise IdentificationError unless a parameter can be searched between these bounds."""
+    """Check that a parameter can be searched between these bounds.
+
+    Raises:
+        IdentificationError: The bounds are not an interval, or beyond the physical limits.
+    """
     if not low < high:
         raise IdentificationError(
             f"{parameter.name}: the lower bound {low:g} must be less than the upper bound {high:g}; "
-            "to hold it at one value, freeze it"
+            "to hold the parameter at one value, freeze it"
         )
     check_value(parameter, low)
     check_value(parameter, high)
@@ -183,9 +195,9 @@ def tunable_parameters(
     command_path: Sequence[str] = COMMAND_PATH_TERMS,
     contact: str = "rigid",
 ) -> ParameterSet:
-    """Every parameter that identifying these models with these terms can move, the richest model's first.
+    """Return every parameter that identifying these models with these terms can change, the richest model's first.
 
-    Bounds and start values are the catalogue's.
+    Bounds and start values are those of the catalogue.
     """
     spec = servo if isinstance(servo, ServoSpec) else load_servo(servo)
     found: dict[str, Parameter] = {}
@@ -196,10 +208,12 @@ def tunable_parameters(
 
 
 def search_template(request: IdentificationRequest, friction: str) -> ServoModel:
-    """A friction model as the request wants it searched: start values, bounds and what is frozen.
+    """Return a friction model for a search: start values, bounds and frozen parameters.
 
-    Its values are those of the request's start as far as this model has them, of the catalogue where there is none.
-    Raises IdentificationError when nothing is left to search.
+    The values are those of the request's start as far as this model has them, else those of the catalogue.
+
+    Raises:
+        IdentificationError: Every parameter is frozen.
     """
     model = build_model(
         request.servo,

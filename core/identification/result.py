@@ -1,4 +1,4 @@
-"""What an identification found: plain data, written beside the models and read back without the compiler."""
+"""Result of an identification: plain data, stored beside the models and readable without the compiler."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from core.plain import OrUnknown, from_plain, plain_fields
 from core.tabular import Tabular
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
-"""What a result's file says of each parameter."""
+"""Facts about each parameter in a result's file."""
 
 
 def step_cost(model: ServoModel) -> float | None:
-    """Mean distance from ten times finer steps over the runs a model was fitted to [rad]; None where it is unknown."""
+    """Mean distance from a simulation with ten times finer steps over the training runs [rad]; None if unknown."""
     cost = model.provenance.get("discretisation_error")
     return cost if is_finite(cost) else None
 
 
 def step_in_words(model: ServoModel, error: float) -> str:
-    """Simulation step of a fitted model, and what it costs, in one line.
+    """Return time step and cost of a fitted model as one line.
 
-    error: mean absolute error on the runs the model was fitted to [rad]. For example "M4: step 2.5 ms, second order: it
-    costs 0.03 mrad, 1 % of the error".
+    For example "M4: step 2.5 ms, second order: it costs 0.03 mrad, 1 % of the error".
+
+    Args:
+        model: The model.
+        error: Mean absolute error on the runs that the model was fitted to [rad].
     """
     order = "second order" if model.leapfrog else f"first order ({model.integrator})"
     words = f"{model.friction.upper()}: step {1e3 * model.step:.3g} ms, {order}"
@@ -44,7 +47,7 @@ def step_in_words(model: ServoModel, error: float) -> str:
         return f"{words}: its cost was not measured"
     length = "less than 0.01" if cost < 0.5e-5 else f"{1e3 * cost:.2f}"
     share = "less than 1" if cost < 0.005 * error else f"{100 * cost / error:.0f}" if error > 0 else "more than 100"
-    only = "" if model.leapfrog else "; the values hold for this step only"
+    only = "" if model.leapfrog else "; the values are valid for this step only"
     if model.leapfrog and cost > 0.1 * error:
         only = "; above a tenth the values absorb part of it"
     return f"{words}: it costs {length} mrad, {share} % of the error{only}"
@@ -64,19 +67,24 @@ class Repeat:
 
 @dataclass(frozen=True, repr=False)
 class ModelResult(Tabular):
-    """What was found for one friction model: the best repeat and their spread. Errors in rad."""
+    """Result for one friction model: the best repeat and the spread of all. Errors in rad.
+
+    Example:
+        >>> found = sb.identify(sb.example(), "m1,m6")  # doctest: +SKIP
+        >>> found.recommended.model.values["kt"]  # doctest: +SKIP
+    """
 
     model: ServoModel
     train_mae: float
     validation_mae: float | None
     validation_rmse: float | None
-    """Root mean square over the runs held out."""
+    """Root mean square error on the held-out runs."""
     evaluations: int
     wall_seconds: OrUnknown
     repeats: tuple[Repeat, ...]
     evidence: Evidence
     held_out: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Mean absolute error of each run that was held out, by id."""
+    """Mean absolute error of each held-out run, by id."""
 
     def heading(self) -> str:
         """Return model and errors."""
@@ -84,7 +92,7 @@ class ModelResult(Tabular):
         return f"{self.model.title}, training {self.train_mae * 1e3:.2f} mrad{held_out}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the identified parameters with half the width of their 95 % intervals."""
+        """Return the identified parameters with half widths of their 95 % intervals."""
         found = self.evidence.parameters
         return {
             "parameter": [p.name for p in found],
@@ -101,7 +109,7 @@ class ModelResult(Tabular):
         return max(maes) - min(maes) if len(maes) > 1 else None
 
     def to_json(self, file: Path | None = None) -> dict[str, Any]:
-        """Plain data, as `bench identify --json` prints it."""
+        """Return plain data, as printed by `bench identify --json`."""
         return {
             "model": self.model.friction,
             "servo": self.model.servo,
@@ -133,7 +141,11 @@ class ModelResult(Tabular):
     @classmethod
     @reading_json("the result of a model", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], model: ServoModel) -> ModelResult:
-        """Inverse of `to_json`, with the model read from its own file; raises IdentificationError on anything else."""
+        """Read the data of `to_json`, with the model read from its own file.
+
+        Raises:
+            IdentificationError: The data do not describe a result.
+        """
         repeats = tuple(
             from_plain(
                 Repeat,
@@ -147,18 +159,28 @@ class ModelResult(Tabular):
 
 @dataclass(frozen=True, repr=False)
 class Identification(Tabular):
-    """The outcome: the split and one result per model, in nested order."""
+    """Result of an identification: the split and one result per model, in nested order.
+
+    Example:
+        >>> found = sb.identify(sb.example(), "m1,m6")  # doctest: +SKIP
+        >>> [result.model.friction for result in found.results]  # doctest: +SKIP
+        ['m1', 'm6']
+    """
 
     request: IdentificationRequest
     split: Split
     results: tuple[ModelResult, ...]
     stopped: bool
-    """Whether it was stopped before the end; what had been found is kept."""
+    """True if it was stopped before the end; the results so far are kept."""
     crossvalidation: CrossValidation | None = None
-    """Of the same servo: where there is one, the choice between the models is its."""
+    """Cross-validation of the same servo; if there is one, it decides between the models."""
 
     def judged_by(self, crossvalidation: CrossValidation) -> Identification:
-        """Return the same with a cross-validation to choose by; raises IdentificationError for one of another servo."""
+        """Return the identification with a cross-validation that decides between the models.
+
+        Raises:
+            IdentificationError: The cross-validation is of another servo.
+        """
         servo = crossvalidation.fits[0].model.servo
         if servo != self.results[0].model.servo:
             raise IdentificationError(
@@ -168,7 +190,7 @@ class Identification(Tabular):
         return replace(self, crossvalidation=crossvalidation)
 
     def heading(self) -> str:
-        """Return the recommended model and the runs behind it."""
+        """Return the recommended model and the number of runs."""
         runs = len(self.split.train) + len(self.split.validation)
         return f"{self.recommended.heading()}, recommended; from {runs} runs, {len(self.split.validation)} held out"
 
@@ -185,7 +207,7 @@ class Identification(Tabular):
 
     @property
     def contenders(self) -> list[Contender]:
-        """What the choice between the models rests on where there is no cross-validation."""
+        """Return what the choice between the models is based on if there is no cross-validation."""
         return [
             Contender(
                 friction=result.model.friction,
@@ -199,7 +221,7 @@ class Identification(Tabular):
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """Which model to use, by what evidence, in words."""
+        """Recommended model and the evidence for it, as text."""
         return recommend(
             self.contenders,
             self.crossvalidation,
@@ -209,13 +231,16 @@ class Identification(Tabular):
 
     @property
     def recommended(self) -> ModelResult:
-        """The model to use: the cross-validation's choice, else that with the lowest error on runs it did not see."""
+        """Model to use: the choice of the cross-validation, else the one with the lowest error on held-out runs."""
         return next(result for result in self.results if result.model.friction == self.recommendation.friction)
 
     @property
     def choice(self) -> str:
-        """Which model is recommended, on what evidence, which other ones are as good, and why the command path is
-        identified or not."""
+        """Explanation of the recommendation.
+
+        It names the recommended model, the evidence, other models that are as good, and the reason for or against the
+        command path.
+        """
         found = self.recommendation
         path = "" if found.by == CROSS_VALIDATION else self.results[0].model.provenance.get("command_path_choice", "")
         return f"{found.text} {path}".rstrip()

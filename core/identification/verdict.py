@@ -1,6 +1,6 @@
-"""The answer of an identification in four facts: which model, how large its error, how strong the evidence, what next.
+"""Result of an identification in four facts: the model, its error, the strength of the evidence, and the next step.
 
-Window, report and command line show the same ones. Data and words only.
+Window, report and command line show the same facts. This module has data and text only.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ Strength = Literal["none", "weak", "good", "strong"]
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The recommended model and how far to trust it."""
+    """Recommended model, and how far to trust it."""
 
     friction: str
     error: float
-    """Mean absolute error on held-out runs, on the runs trained on where none were held out [rad]."""
+    """Mean absolute error [rad] on held-out runs, or on the training runs if none were held out."""
     judged_by: str
-    """The runs of this error, e.g. "2 held-out runs"."""
+    """Runs of this error, e.g. "2 held-out runs"."""
     strength: Strength
-    """Of the evidence for the model and its error."""
+    """Strength of the evidence for the model and its error."""
     reason: str
-    """Why the evidence is that strong, e.g. "only 2 runs were held out"."""
+    """Reason for the strength, e.g. "only 2 runs were held out"."""
     next_step: str
-    """One sentence."""
+    """Next step, one sentence."""
 
 
 def verdict(found: Identification, warnings: Sequence[Finding]) -> Verdict:
-    """Sum up an identification; warnings: about it, those that can cost the answer most first."""
+    """Summarise an identification; `warnings` about it come with the largest possible effect first."""
     best, held, trained = found.recommended, found.split.validation, found.split.train
     strength, reason = _evidence(found)
     step = next((warning.remedy for warning in warnings if warning.severity != "note" and warning.remedy), "")
     return Verdict(
         friction=best.model.friction,
         error=best.train_mae if best.validation_mae is None else best.validation_mae,
-        judged_by=counted(len(held), "held-out run") if held else f"{counted(len(trained), 'run')} trained on",
+        judged_by=counted(len(held), "held-out run") if held else f"{counted(len(trained), 'run')}used for training",
         strength=strength,
         reason=reason,
-        next_step=f"{capitalised(step or 'use the model: nothing speaks against it')}.",
+        next_step=f"{capitalised(step or 'use the model: there are no objections')}.",
     )
 
 

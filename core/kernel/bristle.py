@@ -1,19 +1,19 @@
-"""Elastoplastic friction of seed 001 in SIMD lanes: the bristle in front of any of the budgets M1–M6.
+"""Elastoplastic friction of seed 001 in SIMD lanes: a bristle in front of any of the budgets M1–M6.
 
-The budget's parts are the friction function's: F_C and F_S − F_C at this step's load, D = K_v, v_S. The contact is a
-spring K and a damper B (eqs 4–6), and its velocity is the shaft's at the end of the step, which the friction itself
-decides. Eliminating both velocities leaves one equation for the friction y,
+The budget's parts are those of the friction function: F_C and F_S − F_C at this step's load, D = K_v, v_S. The contact
+is a spring K and a damper B (eqs 4–6). Its velocity is that of the shaft at the end of the step, which depends on the
+friction itself. Eliminating both velocities leaves one equation for the friction y,
 
-    y = Φ(x − Z·y),   x = v + h/J·(τ_m + τ_e) + K·e/(K·h + B),   Z = 1/(K·h + B) + h/J,
+    y = Φ(x − Z·y),   x = v + h/J·(τ_m + τ_e) + K·e/(K·h + B),   Z = 1/(K·h + B) + h/J.
 
-which is eq. (11) with the joint's own inertia in series with the bristle. The leapfrog halves h/J and h in Z and x, as
-it takes both velocities and the spring at the middle of the step. Algorithm 1 of seed 001 takes the velocity at
-the beginning of the step instead (Z without h/J), which is stable only for K·h² + 2·B·h < 4·J; here any stiffness and
-any step are.
+This is eq. (11) with the joint's own inertia in series with the bristle. The leapfrog takes both velocities and the
+spring at the middle of the step, which halves h/J and h in Z and x. Algorithm 1 of seed 001 takes the velocity at the
+beginning of the step instead (Z without h/J), which is stable only for K·h² + 2·B·h < 4·J. Here any stiffness and any
+step are stable.
 
 With the slip velocity w = x − Z·y, s = w/v_S, u = Z·(F_S − F_C)/(v_S·(1 + Z·D)) and
-d = (x/Z − F_C)·Z/(v_S·(1 + Z·D)), both functions ask for the root of s + u·E(s) = d in [d − u, d], where E is
-exp(−s^α) (eq. 21) or 1/(1 + s), which is what eqs (33)–(42) come to. Where u·max(−E′) ≤ 1 (eq. 14) it is the only one.
+d = (x/Z − F_C)·Z/(v_S·(1 + Z·D)), both functions need the root of s + u·E(s) = d in [d − u, d], where E is exp(−s^α)
+(eq. 21) or 1/(1 + s), to which eqs (33)–(42) reduce. The root is unique if u·max(−E′) ≤ 1 (eq. 14).
 """
 
 import math
@@ -27,15 +27,18 @@ INLINE = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 _TINY = 1e-60
 _SLOWEST = 1e-12
-"""Slip velocities below this share of v_S are as good as none. Powers and squares of smaller ones would be denormal
-numbers, which cost processors a hundred times as much."""
+"""Slip velocities below this share of v_S count as 0.
+
+Powers and squares of smaller ones would be denormal numbers, which are a hundred times as slow.
+"""
 
 
 @njit(**INLINE)
 def _halley(s, power, fallen, u, d, alpha):
-    """Halley's step from s with s^α and u·exp(−s^α) known, at most twice Newton's, within the bracket.
+    """Return Halley's step from s, at most twice Newton's and within the bracket.
 
-    Slope and curvature times s and s², so that there is one division.
+    `power` is s^α and `fallen` is u·exp(−s^α). Slope and curvature are multiplied by s and s², which leaves one
+    division.
     """
     f = s + fallen - d
     bend = alpha * power * fallen
@@ -48,7 +51,7 @@ def _halley(s, power, fallen, u, d, alpha):
 
 @njit(**INLINE)
 def _roughly(s, u, d, alpha):
-    """The same with exponentials to 1e-4, at a third of the price."""
+    """Return the same with exponentials accurate to 1e-4, at a third of the cost."""
     s = max(s, _SLOWEST)
     power = rough_exp2(alpha * rough_log2(s))
     return _halley(s, power, u * rough_exp2(-LOG2_E * power), u, d, alpha)
@@ -56,10 +59,17 @@ def _roughly(s, u, d, alpha):
 
 @njit(**INLINE)
 def stribeck_slip(u, d, alpha, level, slope):
-    """Root of s + u·exp(−s^α) = d, by three of Halley's steps from where the tangent at the steepest point has it.
+    """Return the root of s + u·exp(−s^α) = d.
 
-    level, slope: of that tangent, see `steepest_fall`. s + u·exp(−s^α) is within 1e-12 of d for u·slope up to 0.6,
-    1e-10 up to 0.9 and 1e-3 up to 1.
+    Three of Halley's steps start where the tangent at the steepest point has its root. s + u·exp(−s^α) is within 1e-12
+    of d for u·slope up to 0.6, 1e-10 up to 0.9 and 1e-3 up to 1.
+
+    Args:
+        u: Scaled F_S − F_C, see the module's docstring.
+        d: Right-hand side.
+        alpha: Exponent.
+        level: Value of the tangent at s = 0, see `steepest_fall`.
+        slope: Fall of the tangent per unit of s.
     """
     s = min(max((d - u * level) / max(1.0 - u * slope, 1e-3), d - u), d)
     s = _roughly(_roughly(s, u, d, alpha), u, d, alpha)
@@ -70,9 +80,10 @@ def stribeck_slip(u, d, alpha, level, slope):
 
 @njit(error_model="numpy")
 def steepest_fall(alpha):
-    """Tangent of exp(−s^α) where it falls most: its value at s = 0 and how much it falls per unit of s.
+    """Return the tangent of exp(−s^α) at its steepest point: its value at s = 0, and its fall per unit of s.
 
-    At s^α = (α − 1)/α, for α ≥ 1; below, the slope at 0 has no bound, and that of α = 1 is given.
+    The point is at s^α = (α − 1)/α for α ≥ 1. For α < 1 the slope at 0 is unbounded, and the tangent for α = 1 is
+    returned.
     """
     if alpha <= 1.0:
         return 1.0, 1.0
@@ -85,25 +96,35 @@ def steepest_fall(alpha):
 
 @njit(**INLINE)
 def rational_slip(u, d, _alpha, _level, _slope):
-    """Root of s + u/(1 + s) = d: the positive one of s² + (1 − d)·s + u − d = 0, as eq. (44)."""
+    """Return the root of s + u/(1 + s) = d: the positive one of s² + (1 − d)·s + u − d = 0, as in eq. (44)."""
     half = 0.5 * (d - 1.0)
     root = math.sqrt(max(half * half + d - u, 0.0))
     return half + root if half > 0.0 else (d - u) / max(root - half, _TINY)
 
 
 def slip_of(contact):
-    """The search for the slip velocity of a contact."""
+    """Return the function that finds the slip velocity of a contact."""
     return rational_slip if contact == Contact.RATIONAL else stribeck_slip
 
 
 @njit(error_model="numpy")
 def bristle_constants(speed, alpha, stiffness, damping, h, leapfrog=False):
-    """Constants of a bristle, the same in every step: (spring, decay, gain, compliance, v_S, level,
-    slope).
+    """Return constants of a bristle that are the same in every step.
 
-    speed v_S [rad/s]; alpha; stiffness K [N·m/rad], damping B [N·m·s/rad]; h [s]. e' = decay·e + gain·y is eq. (18),
-    spring·e the bristle's part of v* (eq. 13), compliance 1/(ϑ·K·h + B). The spring acts at the share ϑ of the step:
-    at its end (ϑ = 1), or for the leapfrog in its middle, later only as far as keeps the decay from being negative.
+    e' = decay·e + gain·y is eq. (18), spring·e is the bristle's part of v* (eq. 13), and compliance is 1/(ϑ·K·h + B).
+    The spring acts at the share ϑ of the step: at its end (ϑ = 1), or with the leapfrog in its middle. ϑ is larger
+    where the decay would become negative.
+
+    Args:
+        speed: v_S [rad/s].
+        alpha: Exponent.
+        stiffness: K [N·m/rad].
+        damping: B [N·m·s/rad].
+        h: Time step [s].
+        leapfrog: True for the second-order step.
+
+    Returns:
+        (spring, decay, gain, compliance, v_S, level, slope).
     """
     share = max(0.5, 1.0 - damping / (stiffness * h)) if leapfrog else 1.0
     compliance = 1.0 / (share * stiffness * h + damping)
@@ -115,11 +136,17 @@ def bristle_constants(speed, alpha, stiffness, damping, h, leapfrog=False):
 def make_bristle(contact):
     """Return the compiled friction of a contact.
 
-    friction(free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous, alpha,
-    *bristle_constants): free: velocity at the end of the step without friction [rad/s]; mobility
-    h/J [rad/(s·N·m)]; the same for the moment of the step whose velocity decides about friction that slips, its end or
-    its middle; deflection of the bristle [rad]; sliding F_C, breaking F_S − F_C [N·m]; viscous D [N·m·s/rad]. Returns
-    the friction torque, along the velocity [N·m], and the new deflection.
+    The function is friction(free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous,
+    alpha, *bristle_constants). It returns the friction torque along the velocity [N·m] and the new deflection [rad].
+    Its arguments are:
+
+    - free: velocity at the end of the step without friction [rad/s]
+    - mobility: h/J [rad/(s·N·m)]
+    - free_middle, mobility_middle: the same for the time in the step whose velocity determines slipping friction, its
+      end or its middle
+    - deflection: deflection of the bristle [rad]
+    - sliding, breaking: F_C and F_S − F_C [N·m]
+    - viscous: D [N·m·s/rad]
     """
     slip = slip_of(contact)
 
@@ -130,7 +157,7 @@ def make_bristle(contact):
     ):  # fmt: skip
         static = sliding + breaking
         wished = free + spring * deflection
-        # Friction that leaves no slip at the end of the step.
+        # Friction with which nothing slips at the end of the step.
         stuck = abs(wished) / (compliance + mobility)
         z = compliance + mobility_middle
         slowing = speed * (1.0 + z * viscous)

@@ -1,9 +1,9 @@
-"""Kernels compiled once on a machine: what makes Numba's disk cache find them again, and never find stale ones.
+"""Kernels compiled once per machine: Numba's disk cache has to find them again, and never find outdated ones.
 
-Numba's key of a compiled function holds the file it stands in and the values in its closure, and nothing of what is
-inlined into it from elsewhere. So a kernel carries a number in its closure that changes with any source of the kernel
-and with its variant; and what is inlined reaches it as a global name, because a compiled function in a closure has an
-identity that is new in every process, and no entry of the cache would ever be found again.
+Numba identifies a compiled function by its file and the values in its closure. Code that is inlined from other files
+does not count. A kernel therefore has a number in its closure that changes with any source of the kernel and with its
+variant. Inlined code reaches it as a global name: a compiled function in a closure has another identity in every
+process, and the cache would never find an entry again.
 """
 
 import gc
@@ -27,27 +27,30 @@ except ImportError:
     fcntl = None
 
 llvmlite.binding.set_option("servobench", "-force-vector-interleave=2")
-"""A step is one long chain of dependent operations: two vectors of candidates side by side hide its latency, which
-LLVM's cost model does not see. Four are 1.4 times slower, as their numbers no longer fit into the registers."""
+"""A step is one long chain of dependent operations. Two vectors of candidates side by side hide its latency.
+
+LLVM's cost model does not account for this. Four vectors are 1.4 times slower, as their numbers do not fit into the
+registers.
+"""
 
 _SOURCES = zlib.crc32(
     b"".join([__name__.encode(), *(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))])
 )
-"""Of the kernel's files, and of its name: what is kept imports its modules by name, see `servobench`."""
+"""Hash of the kernel's files and of its module name: cached code imports its modules by name, see `servobench`."""
 
 
 def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:
-    """Return a positive number that stands for the sources of the kernel and for one variant of it."""
+    """Return a positive number that identifies the sources of the kernel and one variant of it."""
     return ((_SOURCES * (max(Law) + 1) + law) * (max(Contact) + 1) + contact) * 4 + 2 * leapfrog + full + 1
 
 
 def step(*_: float) -> tuple[float, ...]:
-    """Stand in kernels for the step they are compiled with; see `core.kernel.step`."""
+    """Stand for the step with which a kernel is compiled; see `core.kernel.step`."""
     raise NotImplementedError
 
 
 def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]) -> Callable[..., None]:
-    """Return a kernel compiled for the disk cache, with its step."""
+    """Return a kernel compiled with its step, for the disk cache."""
     assert isinstance(kernel, FunctionType)
     names = {**kernel.__globals__, "step": step}
     bound = FunctionType(kernel.__code__, names, kernel.__name__, kernel.__defaults__, kernel.__closure__)
@@ -59,8 +62,8 @@ def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]
 def kept_on_disk(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return a function compiled with Numba's options and kept in its disk cache.
 
-    Of several processes that need it at once one compiles it, the others wait for what it writes. Where no folder can
-    be written, each process compiles for itself.
+    If several processes need it at once, one compiles it and the others wait for the result. Without a writable folder,
+    each process compiles for itself.
     """
     try:
         dispatcher: Any = njit(**options, cache=True)(function)
@@ -77,7 +80,7 @@ def kept_on_disk(function: Callable[..., Any], **options: Any) -> Callable[..., 
 
 
 def _held(lock: Path) -> ExitStack:
-    """Return a file's lock, held until it is closed or its process ends; nothing where there can be none."""
+    """Return a file's lock, held until it is closed or its process ends; empty where locking is not possible."""
     stack = ExitStack()
     with suppress(OSError):
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +92,7 @@ def _held(lock: Path) -> ExitStack:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Collect no garbage meanwhile: looking through all that a compiler makes takes a seventh of its time."""
+    """Disable garbage collection during compilation, of which it takes a seventh of the time."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -100,6 +103,6 @@ def _uncollected() -> Iterator[None]:
 
 
 def cache_folder() -> Path | None:
-    """The folder that keeps the kernels' compiled code; None where none can be written."""
+    """Return the folder of the kernels' compiled code; None if no folder is writable."""
     path = kept_on_disk(step).stats.cache_path  # pyright: ignore[reportFunctionMemberAccess]
     return None if path is None else Path(path)

@@ -1,6 +1,6 @@
-"""The flat vector a kernel sees: one candidate on one recording.
+"""Layout of the flat vector that a kernel reads: one candidate on one recording.
 
-Friction models M1–M5 are points in M6's space (seed 004, eqs 3, 6–10), so every candidate has the same length.
+Friction models M1–M5 are special cases of M6 (seed 004, eqs 3, 6–10), so every candidate has the same length.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Slot(IntEnum):
-    """Position of each number in a candidate's row; SI units, angles in rad."""
+    """Index of each number in a candidate's row; SI units, angles in rad."""
 
     TORQUE_CONSTANT = 0  # k_t [N·m/A], motor and reducer together
     RESISTANCE = 1  # R [Ω]
@@ -30,25 +30,25 @@ class Slot(IntEnum):
     LOAD_EXTERNAL_QUAD = 12  # K_e^q [1/(N·m)]
     STRIBECK_VELOCITY = 13  # v_s [rad/s]
     STRIBECK_EXPONENT = 14  # α
-    DELAY = 15  # of the commanded position [s]
+    DELAY = 15  # delay of the commanded position [s]
     GOAL_SLEW = 16  # velocity limit of the goal [rad/s]
-    DEAD_BAND = 17  # half width, of the position error [rad]
+    DEAD_BAND = 17  # half width of the dead band of the position error [rad]
     PWM_LAG = 18  # time constant of duty cycle or current [s]
     SUPPLY_SAG = 19  # resistance of the supply [Ω]
     RELEASE_BRAKING = 20  # 0: open circuit, 1: shorted motor
     INDUCTANCE = 21  # L [H], drive/coast bridges only
-    PWM_PERIOD = 22  # [s], drive/coast bridges only
-    KP = 23  # duty per rad (voltage) or A per rad (current)
-    KI = 24  # the same per second
-    KD = 25  # the same times seconds, on the error's derivative
-    KV = 26  # velocity feedback: duty or A per rad/s
-    OUTPUT_LIMIT = 27  # max duty, or I_heat [A]
-    OPPOSING_GATE = 28  # 1: quadratic term only where the torques oppose
+    PWM_PERIOD = 22  # period [s], drive/coast bridges only
+    KP = 23  # duty cycle per rad (voltage law) or A per rad (current law)
+    KI = 24  # as KP, per second
+    KD = 25  # as KP, times seconds, on the error's derivative
+    KV = 26  # velocity feedback: duty cycle or A per rad/s
+    OUTPUT_LIMIT = 27  # largest duty cycle, or I_heat [A]
+    OPPOSING_GATE = 28  # 1: quadratic term only where the torques oppose each other
     VELOCITY_AFTER = 29  # 1: position integrates the updated velocity (integrator "bam")
     VELOCITY_LIMIT = 30  # numerical guard [rad/s]
-    INERTIA = 31  # of the load [kg·m²]
-    GRAVITY_TORQUE = 32  # at a horizontal arm [N·m]
-    RELEASE_DELAY = 33  # of switching the torque [s]
+    INERTIA = 31  # inertia of the load [kg·m²]
+    GRAVITY_TORQUE = 32  # gravity torque at a horizontal arm [N·m]
+    RELEASE_DELAY = 33  # delay of switching the torque [s]
     BRISTLE_STIFFNESS = 34  # K [N·m/rad], elastoplastic contacts only
     BRISTLE_DAMPING = 35  # B [N·m·s/rad], elastoplastic contacts only
 
@@ -57,23 +57,23 @@ ROW = len(Slot)
 
 
 class Setup(IntEnum):
-    """What a recording adds to every candidate: gains as written into the servo, the bench, the time step.
+    """Numbers that a recording adds to every candidate: the servo's gains, the bench, the time step.
 
-    A candidate's KP, KI, KD and KV are per unit of the servo's own gains until a setup multiplies them.
+    A candidate's KP, KI, KD and KV are per unit of the servo's own gains; a setup multiplies them by these gains.
     """
 
-    STEP = 0  # of the simulation [s]
+    STEP = 0  # time step [s]
     KP = 1
     KI = 2
     KD = 3
     KV = 4  # velocity gain in the law's unit, damping·√kp for the eRob
-    INERTIA = 5  # of the load [kg·m²]
-    GRAVITY_TORQUE = 6  # at a horizontal arm [N·m]
-    ANGLE_OFFSET = 7  # of the bench [rad]
+    INERTIA = 5  # inertia of the load [kg·m²]
+    GRAVITY_TORQUE = 6  # gravity torque at a horizontal arm [N·m]
+    ANGLE_OFFSET = 7  # angle offset of the bench [rad]
 
 
 def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
-    """Put a candidate, shape (ROW,), on a bench with a servo's gains: the row a rollout takes."""
+    """Return the row of a candidate (ROW,) with a bench and a servo's gains, ready for a rollout."""
     bound = row.copy()
     bound[[Slot.KP, Slot.KI, Slot.KD, Slot.KV]] *= setup[[Setup.KP, Setup.KI, Setup.KD, Setup.KV]]
     bound[Slot.INERTIA] = setup[Setup.INERTIA]
@@ -83,7 +83,7 @@ def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
 
 
 NO_SLEW = 1e9
-"""Velocity limit of the goal that never acts [rad/s]."""
+"""Velocity limit of the goal that has no effect [rad/s]."""
 
 
 class Law(IntEnum):
@@ -95,7 +95,7 @@ class Law(IntEnum):
 
 
 class Contact(IntEnum):
-    """How friction acts at rest: as a budget, or by seed 001's bristle with one of two functions."""
+    """Friction at rest: a budget, or the bristle of seed 001 with one of two functions."""
 
     RIGID = 0
     STRIBECK = 1
@@ -103,7 +103,7 @@ class Contact(IntEnum):
 
 
 def empty_rows(count: int) -> np.ndarray:
-    """Rows with every term off, shape (count, ROW): unit motor, no friction, no command path."""
+    """Return rows with every term off, (count, ROW): unit motor, no friction, no command path."""
     import numpy as np
 
     rows = np.zeros((count, ROW))

@@ -1,8 +1,8 @@
 """Elementary functions that LLVM can put into SIMD lanes: no tables, no branches, no library calls.
 
-Each agrees with libm to a few units in the last place over the stated range (tests/core/test_mathops.py). Ranges are
-reduced with additions of a large constant and with the bits of the floating-point number, so these must never be
-compiled with `reassoc`.
+Each agrees with libm to a few units in the last place over the stated range (tests/core/test_mathops.py). Range
+reduction adds a large constant and uses the bits of floating-point numbers, so these functions must never be compiled
+with `reassoc`.
 """
 
 import math
@@ -31,7 +31,7 @@ _INVERSE_PI = 1.0 / math.pi
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def _halves(x):
-    """Exponent and mantissa of a normal x > 0, x = m·2^exponent with m in √½ … √2."""
+    """Return exponent and mantissa of a normal x > 0: x = m·2^exponent with m in √½ … √2."""
     bits = np.float64(x).view(np.int64)
     exponent = np.int64((bits >> np.int64(52)) | _EXPONENT_MAGIC).view(np.float64) - (4503599627370496.0 + 1023.0)
     m = np.int64((bits & _MANTISSA) | _ONE_BITS).view(np.float64)
@@ -43,14 +43,14 @@ def _halves(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def _shifted(p, rounded):
-    """p times 2 to the whole number in the low bits of `rounded`."""
+    """Multiply p by 2 to the power of the integer in the low bits of `rounded`."""
     exponent = np.float64(rounded).view(np.int64) << np.int64(52)
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def log2(x):
-    """Binary logarithm for normal x > 0."""
+    """Return the binary logarithm of a normal x > 0."""
     exponent, m = _halves(x)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
@@ -68,7 +68,7 @@ def log2(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def exp2_below(x):
-    """Power of two for x ≤ 1020; the argument is at least −1020."""
+    """Return 2^x for x ≤ 1020; smaller arguments than −1020 count as −1020."""
     x = max(x, -1020.0)
     rounded = x + _ROUND
     f = x - (rounded - _ROUND)
@@ -90,7 +90,7 @@ def exp2_below(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def exp2(x):
-    """Power of two; the argument is limited to ±1020."""
+    """Return 2^x; the argument is limited to ±1020."""
     return exp2_below(min(x, 1020.0))
 
 
@@ -100,7 +100,7 @@ _L_ROUGH = (1.4426475745511194, -0.7205412109097504, 0.48521405718164473, -0.391
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def rough_log2(x):
-    """Binary logarithm for normal x > 0, within 3e-5: for the first steps of a search."""
+    """Return the binary logarithm of a normal x > 0, within 3e-5, for the first steps of a search."""
     exponent, m = _halves(x)
     t = m - 1.0
     p = _L_ROUGH[4]
@@ -113,7 +113,7 @@ def rough_log2(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def rough_exp2(x):
-    """Power of two, within 6e-5 of it; the argument is limited to ±1020."""
+    """Return 2^x to a relative 6e-5; the argument is limited to ±1020."""
     x = min(max(x, -1020.0), 1020.0)
     rounded = x + _ROUND
     f = x - (rounded - _ROUND)
@@ -127,7 +127,7 @@ def rough_exp2(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def sine(x):
-    """Sine for |x| < 1e8."""
+    """Return the sine for |x| < 1e8."""
     shifted = x * _INVERSE_PI + _ROUND
     n = shifted - _ROUND
     r = ((x - n * _PI_HIGH) - n * _PI_LOW) - n * _PI_TAIL

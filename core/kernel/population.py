@@ -1,9 +1,8 @@
 """Many candidates on many recordings: the hot path of identification.
 
-The time loop is outside and a loop over a fixed number of SIMD lanes inside; each lane is one candidate. All lane
-state lives in one flat array at constant offsets with unsigned indices, which is what lets LLVM prove that lanes do
-not alias and vectorise the loop. Only error sums leave the kernel, and positions where they
-are asked for.
+The loop over time is outside, and a loop over a fixed number of SIMD lanes is inside; each lane is one candidate. All
+lane state is in one flat array at constant offsets with unsigned indices: LLVM can then prove that lanes do not alias,
+and vectorise the loop. Only error sums leave the kernel, and positions on request.
 """
 
 import math
@@ -17,10 +16,10 @@ from core.kernel.layout import Contact, Law, Setup, Slot
 from core.kernel.step import delayed_command, lag_constants, make_step
 
 LANES = 16
-"""Candidates simulated together; a population is padded to a multiple of it."""
+"""Number of candidates simulated together; a population is padded to a multiple of it."""
 
 SUMS = 4
-"""Numbers per candidate that leave the kernel: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
+"""Error sums per candidate: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
 
 _STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction")
 _INPUT = ("goal", "next_goal", "next_share", "enable")
@@ -45,17 +44,24 @@ _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
     """Return the compiled kernel of one control law, contact and integrator.
 
-    kernel(rows, setups, chosen, first, samples, substeps, first_step, resets, goal, lasts, enable, supply, position,
-    velocity, sums, motions): rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups
-    (R, len(Setup)), one row a recording; chosen (c,) the recordings to simulate; first and samples (R,) where each
-    recording begins in position and velocity and how long it is; substeps (R,) the steps of a sample; first_step (R,)
-    where it begins in the commands; resets (R,) after how many samples the shaft is put back to where it was measured,
-    again and again (multiple shooting; 0: never), while the command path goes on; goal [rad], lasts, enable, supply [V]
-    (S,) the commands of each step, see `core.simulation.Commands`; position, velocity (N,) measured [rad, rad/s]; sums
-    (R, P, SUMS) receives the error sums of the chosen recordings; motions (n, P) the positions of the chosen ones
-    [rad], one after the other, (0, P) where they are not wanted.
-    A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
-    limit) are read from the first row. The global interpreter lock is released.
+    The kernel releases the global interpreter lock. A recording's first position and velocity are its initial state.
+    Flags of a model (gate, integrator, velocity limit) are read from the first row.
+
+    The function is kernel(rows, setups, chosen, first, samples, substeps, first_step, resets, goal, lasts, enable,
+    supply, position, velocity, sums, motions). Its arguments are:
+
+    - rows: candidates without a bench (see `Setup`), (P, ROW), with P a multiple of LANES
+    - setups: one row per recording, (R, len(Setup))
+    - chosen: recordings to simulate, (c,)
+    - first, samples: start of each recording in position and velocity, and its number of samples, (R,)
+    - substeps: time steps between samples, (R,)
+    - first_step: start of each recording in the commands, (R,)
+    - resets: number of samples after which the shaft is reset to the measured state, repeatedly, while the command path
+      continues (multiple shooting), (R,); 0 for never
+    - goal [rad], lasts, enable, supply [V]: commands of each time step, see `core.simulation.Commands`, (S,)
+    - position [rad], velocity [rad/s]: measurements, (N,)
+    - sums: receives the error sums of the chosen recordings, (R, P, SUMS)
+    - motions: receives the positions of the chosen recordings one after the other [rad], (n, P); (0, P) if not wanted
     """
     return _population_kernel(law, full, contact, leapfrog)
 
@@ -134,7 +140,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
         rows, setups, chosen, first, samples, substeps, first_steps, resets,
         goal, lasts, enable, supply, position, velocity, sums, motions,
     ):  # fmt: skip
-        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
             return
         f = np.zeros(size)
         delay_steps = np.zeros(LANES, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""One candidate, every sample kept: simulation for people, plots, the simulated servo and the digital twin."""
+"""Simulation of one candidate that keeps every sample: for plots, the simulated servo and the digital twin."""
 
 import math
 from functools import cache
@@ -10,14 +10,14 @@ from core.kernel.layout import Contact, Law, Slot
 from core.kernel.step import delayed_command, make_step, step_numbers
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
-"""Columns of a rollout: state before step k (rad, rad/s), then what the motor did in step k (N·m, A, 1, V, V or A)."""
+"""Columns of a rollout: state before step k (rad, rad/s), then the motor in step k (N·m, A, 1, V, V or A)."""
 
 STATE = 9
-"""q, v, slewed goal, output, integral, error, supply current, deflection of the bristle, friction: see `make_step`."""
+"""Length of the state; `make_step` lists its numbers."""
 
 
 def initial_state(position: float, velocity: float) -> np.ndarray:
-    """State at rest of everything but the shaft, shape (STATE,)."""
+    """Return the state with this position and velocity and everything else at rest, (STATE,)."""
     state = np.zeros(STATE)
     state[0] = state[2] = position
     state[1] = velocity
@@ -25,18 +25,23 @@ def initial_state(position: float, velocity: float) -> np.ndarray:
 
 
 def history_steps(delay: float, h: float) -> int:
-    """Past steps of the command that a delay [s] needs at step h [s]."""
+    """Return the number of past time steps of the command that a delay [s] needs at time step h [s]."""
     return math.ceil(delay / h)
 
 
 def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False):
     """Return the compiled kernel of one control law, contact and integrator, command path included.
 
-    kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
-    row (ROW,); state (STATE,) read and left at the end; goal, lasts, enable, supply, hand, torque, torque_share
-    (first + n·substeps,) of each step of h [s], see `core.simulation.Commands`, the first `first` of them being the
-    past that a delay reaches; torque [N·m] is commanded instead of the position law for torque_share of the step; out
-    (n, len(OUTPUTS)). Releases the global interpreter lock.
+    The kernel releases the global interpreter lock. It is kernel(row, state, goal, lasts, enable, supply, hand, torque,
+    torque_share, first, h, substeps, out). Its arguments are:
+
+    - row: candidate on a bench, (ROW,)
+    - state: initial state, replaced by the final one, (STATE,)
+    - goal, lasts, enable, supply, hand, torque, torque_share: values for each time step, see
+      `core.simulation.Commands`, (first + n·substeps,). The first `first` are the past that a delay reaches. torque
+      [N·m] replaces the position law for torque_share of the step
+    - h: time step [s]
+    - out: receives the samples, (n, len(OUTPUTS))
     """
     return _rollout_kernel(law, contact, leapfrog)
 
@@ -46,7 +51,7 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
     variant = fingerprint(law, True, contact, leapfrog)
 
     def kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
-        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # This is never true. It brings `variant` into the closure and thus into the cache's key.
             return
         numbers = step_numbers(row, h, leapfrog)
         whole = math.ceil(row[Slot.DELAY] / h)

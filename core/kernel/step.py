@@ -1,32 +1,34 @@
 """One time step of a servo on the bench, written once and inlined into every kernel.
 
-Everything is branch-free, so that LLVM can put candidates into SIMD lanes: a choice is a select between two values
-that are both computed. `make_step(law, full, contact, leapfrog)` returns the step for one control law, contact and
+Everything is branch-free so that LLVM can put candidates into SIMD lanes: a choice is a select between two values that
+are both computed. `make_step(law, full, contact, leapfrog)` returns the step for one control law, contact and
 integrator; `full=False` leaves out the command path and the integral and derivative gains.
 
-First order. Algorithm 1 of seed 004 (line numbers in comments are its) evaluates all forces at the state at the
-beginning of the step, q and v, clips friction to its budget, and integrates; Rhoban/bam integrates the position with
-the velocity after the step. Both err in proportion to the step h.
+First order. Algorithm 1 of seed 004 (comments refer to its line numbers) evaluates all forces at the beginning of the
+step, at q and v, clips friction to its budget, and integrates. Rhoban/bam integrates the position with the velocity
+after the step. The error of both is proportional to the time step h.
 
 Second order. The leapfrog, or drift-kick-drift, is a Strang splitting into a drift (q' = v) and a kick (J·v' = τ):
 
 1. drift: q½ = q + h·v/2.
-2. kick: all forces at q½. The torque's part that is linear in speed, −D·v (back-EMF, velocity feedback, viscous
-   friction), is taken at the mean of old and new velocity: from J·(v' − v) = h·(τ(v) + D·v − D·(v + v')/2) follows
-   v' = v + h·τ(v)/J' with J' = J + h·D/2, stable for any h·D/J. Friction that stops the shaft, to_stop = J'·v/h + τ,
-   gives v' = 0 exactly. What is not linear in speed (the Stribeck term, friction by the motor's load) is evaluated at
-   the predicted velocity of the middle, v½ = v + h·(τ(v) − τ_f)/(2·J'), with the friction τ_f of the step before.
+2. kick: all forces at q½. The part of the torque that is linear in speed, −D·v (back-EMF, velocity feedback, viscous
+   friction), is taken at the mean of old and new velocity. J·(v' − v) = h·(τ(v) + D·v − D·(v + v')/2) gives
+   v' = v + h·τ(v)/J' with J' = J + h·D/2, which is stable for any h·D/J. Friction that stops the shaft,
+   to_stop = J'·v/h + τ, gives v' = 0 exactly. The parts that are not linear in speed (the Stribeck term, friction by
+   the motor's load) are evaluated at the predicted velocity of the middle, v½ = v + h·(τ(v) − τ_f)/(2·J'), with the
+   friction τ_f of the previous step.
 3. drift: q' = q½ + h·v'/2.
 
-Friction turns around with the shaft, also within a step: `mean_friction`. The bristle of an elastoplastic contact and
-its slip are taken at the middle of the step. Where it is so stiff that it would ring, it is taken later, up to the end
-of the step, which is stable at any stiffness.
+Friction reverses with the shaft, also within a step: see `mean_friction`. The bristle of an elastoplastic contact and
+its slip are taken at the middle of the step. A bristle that is so stiff that it would ring is taken later, up to the
+end of the step, which is stable at any stiffness.
 
-The command path is likewise taken at its mean over the step: a limited goal and a first-order lag are integrated
-exactly, the integral advances by half a step before the forces, and the sag of the supply is solved with the current
-that causes it. One step costs one evaluation of the forces, as a first-order one does, and its error falls with h², in
-motion that sticks, turns around and is released too. tests/core/test_convergence.py shows it for every law, contact and
-command path term. One thing is of first order: the derivative gain's answer to a goal that moves is half a step late.
+The command path is also taken at its mean over the step. A limited goal and a first-order lag are integrated exactly,
+the integral advances by half a step before the forces, and the sag of the supply is solved together with the current
+that causes it. One step costs one evaluation of the forces, like a first-order step, and its error is proportional to
+h², also in motion that sticks, reverses and is released. tests/core/test_convergence.py shows this for every law,
+contact and command path term. One part is of first order: the derivative gain's response to a moving goal is half a
+step late.
 """
 
 import math
@@ -49,15 +51,25 @@ def clip(x: float, limit: float) -> float:
 
 @njit(**INLINE)
 def delayed_command(goal, lasts, i, first, last, whole, share):
-    """The command during step i, `whole` − `share` steps late: its value at the beginning and at the end, and the share
-    of the step for which it has the latter.
+    """Return the command during step i, delayed by `whole` − `share` steps.
 
-    goal: at the beginning of each step; lasts: the share of the step after which it is that of the next one; first,
-    last: the steps that exist. Where it changes twice, one change stands for both with the same mean.
+    If it changes twice in the step, a single change with the same mean stands for both.
+
+    Args:
+        goal: Goal at the beginning of each step.
+        lasts: Share of each step for which its goal holds before the next one.
+        i: Index of the step.
+        first: First existing step.
+        last: Last existing step.
+        whole: Delay in whole steps, rounded up.
+        share: Share of a step by which `whole` exceeds the delay.
+
+    Returns:
+        Goal at the beginning and at the end of the step, and the share of the step for which it has the latter.
     """
     older, newer = max(i - whole, first), min(max(i - whole + 1, first), last)
     old_goal, new_goal = goal[older], goal[newer]
-    # Where in the step the goal changes: in the part that belongs to the older step, in that of the newer one, or both.
+    # The goal may change in the part of the older step, in that of the newer one, or in both.
     early = max(lasts[older] - share, 0.0)
     if lasts[newer] >= share:
         return (old_goal, new_goal, 1.0 - early) if early > 0.0 else (new_goal, new_goal, 0.0)
@@ -71,8 +83,15 @@ def delayed_command(goal, lasts, i, first, last, whole, share):
 
 @njit(error_model="numpy")
 def lag_constants(time, h):
-    """Constants of a first-order lag with this time constant [s] over a step h [s]: the share of the way to its input
-    that the output covers, and the share that is missing on average over the step."""
+    """Return the constants of a first-order lag over a step.
+
+    Args:
+        time: Time constant [s].
+        h: Time step [s].
+
+    Returns:
+        Share of the way to its input that the output covers, and the share that is missing on average over the step.
+    """
     if time <= 0.0:
         return 1.0, 0.0
     share = 1.0 - math.exp(-h / time)
@@ -84,7 +103,7 @@ def dry_friction(
     tm: float, te: float, kc: float, km: float, ke: float, kcs: float, kms: float, kes: float, kmq: float, keq: float,
     gate: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Friction of M6 at this load [N·m]: F_C, and F_S − F_C beyond it at rest (seed 004 eq. 10 without speed)."""
+    """Return M6's friction at this load [N·m]: F_C, and F_S − F_C (seed 004, eq. 10 without speed)."""
     am = abs(tm)
     ae = abs(te)
     quad = keq * te * te if am > ae else (kmq * tm * tm if ae > am else 0.0)
@@ -94,7 +113,7 @@ def dry_friction(
 
 @njit(**INLINE)
 def friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate):
-    """Friction budget τ_f^m of M6 [N·m], seed 004 eq. (10); M1–M5 by their zeros."""
+    """Return the friction budget τ_f^m of M6 [N·m], seed 004, eq. (10); M1–M5 have zeros in place of terms."""
     speed = abs(v)
     exponent = exp2_below(alpha * log2(max(speed * inverse_vs, _TINY)))
     stribeck = exp2_below(-LOG2_E * exponent)
@@ -104,11 +123,16 @@ def friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_
 
 @njit(**INLINE)
 def mean_friction(momentum, torque, budget):
-    """Mean of dry friction [N·m] over a step that begins with this momentum per step J·v/h and sees this torque [N·m].
+    """Return the mean of dry friction [N·m] over a step.
 
-    With T the torque against the motion and F the budget, the shaft stops after the share p = J·|v|/(h·(T + F)) of the
-    step. It goes on where p ≥ 1, friction being F; it stays where it stopped for T ≤ F, friction being J·|v|/h − T; and
-    it turns back for T > F, friction being F until it stops and −F from there on.
+    Let T be the torque against the motion and F the budget. The shaft stops after the share p = J·|v|/(h·(T + F)) of
+    the step. For p ≥ 1 it keeps moving, and friction is F. For T ≤ F it stays where it stopped, and friction is J·|v|/h
+    − T. For T > F it reverses; friction is F until it stops and −F afterwards.
+
+    Args:
+        momentum: Momentum at the beginning per step, J·v/h [N·m].
+        torque: Torque of everything but dry friction [N·m].
+        budget: Friction budget F [N·m].
     """
     against = -torque if momentum >= 0.0 else torque
     size = abs(momentum)
@@ -119,28 +143,38 @@ def mean_friction(momentum, torque, budget):
 
 @njit(**INLINE)
 def coast_current(duty: float, supply: float, emf: float, resistance: float, inductance: float, period: float) -> float:
-    """Mean motor current [A] of a drive/coast bridge over one PWM period, see `coast_bridge`."""
+    """Return the mean motor current of a drive/coast bridge over one PWM period [A], see `coast_bridge`."""
     current, _, _ = coast_bridge(duty, supply, emf, resistance, inductance, period)
     return current
 
 
 @njit(**INLINE)
 def coast_bridge(duty, supply, emf, resistance, inductance, period):
-    """Mean motor current ī [A] of a drive/coast bridge over one PWM period, in two regimes (seed 004, section IV-B),
-    and its slopes: −R·∂ī/∂e, the share of the period in which the back-EMF drives a current, and ∂ī/∂D [A].
+    """Return the mean motor current of a drive/coast bridge and its slopes (seed 004, section IV-B).
 
-    While the switch is on the motor sees +U and its current tends to I₁ = (U − e)/R with the time constant
-    T_e = L/R; while it is off the current freewheels through the diodes into the supply, the motor sees −U and the
-    current tends to −I₂ = −(U + e)/R until it dies out. With e the back-EMF in the direction of the drive:
+    While the switch is on, the motor sees +U, and its current tends to I₁ = (U − e)/R with the time constant T_e = L/R.
+    While it is off, the current freewheels through the diodes into the supply. The motor then sees −U, and the current
+    tends to −I₂ = −(U + e)/R until it reaches zero. With e the back-EMF in the direction of the drive:
 
-    - discontinuous conduction: from zero, the current reaches i_p = I₁·(1 − exp(−D·T/T_e)) and is gone after
-      t_f = T_e·ln(1 + i_p/I₂). If D·T + t_f < T, integrating L·di/dt = u − R·i − e over the period, which starts
-      and ends at zero current, gives the mean ī = (I₁·D·T − I₂·t_f)/T;
-    - continuous conduction: the current never dies out; over a steady period L·di/dt integrates to zero and
-      ī = ((2·D − 1)·U − e)/R. Both agree where D·T + t_f = T;
+    - discontinuous conduction: from zero, the current reaches i_p = I₁·(1 − exp(−D·T/T_e)) and is zero again after t_f
+      = T_e·ln(1 + i_p/I₂). If D·T + t_f < T, integrating L·di/dt = u − R·i − e over the period, which starts and ends
+      at zero current, gives the mean ī = (I₁·D·T − I₂·t_f)/T;
+    - continuous conduction: the current never reaches zero; over a steady period L·di/dt integrates to zero and ī =
+      ((2·D − 1)·U − e)/R. Both agree where D·T + t_f = T;
     - a back-EMF above U in the direction of the drive conducts through the diodes all the time: ī = (U − e)/R.
 
-    supply and inductance must be positive. Electrical transients between PWM periods are taken as settled.
+    Electrical transients between PWM periods are neglected.
+
+    Args:
+        duty: Duty cycle D.
+        supply: Supply voltage U [V], positive.
+        emf: Back-EMF [V].
+        resistance: R [Ω].
+        inductance: L [H], positive.
+        period: PWM period T [s].
+
+    Returns:
+        ī [A], −R·∂ī/∂e (the share of the period in which the back-EMF drives a current), and ∂ī/∂D [A].
     """
     direction = 1.0 if duty >= 0.0 else -1.0
     share = min(abs(duty), 1.0)
@@ -172,7 +206,7 @@ def coast_bridge(duty, supply, emf, resistance, inductance, period):
 
 @njit(error_model="numpy")
 def step_numbers(row, h, leapfrog):
-    """The step's last arguments, from h on, for one candidate: its row on a bench (ROW,), steps of h [s]."""
+    """Return the last arguments of the step, from h on, for a candidate's row on a bench (ROW,) and time step h [s]."""
     inertia = row[Slot.INERTIA] + row[Slot.ARMATURE]
     lag_share, lag_mean = lag_constants(row[Slot.PWM_LAG], h)
     spring, decay, gain, compliance, speed, level, slope = bristle_constants(
@@ -197,12 +231,16 @@ def step_numbers(row, h, leapfrog):
 def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
     """Return the compiled step of one control law, contact and integrator.
 
-    The step takes the state, this step's inputs and the candidate's numbers and returns the next state: (q, v, slewed
-    goal, output, integral, error, supply current, deflection of the bristle, friction) and, of this step, (motor
-    torque, motor current, duty cycle, supply voltage, control). Units: rad, rad/s, rad, duty or A, duty or A, rad, A,
-    rad, N·m; N·m, A, 1, V, and V or A. The control is what the law asks for, whether or not the torque is enabled. The
-    command is goal, then next_goal for next_share of the step; enable and torque_share are the shares of the step in
-    which the motor is driven, and in which torque_command [N·m] replaces the control law.
+    The step takes the state, the inputs of this step and the candidate's numbers. It returns the next state and the
+    motor in this step:
+
+    - state: q [rad], v [rad/s], slewed goal [rad], output [duty or A], integral [duty or A], error [rad], supply
+      current [A], deflection of the bristle [rad], friction [N·m]
+    - motor: motor torque [N·m], motor current [A], duty cycle [1], supply voltage [V], control [V or A]
+
+    The control is the output of the law, regardless of torque enable. The command is goal, then next_goal for
+    next_share of the step. enable is the share of the step in which the motor is driven. In torque_share of the step,
+    torque_command [N·m] replaces the control law.
     """
     voltage = law == Law.VOLTAGE
     current_law = law == Law.CURRENT
@@ -220,13 +258,13 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         spring, decay, gain, compliance, stribeck_speed, level, slope,
     ):  # fmt: skip
         half_h = 0.5 * h
-        # The angle at which forces act.
+        # Forces act at this angle.
         x = q + half_h * v if leapfrog else q
-        # Line 1: the servo's control law and motor, with the command path in front of them.
+        # Line 1: control law and motor of the servo, preceded by the command path.
         feedback = kv_feedback
         if full:
             if leapfrog:
-                # The limited goal follows the old command, then the new one; forces see its mean.
+                # The limited goal follows the old command, then the new one; forces use its mean.
                 old_share = 1.0 - next_share
                 first = clip(goal - slewed, old_share * slew_step)
                 between = slewed + first
@@ -254,7 +292,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             control = clip(raw, output_limit)
             output_before = output
             output = output + lag_share * (control - output) if enable > 0.0 else 0.0
-            # The mean over the step; Algorithm 1 takes the end.
+            # The mean over the step; Algorithm 1 takes the value at its end.
             acting = control + lag_mean * (output_before - control) if leapfrog else output
             acting = acting if enable > 0.0 else 0.0
             late_feedback = lag_share * (feedback if control == raw else 0.0)
@@ -269,12 +307,13 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         if full and not (leapfrog and (voltage or current_law)):
             supply = max(supply - sag * bus_current, 0.0)
         if current_law:
-            # Torque off sets the current to zero; a bridge that cannot hold it there against the back-EMF is eq. (14).
+            # Torque off sets the current to zero; if the bridge cannot hold it there against the back-EMF, eq. (14)
+            # applies.
             wanted = acting * enable
             wanted = wanted + torque_share * (torque_command / kt - wanted) if torque_share > 0.0 else wanted
             limit_r = inverse_r
             if full and leapfrog:
-                # What is drawn from the supply at full duty passes its resistance too.
+                # At full duty, the supply current passes the supply's resistance too.
                 limit_r = 1.0 / (resistance + sag) if abs(emf) < supply else inverse_r
             current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
             drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
@@ -289,7 +328,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             if voltage:
                 sagging_r = inverse_r
                 if full and leapfrog:
-                    # d·U = R·I + e with U = U₀ − R_s·d·I, while the motor draws.
+                    # d·U = R·I + e with U = U₀ − R_s·d·I, while the motor draws current.
                     drawing = acting * (acting * supply - emf) > 0.0
                     sagging_r = 1.0 / (resistance + sag * acting * acting) if drawing else inverse_r
                 driven = (acting * supply - emf) * sagging_r
@@ -301,7 +340,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 supply = max(supply, 1e-9)
                 driven, conducting, per_duty = coast_bridge(acting, supply, emf, resistance, inductance, period)
                 if full and leapfrog:
-                    # One step of Newton's from the supply of the step before; ī is homogeneous in U and e.
+                    # One Newton step from the supply voltage of the previous step; ī is homogeneous in U and e.
                     lost = emf * conducting * inverse_r
                     per_volt = (driven + lost) / supply
                     drawing = sag if acting * driven > 0.0 else 0.0
@@ -326,16 +365,16 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
             control = control * supply
         if full:
             bus_current = max(duty * current, 0.0)
-        # Line 2: the bench; a hand may add its torque.
+        # Line 2: the bench, with the torque of a hand.
         te = -gravity_torque * sine(x + angle_offset) + hand_torque
         if leapfrog:
-            # J': what is linear in speed acts at the mean of old and new velocity.
+            # J': the part linear in speed acts at the mean of old and new velocity.
             inertia = inertia + half_h * (drag + kv) if rigid else inertia + half_h * drag
             inverse_inertia = 1.0 / inertia
         if rigid:
             # Lines 4–6: budget, torque to stop, applied friction.
             if leapfrog:
-                # A shaft at rest may be held: nothing is known of its friction when a simulation begins.
+                # A shaft at rest may be held. Its friction is unknown at the start of a simulation.
                 gained = half_h * inverse_inertia * (tm + te - friction) if v != 0.0 else 0.0
                 tm_mean = tm - drag * gained
                 budget = friction_budget(
@@ -355,7 +394,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 tm_mean = tm - 0.5 * drag * mobility * (tm + te - friction)
                 mobility_middle = 0.5 * mobility
                 free_middle = v + mobility_middle * (tm + te)
-                # While it sticks the same, later only as far as keeps a stiff bristle from ringing.
+                # The same while it sticks; later only as far as a stiff bristle needs in order not to ring.
                 mobility = max(mobility_middle, mobility - compliance)
                 free = v + mobility * (tm + te)
             sliding, at_rest = dry_friction(tm_mean, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)

@@ -251,7 +251,7 @@ def test_refine_is_not_offered(capsys) -> None:
         (
             "algorithm1",
             3.6e-3,
-            "first order (algorithm1): it costs 3.60 mrad, 120 % of the error; the values hold for this step only",
+            "first order (algorithm1): it costs 3.60 mrad, 120 % of the error; the values are valid for this step only",
         ),
     ],
 )

@@ -31,7 +31,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 def test_people_read_words(capsys, session) -> None:
     text = run(capsys, session, "--threads", "1")
-    assert "one mass and one length: load-dependent friction and k_t cannot be told apart" in text
+    assert "one mass and one length: load-dependent friction and k_t cannot be distinguished" in text
     assert "record another mass or arm length" in text
     assert "0004_sin_sin_kp400" in text
 

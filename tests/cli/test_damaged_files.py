@@ -67,7 +67,7 @@ def test_a_damaged_result_ends_a_command_in_one_line(session, capsys):
     said = capsys.readouterr().err.strip()
     assert "\n" not in said
     assert str(file.parent) in said
-    assert "not the ones that were written" in said
+    assert "differ from those that were written" in said
 
 
 def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, capsys, caplog):

@@ -274,9 +274,9 @@ def test_a_step_that_costs_too_much_is_warned_of(found, integrator, substeps, re
         one = replace(found, request=request, results=(replace(best, model=model),))
         return " ".join(map(str, cautions(one)))
 
-    assert "the simulation step costs" not in warnings(0.09 * best.train_mae)
+    assert "the time step costs" not in warnings(0.09 * best.train_mae)
     costly = warnings(0.11 * best.train_mae)
-    assert "the simulation step costs" in costly
+    assert "the time step costs" in costly
     assert remedy in costly
 
 

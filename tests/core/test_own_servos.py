@@ -96,9 +96,9 @@ def test_a_broken_file_costs_its_servo_only(folder):
         ModelError, match=r"bad.toml: \[ratings\] stall_torque = -3 must be a number from 1e-09 to 1e\+09"
     ):
         load_servo("bad")
-    with pytest.raises(ModelError, match="must be that of the file"):
+    with pytest.raises(ModelError, match="must match the file name"):
         load_servo("other_name")
-    with pytest.raises(ModelError, match="'hexa' is a name of your servo hexa"):
+    with pytest.raises(ModelError, match="'hexa' is already a name of your servo hexa"):
         load_servo("twin")
 
 
@@ -130,11 +130,11 @@ WRONG = [
     ('"hexa"', '"my servo"', r"name = 'my servo' must be 1 to 40 of a-z"),
     ('"hexa"', '"../hexa"', r"name = '../hexa' must be"),
     ('"hexa"', '"Hexa"', r"name = 'Hexa' must be"),
-    ('"hexa"', '"mx106"', r"'mx106' is a name of the shipped servo mx106; choose another"),
-    ("aliases = []", 'aliases = ["sts3215_12v"]', r"'sts3215_12v' is a name of the shipped servo sts3215"),
+    ('"hexa"', '"mx106"', r"'mx106' is already a name of the shipped servo mx106; choose another"),
+    ("aliases = []", 'aliases = ["sts3215_12v"]', r"'sts3215_12v' is already a name of the shipped servo sts3215"),
     ("aliases = []", 'aliases = ["h", "h"]', r"aliases = \['h', 'h'\] must be different"),
     ("aliases = []", 'aliases = "h"', r"aliases = 'h' must be a list"),
-    ("integral_ratio", "integral_ration", r"\[control\] there is no entry 'integral_ration'; there are law, "),
+    ("integral_ratio", "integral_ration", r"\[control\] unknown entry 'integral_ration'; choose from law, "),
     ("[sources]", "[sources", r"not TOML: "),
     ("position_range = [-3.14159, 3.14159]", "position_range = []", r"\[ratings\] position_range = \[\] must be"),
 ]
@@ -155,10 +155,13 @@ def test_what_is_wrong_is_one_line(tmp_path, old, new, line):
     ("make", "line"),
     [
         (lambda path: None, "does not exist; bench models --new .*my.toml writes a template"),
-        (lambda path: path.mkdir(), "is no file"),
-        (lambda path: os.mkfifo(path), "is no file"),
+        (lambda path: path.mkdir(), "is not a file"),
+        (lambda path: os.mkfifo(path), "is not a file"),
         (lambda path: path.write_bytes(b"\x89PNG\xff\x00"), "not a text file"),
-        (lambda path: path.write_text(TEXT + "# " + "x" * LARGEST_SERVO_FILE), "larger than 30 kB"),
+        (
+            lambda path: path.write_text(TEXT + "# " + "x" * LARGEST_SERVO_FILE),
+            r"too large for a servo file \(over 30 kB\)",
+        ),
         (lambda path: path.write_text("a = " + "[" * 20_000), "not TOML"),
     ],
 )
@@ -169,7 +172,9 @@ def test_what_is_no_servo_file_is_one_line(tmp_path, make, line):
 
 
 def test_an_unknown_servo_comes_with_close_names_and_the_way_to_an_own_one():
-    with pytest.raises(ModelError, match=r"no servo 'mx-105'; close to it: mx-106.* bench models --new my.toml, then"):
+    with pytest.raises(
+        ModelError, match=r"no servo 'mx-105'; similar names: mx-106.* bench models --new my.toml, then"
+    ):
         load_servo("mx-105")
     with pytest.raises(ModelError, match=r"no servo '☃'; bench models lists them; .* bench models --new my.toml"):
         load_servo("☃")
@@ -210,12 +215,12 @@ def test_a_model_is_read_where_the_folder_cannot_be_written(tmp_path, monkeypatc
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "file" / "servos"))
     assert ServoModel.from_json_text(text).spec.stall_torque == 3.0
-    assert f"set {SERVOS_VARIABLE} to a folder" in caplog.messages[-1]
+    assert f"set {SERVOS_VARIABLE} to a writable folder" in caplog.messages[-1]
 
 
 @pytest.mark.parametrize(
     ("file", "line"),
-    [("gibberish", "not TOML"), (new_servo_text("other"), "one of other, not of hexa"), (7, "not TOML|missing")],
+    [("gibberish", "not TOML"), (new_servo_text("other"), "describes other, not hexa"), (7, "not TOML|missing")],
 )
 def test_a_model_with_a_wrong_servo_file_is_refused(file, line):
     add_servo(own_servo(TEXT))

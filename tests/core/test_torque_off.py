@@ -70,7 +70,7 @@ def test_the_words_name_the_interval_or_the_remedy() -> None:
     assert braking(0.95, 0.1).torque_off(VOLTAGE).text == "shorted, as β = 0.95, between 0.85 and 1 (95 %)"
     assert "record a torque-off phase" in braking(0.4, np.inf).torque_off(VOLTAGE).text
     traded = braking(0.4, np.inf, traded_with=("k_t", "R", "K_v")).torque_off(VOLTAGE).text
-    assert "k_t, R and K_v can make up for β: freeze one" in traded
+    assert "k_t, R and K_v can compensate β: freeze one" in traded
     assert "record" not in traded
 
 

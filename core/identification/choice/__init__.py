@@ -1,1 +1,1 @@
-"""Which model to use: held-out errors, their comparison, and the choice in words."""
+"""Choice between models: held-out errors, their comparison, and the recommendation in words."""

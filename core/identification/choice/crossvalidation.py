@@ -1,6 +1,6 @@
-"""Cross-validation by conditions: every model fitted with one mass, gain or unit held out, and judged on that.
+"""Cross-validation by conditions: each model is fitted with one mass, gain or unit held out, and scored on that.
 
-The table of errors and the choice are in `model_choice`, the division of the runs in `folds`.
+The table of errors and the choice are in `model_choice`, the division of the runs is in `folds`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
 
 @dataclass(frozen=True, kw_only=True)
 class CrossValidationProgress:
-    """Where a running cross-validation stands."""
+    """Progress of a running cross-validation."""
 
     fold: Fold
-    """What is held out at the moment."""
+    """Fold that is currently held out."""
     number: int
-    """Of this fold, from 1."""
+    """Number of this fold, from 1."""
     folds: int
     command_path: bool
     step: Progress
-    """Of the identification under way."""
+    """Progress of the current identification."""
     done: float
-    """Share of the whole that is done, 0 … 1."""
+    """Share of the whole that is done, 0 to 1."""
 
 
 def all_variants(
     request: IdentificationRequest, recordings: Sequence[Recording], models: Sequence[str] = FRICTION_MODELS
 ) -> tuple[Variant, ...]:
-    """Each model without and with the command path, the request's terms or else the usual ones."""
+    """Return each model without and with the command path, whose terms are the request's or else the usual ones."""
     wanted = replace(request, command_path=request.command_path or COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
     return tuple(Variant(friction=model, command_path=terms) for terms in ((), path) for model in models)
@@ -66,19 +66,34 @@ def cross_validate(
     should_yield: Callable[[], bool] | None = None,
     most_training_runs: int | None = None,
 ) -> CrossValidation:
-    """Fit each variant to the rest of each fold and judge it on the fold's runs, whole.
+    """Fit each variant to the rest of each fold and score it on all runs of the fold.
 
-    request: how to fit; its models, command path and validation rule are replaced by the variants' and the folds'.
-    by: conditions to hold out, see `folds`; variants: None for `all_variants`; folder: where studies are kept, in a
-    folder per fold; what is on record there is not searched again. known: fits of an earlier run with the same
-    request; on_recorded: as `identify`; on_fit: hears of each fit, the known ones too, and of the share that is done
-    by then. most_training_runs: fit to a selection of so many runs that keeps every condition, see `balanced_subset`;
-    every held-out run is judged in any case. Between generations should_stop is polled, complete folds are kept;
-    should_yield: as `identify`. Raises IdentificationError, InputError.
+    Args:
+        request: Options of the fits. Its models, command path and validation rule are replaced by the variants and
+            folds.
+        recordings: Recordings of one servo.
+        by: Conditions to hold out, see `folds`.
+        variants: Variants to compare. None: `all_variants`.
+        folder: Folder for the studies, with one folder per fold. Recorded searches are not repeated.
+        known: Fits of an earlier run with the same request.
+        on_progress: Called after each generation.
+        on_recorded: As for `identify`.
+        on_fit: Called with each fit, including known ones, and the share done.
+        should_stop: Polled between generations. True stops and keeps complete folds.
+        should_yield: As for `identify`.
+        most_training_runs: Fit to a selection of this many runs that keeps every condition, see `balanced_subset`. All
+            held-out runs are scored in any case.
+
+    Returns:
+        Errors of every variant on every fold.
+
+    Raises:
+        InputError: A condition does not exist.
+        IdentificationError: Nothing can be held out, or the request does not fit the recordings.
     """
     wanted = tuple(dict.fromkeys(all_variants(request, recordings) if variants is None else variants))
     if not wanted:
-        raise IdentificationError("no model to compare was named; choose at least one")
+        raise IdentificationError("no model to compare; name at least one")
     by_id = {recording.id: recording for recording in recordings}
     if len(by_id) != len(recordings):
         raise IdentificationError("two recordings share an id")
@@ -106,7 +121,7 @@ def cross_validate(
 
 @dataclass(eq=False)
 class _FoldFits:
-    """The fits of one cross-validation, fold by fold."""
+    """Fits of one cross-validation, fold by fold."""
 
     request: IdentificationRequest
     variants: Sequence[Variant]
@@ -120,18 +135,18 @@ class _FoldFits:
     folds: int
 
     def __post_init__(self) -> None:
-        # Without the command path first: its optima are among the starts of the others.
+        # Variants without the command path come first: their optima are among the starts of the others.
         self.paths = sorted({variant.command_path for variant in self.variants}, key=lambda path: (len(path), path))
         self.stopped = False
         self._searches = 0
-        """Identifications begun."""
+        """Number of identifications begun."""
 
     def fit(self, fold: Fold, train: Sequence[Recording], held: Sequence[Recording]) -> list[FoldFit]:
-        """Every variant fitted and judged, in their order; none when it was stopped before the last."""
+        """Fit and score every variant, in their order; empty if it was stopped before the last."""
         found: dict[Variant, FoldFit] = {}
         for path in self.paths:
             asked = [variant for variant in self.variants if variant.command_path == path]
-            # A model's search begins from the simpler ones: all of them are known, or all are searched.
+            # A model's search starts from the simpler ones, so either all are known or all are searched.
             if all((variant, fold) in self.known for variant in asked):
                 self._searches += 1
                 for variant in asked:
@@ -167,7 +182,7 @@ class _FoldFits:
         return [found[variant] for variant in self.variants]
 
     def _keep(self, fit: FoldFit, found: dict[Variant, FoldFit], share: float) -> None:
-        """Take a fit and tell of it; share: of the identification under way."""
+        """Store a fit and report it; `share` is that of the current identification."""
         found[fit.variant] = fit
         self.on_fit(fit, (self._searches - 1 + share) / (self.folds * len(self.paths)))
 
@@ -209,7 +224,7 @@ class _FoldFits:
     def _not_worse(
         self, request: IdentificationRequest, result: ModelResult, simpler: FoldFit | None, train: Sequence[Recording]
     ) -> tuple[ServoModel, float]:
-        """The model and its training error, searched on from the one without the command path where that is better."""
+        """Return model and training error, searched further from the one without the command path if that is better."""
         if simpler is None or request.prior:
             return result.model, result.train_mae
         parameters = result.model.parameters

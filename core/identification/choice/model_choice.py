@@ -1,11 +1,11 @@
-"""Which model to use: errors on conditions no fit had seen, what they are worth, and the choice in words.
+"""Choice of a model by its errors on conditions that no fit has seen, their uncertainty, and the choice in words.
 
-Data and statistics only; `crossvalidation` computes the errors. Nothing here loads the compiler.
+Data and statistics only; `crossvalidation` computes the errors. This module does not load the compiler.
 
-Standard errors allow for runs of one fold that err alike: the deviations of a fold's runs are summed before they are
-squared (Liang and Zeger 1986, with their correction for few clusters), and the result is never taken smaller than that
-of independent runs, which a handful of folds can undercut by chance. Every condition holds out the same runs again,
-so conditions are not independent; the standard error of their mean is taken as the mean of theirs, its upper bound.
+Standard errors allow for correlated errors of the runs of one fold: the deviations of a fold's runs are summed before
+they are squared (Liang and Zeger 1986, with their correction for few clusters). The result is never smaller than that
+of independent runs, which a handful of folds can undercut by chance. Every condition holds out the same runs again, so
+conditions are not independent. The standard error of their mean is the mean of their standard errors, its upper bound.
 The choice is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): the simplest
 variant whose paired difference from the best is within one standard error.
 """
@@ -36,31 +36,31 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """For example "M6 + command path"."""
+        """Name, e.g. "M6 + command path"."""
         return self.friction.upper() + (" + command path" if self.command_path else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoldFit:
-    """One variant fitted to the rest of one fold and judged on what was held out. Errors in rad."""
+    """One variant fitted to the rest of one fold and scored on the held-out runs. Errors in rad."""
 
     variant: Variant
     fold: Fold
     model: ServoModel
     train_mae: OrInfinite
     trained_on: tuple[str, ...]
-    """Ids of the runs it was fitted to: the fold's training runs or a selection of them."""
+    """Ids of the runs that it was fitted to: the fold's training runs, or a selection of them."""
     evaluations: int
     errors: Mapping[str, float]
     """Mean absolute error of each held-out run, by id; infinite where the simulation diverges."""
 
     @property
     def mean(self) -> float:
-        """Over the held-out runs."""
+        """Mean error of the held-out runs."""
         return float(np.mean(list(self.errors.values())))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is infinite. The fold is named by its condition and value."""
+        """Return plain data; null for an infinite number. Condition and value identify the fold."""
         return {
             "condition": self.fold.condition,
             "value": self.fold.value,
@@ -77,7 +77,11 @@ class FoldFit:
     @classmethod
     @reading_json("a fit of a cross-validation", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
-        """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
+        """Read the data of `to_json`, for the fold that they name.
+
+        Raises:
+            IdentificationError: The data do not describe a fit of this fold.
+        """
         known = data["errors"]
         errors = {run: math.inf if known[run] is None else float(known[run]) for run in fold.held_out}
         if len(errors) != len(known):
@@ -91,7 +95,7 @@ class FoldFit:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A mean with its standard error, see this module's docstring. Unit of what was averaged."""
+    """Mean with its standard error, in the unit of the averaged values; see the module's docstring."""
 
     mean: OrInfinite
     standard_error: OrInfinite
@@ -101,18 +105,18 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation:
-    """Errors of every variant on every condition held out."""
+    """Errors of every variant on every held-out condition."""
 
     fits: tuple[FoldFit, ...]
     skipped: tuple[tuple[str, str], ...] = ()
-    """Conditions nothing could be held out by, with the reason."""
+    """Conditions that could not be held out, with the reason."""
     stopped: bool = False
-    """Whether it was stopped before the end; folds that some variant had not been judged on are left out."""
+    """True if it was stopped before the end; folds on which some variant was not scored are left out."""
 
     def __post_init__(self) -> None:
         if not self.folds:
             raise StoppedEarly(
-                "stopped before every variant was judged on one condition; start again, with fewer trials or models"
+                "stopped before every variant was scored on one condition; start again with fewer trials or models"
             )
 
     @cached_property
@@ -121,12 +125,12 @@ class CrossValidation:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """In the order they were fitted."""
+        """Variants in the order in which they were fitted."""
         return tuple(dict.fromkeys(fit.variant for fit in self.fits))
 
     @property
     def folds(self) -> tuple[Fold, ...]:
-        """Those every variant was judged on."""
+        """Folds on which every variant was scored."""
         every = dict.fromkeys(fit.fold for fit in self.fits)
         return tuple(fold for fold in every if all((variant, fold) in self._by_place for variant in self.variants))
 
@@ -136,15 +140,15 @@ class CrossValidation:
         return tuple(dict.fromkeys(fold.condition for fold in self.folds))
 
     def free_parameters(self, variant: Variant) -> int:
-        """Number of parameters of a variant that were fitted."""
+        """Return the number of fitted parameters of a variant."""
         return len(self.fit(variant, self.folds[0]).model.parameters.free)
 
     def fit(self, variant: Variant, fold: Fold) -> FoldFit:
-        """What was found for a variant with a fold held out."""
+        """Return the fit of a variant with a fold held out."""
         return self._by_place[variant, fold]
 
     def errors(self, variant: Variant) -> dict[str, float]:
-        """Mean error of each run over the folds that held it out [rad]."""
+        """Return the mean error of each run over the folds that held it out [rad]."""
         found: dict[str, list[float]] = {}
         for fold in self.folds:
             for run, error in self.fit(variant, fold).errors.items():
@@ -152,11 +156,11 @@ class CrossValidation:
         return {run: sum(errors) / len(errors) for run, errors in found.items()}
 
     def error(self, variant: Variant) -> Estimate:
-        """Mean absolute error on held-out runs [rad]; every condition counts the same."""
+        """Return the mean absolute error on held-out runs [rad]; every condition has the same weight."""
         return self._estimate(lambda fold: self.fit(variant, fold).errors)
 
     def difference(self, variant: Variant, other: Variant) -> Estimate:
-        """Error of a variant minus that of another, run by run [rad]; negative where the first is better."""
+        """Return the error of a variant minus that of another, run by run [rad]; negative if the first is better."""
 
         def paired(fold: Fold) -> dict[str, float]:
             ours, theirs = self.fit(variant, fold).errors, self.fit(other, fold).errors
@@ -179,20 +183,20 @@ class CrossValidation:
 
     @property
     def runs(self) -> frozenset[str]:
-        """Ids of every run it was made of, fitted to or judged on."""
+        """Ids of all runs that were used to fit or to score."""
         return frozenset(run for fit in self.fits for run in (*fit.fold.train, *fit.fold.held_out))
 
     def among(self, variants: Collection[Variant]) -> CrossValidation:
-        """The same of some of its variants only, at least one."""
+        """Return the cross-validation with only some of its variants, at least one."""
         return replace(self, fits=tuple(fit for fit in self.fits if fit.variant in variants))
 
     @property
     def choice(self) -> Choice:
-        """The simplest variant that is as good as the best."""
+        """Simplest variant that is as good as the best."""
         return choose(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         choice = self.choice
         return {
             "variants": [
@@ -217,9 +221,10 @@ class CrossValidation:
 
     @classmethod
     def from_json(cls, data: Any) -> CrossValidation:
-        """Inverse of `to_json`, whose estimates and choice follow from the fits; entries besides are passed over.
+        """Read the data of `to_json`. Estimates and choice follow from the fits; unknown entries are ignored.
 
-        Raises IdentificationError on anything else.
+        Raises:
+            IdentificationError: The data do not describe a cross-validation.
         """
         try:
             by_place = {(entry["condition"], entry["value"]): Fold.from_json(entry) for entry in data["folds"]}
@@ -237,16 +242,16 @@ class CrossValidation:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The outcome of the one-standard-error rule."""
+    """Result of the one-standard-error rule."""
 
     chosen: Variant
-    """The simplest of those as good as the best."""
+    """Simplest variant of those that are as good as the best."""
     best: Variant
-    """The one with the lowest error."""
+    """Variant with the lowest error."""
     as_good: tuple[Variant, ...]
-    """Every variant within one standard error of the best, the simplest first."""
+    """All variants within one standard error of the best, the simplest first."""
     text: str
-    """One to five sentences."""
+    """Explanation, one to five sentences."""
 
 
 def choose(found: CrossValidation) -> Choice:
@@ -266,7 +271,7 @@ def choose(found: CrossValidation) -> Choice:
 
 
 def in_milliradians(estimate: Estimate) -> str:
-    """An estimate as text, e.g. "12.1 ± 0.4", or "12.1" where its standard error is not known."""
+    """Return an estimate as text, e.g. "12.1 ± 0.4", or "12.1" if its standard error is unknown."""
     known = f" ± {1e3 * estimate.standard_error:.1f}" if math.isfinite(estimate.standard_error) else ""
     return f"{1e3 * estimate.mean:.1f}{known}"
 
@@ -286,7 +291,7 @@ def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -
     if chosen == best and simpler:
         nearest = min(simpler, key=lambda variant: judged[variant].error)
         gap = in_milliradians(found.difference(nearest, chosen))
-        text += f" Of the simpler ones {nearest.name} comes nearest, worse by {gap} mrad run by run."
+        text += f" Of the simpler ones, {nearest.name} is closest, worse by {gap} mrad run by run."
     return f"{text}{_command_path_in_words(found, chosen)}"
 
 
@@ -296,7 +301,7 @@ def _judged(found: CrossValidation, variant: Variant) -> Judged:
 
 
 def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
-    """What the command path changes for the chosen friction model; empty where only one of the two was fitted."""
+    """Return the effect of the command path for the chosen friction model; empty if only one of the two was fitted."""
     alike = [variant for variant in found.variants if variant.friction == chosen.friction]
     without = [variant for variant in alike if not variant.command_path]
     with_path = [variant for variant in alike if variant.command_path]
@@ -309,5 +314,5 @@ def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
     if abs(gain.mean) <= gain.standard_error:
         what = f"makes no difference ({in_milliradians(gain)} mrad)"
     else:
-        what = f"buys {amount} mrad" if gain.mean > 0 else f"costs {amount} mrad"
+        what = f"{'lowers' if gain.mean > 0 else 'raises'} the error by {amount} mrad"
     return f" With {chosen.friction.upper()} the command path {what}."

@@ -1,8 +1,8 @@
-"""Which of the identified models to use, and by what evidence.
+"""Recommendation of one of the identified models, and the evidence for it.
 
-Conditions held out whole say how a model transfers to one it has not seen, and their errors come with a standard error;
-a share of the runs held out once says neither. So a cross-validation counts for more than the split an identification
-came with, wherever it judged the models that were identified.
+Conditions held out as a whole show how a model transfers to unseen ones, and their errors have a standard error. A
+share of the runs held out once shows neither. A cross-validation therefore takes precedence over the split of an
+identification if it scored the identified models.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.choice.words import Contender, choice_in_words, listed, recommended
 
 CROSS_VALIDATION, VALIDATION, TRAINING = "cross-validation", "validation", "training"
-"""What a recommendation can rest on, the best evidence first."""
+"""Evidence of a recommendation, the best first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """One of the identified models."""
+    """Recommended model."""
 
     friction: str
     by: str
-    """CROSS_VALIDATION, VALIDATION (the runs one split held out) or TRAINING (no run was held out)."""
+    """CROSS_VALIDATION, VALIDATION (the held-out runs of one split) or TRAINING (no run was held out)."""
     text: str
-    """Which one, on what evidence, and which others are as good."""
+    """Explanation: the model, the evidence, and others that are as good."""
 
 
 def recommend(
@@ -36,9 +36,13 @@ def recommend(
     command_path: Sequence[str] = (),
     runs: Collection[str] = (),
 ) -> Recommendation:
-    """Recommend one of the contenders, by a cross-validation of the same servo where it judged any of them.
+    """Recommend one of the contenders, by a cross-validation of the same servo if it scored any of them.
 
-    command_path: that of the contenders; runs: ids of those they were identified and judged with.
+    Args:
+        contenders: Models of an identification.
+        crossvalidation: Cross-validation of the same servo.
+        command_path: Command path of the contenders.
+        runs: Ids of the runs with which they were identified and scored.
     """
     own = recommended(contenders)
     by_split = Recommendation(
@@ -52,7 +56,7 @@ def recommend(
     shared = [v for v in crossvalidation.variants if v.friction in present and set(v.command_path) == path]
     if not shared:
         return _noted(
-            by_split, "The cross-validation judged none of these models: cross-validate them to choose by it."
+            by_split, "The cross-validation includes none of these models: cross-validate them to choose by it."
         )
     try:
         choice, every = crossvalidation.among(shared).choice, crossvalidation.choice
@@ -71,15 +75,15 @@ def _reservations(
     present: set[str],
     runs: Collection[str],
 ) -> list[str]:
-    """What the cross-validation does not say about these models, each with its remedy."""
+    """Return the limits of the cross-validation for these models, each with its remedy."""
     found: list[str] = []
     if chosen not in shared:
-        found.append(f"Of all that was cross-validated {chosen.name} is the choice: identify it too.")
+        found.append(f"Of all cross-validated models, {chosen.name} is the choice: identify it too.")
     if unjudged := sorted(present - {variant.friction for variant in shared}):
         names = listed([friction.upper() for friction in unjudged])
         found.append(f"{names} {'was' if len(unjudged) == 1 else 'were'} not cross-validated: do so to compare.")
     if runs and crossvalidation.runs != frozenset(runs):
-        found.append("It was made of other runs than these models: cross-validate these runs.")
+        found.append("It used other runs than these models: cross-validate these runs.")
     return found
 
 

@@ -1,16 +1,15 @@
-"""How well the servo repeats itself: what no deterministic model of it can be expected to beat.
+"""Repeatability of a servo: the error that no deterministic model can be expected to avoid.
 
-Repetitions get the same commands on the same bench and differ nevertheless: backlash, temperature, where the gears
-happen to touch. A deterministic model gives all n of them one motion m(t). Its mean absolute error over them,
-(1/n)·Σ_i |y_i(t) − m(t)|, is smallest at each moment where m(t) is the median of the y_i(t), so that
+Repetitions get the same commands on the same bench and differ nevertheless, by backlash, temperature and the contact of
+the gears. A deterministic model gives one motion m(t) for all n of them. Its mean absolute error,
+(1/n)·Σ_i |y_i(t) − m(t)|, is smallest at each time where m(t) is the median of the y_i(t), so
 
     floor = mean over t of (1/n)·Σ_i |y_i(t) − median_j y_j(t)|
 
-cannot be beaten on these very runs, whatever their distribution; for two repetitions it is half their mean absolute
-difference. It is modest: the median was taken from the runs themselves. On repetitions not seen yet even a perfect
-model has about √2 times the floor of two repetitions (normally distributed scatter: |y_1 − y_2|/2 averages σ/√π,
-|y − μ| averages σ·√(2/π)). A model that starts each run from its own first measured angle can undercut the floor by
-the little that explains.
+is a lower bound on these runs, whatever their distribution. For two repetitions it is half their mean absolute
+difference. It is optimistic, since the median comes from the runs themselves. On unseen repetitions even a perfect
+model has about √2 times the floor of two repetitions (normally distributed scatter: |y_1 − y_2|/2 averages σ/√π, |y −
+μ| averages σ·√(2/π)). A model that starts each run from its own first measured angle can be slightly below the floor.
 """
 
 from __future__ import annotations
@@ -32,21 +31,25 @@ from core.recording import Recording
 from core.words import counted
 
 LARGEST_SHIFT = 0.1
-"""Repetitions may have started this much apart [s]."""
+"""Largest difference of the start times of repetitions [s]."""
 
 SHIFT_STEPS = (0.005, 0.001)
-"""In which the shift between repetitions is looked for, first coarsely, then around what was found [s]."""
+"""Steps in which the shift between repetitions is sought, first coarse, then around the best [s]."""
 
 SAME_COMMANDS = 0.02
-"""Goals that differ by more on average are not repetitions [rad]."""
+"""Mean difference of the goals beyond which runs are not repetitions [rad]."""
 
 MOST_COMMANDS = 50
-"""Different commands under one header, such as random motions, that a run is compared with: to compare each run with
-all would take hours for 2,000."""
+"""Number of different commands under one header, such as random motions, with which a run is compared.
+
+Comparing each of 2,000 runs with all others would take hours.
+"""
 
 PARTNERS = 50
-"""In a set of more than twice as many runs, each is compared with this many on either side of it in the set: all pairs
-of 2,000 runs would be two million."""
+"""Number of runs on either side with which each run of a large set (more than twice this size) is compared.
+
+All pairs of 2,000 runs would be two million.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,33 +59,33 @@ class Repetitions:
     runs: tuple[str, ...]
     trajectory: str
     floor: float
-    """Mean absolute deviation from the median motion, see this module's docstring."""
+    """Mean absolute deviation from the median motion, see the module's docstring."""
     distances: tuple[tuple[str, str, float], ...]
-    """Two of them and the mean absolute difference of their positions, every pair of `pairs_of` once."""
+    """Two runs and the mean absolute difference of their positions, for every pair of `pairs_of`."""
 
     @property
     def difference(self) -> float:
-        """Mean absolute difference of two of them, over all pairs compared."""
+        """Mean absolute difference of two of them, over all compared pairs."""
         return float(np.mean([distance for _, _, distance in self.distances]))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FloorRow:
-    """Floor of a trajectory, or of all, and a model's error on the same runs. In rad."""
+    """Floor of a trajectory, or of all, and a model's error on the same runs, in rad."""
 
     trajectory: str
-    """Empty for all."""
+    """Name of the trajectory; empty for all."""
     repetitions: int
-    """Sets of runs."""
+    """Number of sets of runs."""
     runs: int
     pairs: int = 0
-    """Pairs of runs of one set that were compared, see PARTNERS; 0 in files that do not say."""
+    """Number of compared pairs of runs, see PARTNERS; 0 in files without it."""
     floor: float
-    """Every run counts the same."""
+    """Floor; every run has the same weight."""
     difference: float
-    """Every pair counts the same."""
+    """Mean difference; every pair has the same weight."""
     error: float | None
-    """Mean error of a model on these runs; None where none was given."""
+    """Mean error of a model on these runs; None without a model."""
 
     @property
     def ratio(self) -> float | None:
@@ -90,32 +93,36 @@ class FloorRow:
         return None if self.error is None or self.floor <= 0.0 else self.error / self.floor
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {**self.__dict__, "ratio": self.ratio}
 
     @classmethod
     @reading_json("a repeatability floor", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a floor.
+        """
         return from_plain(cls, data)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repeatability:
-    """What the repetitions among recordings say."""
+    """Repetitions among recordings."""
 
     sets: tuple[Repetitions, ...]
 
     def table(self, errors: Mapping[str, float] | None = None) -> tuple[FloorRow, ...]:
-        """One row per trajectory and a last one for all; errors: of a model by run id [rad]."""
+        """Return one row per trajectory and a last one for all; `errors` of a model are by run id [rad]."""
         names = sorted({found.trajectory for found in self.sets})
         rows = [_row(name, [s for s in self.sets if s.trajectory == name], errors) for name in names]
         return (*rows, _row("", self.sets, errors)) if self.sets else ()
 
     def text(self, errors: Mapping[str, float] | None = None) -> str:
-        """One or two sentences."""
+        """Return the result as one or two sentences."""
         if not self.sets:
-            return "No condition was recorded twice: record repetitions to know how well the servo repeats itself."
+            return "No condition was recorded twice: record repetitions to measure the servo's repeatability."
         every = self.table(errors)[-1]
         text = (
             f"Repetitions of the same run scatter by {1e3 * every.floor:.1f} mrad around their median "
@@ -123,14 +130,21 @@ class Repeatability:
         )
         if every.error is None or every.ratio is None:
             return text
-        return f"{text} The model's {1e3 * every.error:.1f} mrad on these runs are {every.ratio:.2g} times that."
+        return f"{text} The model's {1e3 * every.error:.1f} mrad on these runs is {every.ratio:.2g} times that."
 
 
 def repeatability(recordings: Sequence[Recording], dt: float | None = None) -> Repeatability:
-    """Find the repetitions among recordings and how far they are apart.
+    """Find the repetitions among recordings and the differences between them.
 
-    Repetitions share trajectory, bench, settings and unit, and their goals and releases agree once they are shifted in
-    time to match. dt: grid they are compared on [s], None for the finest of their own.
+    Repetitions have the same trajectory, bench, settings and unit. Their goals and releases agree after a shift in
+    time.
+
+    Args:
+        recordings: The recordings.
+        dt: Time step of the comparison [s]. None: the shortest of the recordings.
+
+    Raises:
+        IdentificationError: The time step is not possible.
     """
     alike: dict[tuple[Value, ...], list[Recording]] = {}
     for recording in recordings:
@@ -140,7 +154,7 @@ def repeatability(recordings: Sequence[Recording], dt: float | None = None) -> R
 
 
 def _header(recording: Recording) -> tuple[Value, ...]:
-    """What runs must have in common to be repetitions; numbers that agree to SAME_DIGITS digits are the same."""
+    """Return the facts that repetitions share; numbers that agree to SAME_DIGITS digits are equal."""
     bench = recording.bench
     facts = (*recording.conditions().values(), bench.inertia, bench.gravity_torque, bench.angle_offset)
     damping = recording.settings.damping
@@ -149,9 +163,9 @@ def _header(recording: Recording) -> tuple[Value, ...]:
 
 
 def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, float]]]:
-    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s].
+    """Return sets of at least two runs whose commands agree with those of the first one, each with its shift [s].
 
-    Of more different commands than MOST_COMMANDS, a run is compared with those that came last.
+    If there are more different commands than MOST_COMMANDS, a run is compared with the latest ones.
     """
     sets: list[list[tuple[Recording, float]]] = []
     for recording in group:
@@ -170,7 +184,7 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
     step = dt if dt is not None else min(float(np.median(np.diff(run.time))) for run in runs)
     if not step > 0.0:
         raise IdentificationError(f"repetitions cannot be compared on a grid of {step:g} s; give a positive step")
-    # A moment t of the first run is t + shift of the other.
+    # Time t of the first run is t + shift of the other.
     begin = max(-shift for shift in shifts)
     end = min(run.duration - shift for run, shift in zip(runs, shifts, strict=True))
     grid = np.arange(max(begin, 0.0), end + 1e-9, step)
@@ -191,14 +205,14 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
 
 
 def pairs_of(count: int) -> list[tuple[int, int]]:
-    """Places of the runs of a set that are compared: all pairs, or of a large set those within PARTNERS on a ring."""
+    """Return the pairs of runs to compare, by index: all pairs, or in a large set those within PARTNERS on a ring."""
     if count <= 2 * PARTNERS + 1:
         return list(combinations(range(count), 2))
     return [(i, (i + step) % count) for i in range(count) for step in range(1, PARTNERS + 1)]
 
 
 def _shift(first: Recording, other: Recording) -> tuple[float, float]:
-    """By how much later the other run's commands come [s], and the mean difference of goals that is left [rad]."""
+    """Return how much later the other run's commands are [s], and the remaining mean difference of goals [rad]."""
     ours, theirs = (run.time - float(run.time[0]) for run in (first, other))
     inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
     if int(inner.sum()) < 2:
@@ -212,14 +226,14 @@ def _shift(first: Recording, other: Recording) -> tuple[float, float]:
     def apart(shift: float) -> float:
         goal = np.interp(moments + shift, theirs, other.goal_position)
         off = np.interp(moments + shift, theirs, ~other.torque_enable) > 0.5
-        # A goal says nothing while the motor is released.
+        # A goal has no effect while the motor is released.
         return float((np.where(released & off, 0.0, np.abs(goal - driven)) + np.abs(off ^ released)).mean())
 
     best = 0.0
     for step in SHIFT_STEPS:
         reach = LARGEST_SHIFT if step == SHIFT_STEPS[0] else SHIFT_STEPS[0]
         steps = np.arange(-round(reach / step), round(reach / step) + 1) * step
-        # The smallest of equal shifts: commands that stand still tell nothing.
+        # Of equally good shifts the smallest: constant commands give no information.
         best = min((best + float(s) for s in steps[np.argsort(np.abs(steps), kind="stable")]), key=apart)
     return best, apart(best)
 

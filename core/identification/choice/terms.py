@@ -1,8 +1,8 @@
-"""What each term of a model buys: the error without it, everything else fitted again.
+"""Benefit of each term of a model: the error without it, with everything else fitted again.
 
-A term is left out at the value where it changes nothing, or, for the directional terms, by tying its two coefficients
-to one another. The remaining parameters are searched briefly from where they were; so is the whole model, so that a
-term is not credited with what the search alone would have found. Costs are read without loading the compiler.
+A term is left out at its neutral value, or, for the directional terms, by tying its two coefficients to each other. The
+remaining parameters are searched briefly from their values. The whole model is searched in the same way, so a term is
+not credited with a gain from the search alone. Costs can be read without loading the compiler.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from core.identification.search.warmstart import Reduction
 
 DEFAULT_TRIALS = 3000
-"""Evaluations per term: a search that begins at the optimum needs few."""
+"""Evaluations per term: a search that starts at the optimum needs few."""
 
 WORTH = 0.01
-"""Of the error: a term that buys less is not needed, where there are too few held-out runs for a standard error."""
+"""Share of the error below which a term is not needed, if there are too few held-out runs for a standard error."""
 
 _STRIBECK_LOADS = (
     "load_friction_stribeck",
@@ -41,21 +41,21 @@ _LOADS = ("load_friction_base", "load_friction_motor", "load_friction_external",
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """A term or group of terms that can be left out of a model."""
+    """Term or group of terms that can be left out of a model."""
 
     name: str
     title: str
     zero: tuple[str, ...] = ()
-    """Friction parameters that are 0 without it."""
+    """Friction parameters that are 0 without the term."""
     neutral: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Terms and the value of each without it."""
+    """Command path terms, and the value of each without the term."""
     tied: tuple[tuple[str, str], ...] = ()
-    """Pairs of parameters that are equal without it."""
+    """Pairs of parameters that are equal without the term."""
     idle: tuple[str, ...] = ()
-    """Parameters that change nothing without it."""
+    """Parameters that have no effect without the term."""
 
     def parameters(self, model: ServoModel) -> tuple[str, ...]:
-        """The free parameters that leave the search with the term; empty where the model lacks it."""
+        """Return the free parameters that leave the search with the term; empty if the model lacks it."""
         free = {p.name for p in model.parameters.free}
         pairs = [second for first, second in self.tied if {first, second} <= free]
         gone = [name for name in (*self.zero, *self.neutral) if name in free]
@@ -63,7 +63,7 @@ class Term:
         return (*gone, *pairs, *(idle if gone else ()))
 
     def without(self, model: ServoModel) -> Reduction:
-        """The search space of the model without it."""
+        """Return the search space of the model without the term."""
         from core.identification.search.warmstart import reduction
 
         values = model.values
@@ -73,7 +73,7 @@ class Term:
         return reduction(model, {name: held[name] for name in gone if name in held}, self.tied)
 
     def _leaves_idle(self, free: set[str]) -> bool:
-        """Stribeck's velocity and exponent also shape the other terms at rest, as long as one of them stays."""
+        """Return True unless other terms at rest remain, which Stribeck's velocity and exponent also shape."""
         at_rest = {"friction_stribeck", *_STRIBECK_LOADS, *_QUADRATIC}
         return not (at_rest & free) - set(self.zero)
 
@@ -85,10 +85,10 @@ TERMS: tuple[Term, ...] = (
         zero=("friction_stribeck", *_STRIBECK_LOADS),
         idle=("dtheta_stribeck", "alpha"),
     ),
-    Term(name="load_dependent", title="friction in proportion to the load", zero=_LOADS),
+    Term(name="load_dependent", title="friction proportional to the load", zero=_LOADS),
     Term(
         name="directional",
-        title="motor and external torque counted apart",
+        title="separate coefficients for motor and external torque",
         tied=(
             ("load_friction_motor", "load_friction_external"),
             ("load_friction_motor_stribeck", "load_friction_external_stribeck"),
@@ -102,27 +102,31 @@ TERMS: tuple[Term, ...] = (
         if term.title
     ),
 )
-"""Every term that can be left out, those of friction first."""
+"""Every term that can be left out, friction first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermCost:
-    """What leaving one term out costs [rad]; negative where the search found something better without it."""
+    """Cost of leaving out one term [rad]; negative if the search found something better without it."""
 
     term: Term
     parameters: tuple[str, ...]
-    """The parameters that were left out."""
+    """Parameters that were left out."""
     training: OrInfinite
     held_out: Estimate | None
-    """Paired by run, with the standard error between runs; None where no run was held out."""
+    """Mean of the differences by run, with the standard error between runs; None if no run was held out."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"term": self.term.name, "title": self.term.title, **plain_fields(self, besides=("term",))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TermCost:
-        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data do not describe a cost.
+        """
         known = {term.name: term for term in TERMS}
         term = known.get(data["term"]) or Term(name=str(data["term"]), title=str(data["title"]))
         return from_plain(cls, data, term=term)
@@ -130,19 +134,19 @@ class TermCost:
 
 @dataclass(frozen=True, kw_only=True)
 class TermCosts:
-    """What every term of a model buys, the dearest first. Errors in rad."""
+    """Costs of all terms of a model, the largest first. Errors in rad."""
 
     train_mae: OrInfinite
     held_out_mae: float | None
     terms: tuple[TermCost, ...]
     stopped: bool = False
-    """Whether it was stopped before every term was left out once."""
+    """True if it was stopped before every term was left out once."""
     model: ServoModel | None = None
-    """The whole model, searched on as long as those without a term; not among the plain data."""
+    """Whole model after the same search as those without a term; not part of the plain data."""
 
     @property
     def text(self) -> str:
-        """What is worth its parameters and what is not, in a sentence or two."""
+        """Return which terms are worth their parameters and which are not, in one or two sentences."""
 
         def worth(cost: TermCost) -> bool:
             if cost.held_out is not None and math.isfinite(cost.held_out.standard_error):
@@ -155,13 +159,13 @@ class TermCosts:
         judged = "training" if self.held_out_mae is None else "held-out"
         parts: list[str] = []
         if needed:
-            parts.append(f"On {judged} runs these buy: {', '.join(needed)}.")
+            parts.append(f"On {judged} runs, these terms lower the error: {', '.join(needed)}.")
         if idle:
-            parts.append(f"These runs do without: {', '.join(idle)}.")
+            parts.append(f"These runs do not need: {', '.join(idle)}.")
         return " ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "train_mae": self.train_mae,
             "held_out_mae": plain(self.held_out_mae),
@@ -172,7 +176,11 @@ class TermCosts:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TermCosts:
-        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data do not describe costs.
+        """
         return from_plain(cls, data, model=None)
 
 
@@ -187,11 +195,17 @@ def term_costs(
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
 ) -> TermCosts:
-    """Leave out each term a fitted model has, one at a time, and fit the rest again with `trials` evaluations.
+    """Leave out each term of a fitted model, one at a time, and fit the rest again.
 
-    request: how the model was fitted (metric, grid, supply, seed, threads); train: the runs it was fitted to;
-    held_out: others to judge on. on_progress hears the term that is next and the share that is done; should_stop,
-    should_yield: as `identify`.
+    Args:
+        model: Fitted model.
+        request: Request of its fit (metric, sample time, supply, seed, threads).
+        train: Runs that it was fitted to.
+        held_out: Runs to score it on.
+        trials: Evaluations per term.
+        on_progress: Called with the next term and the share done.
+        should_stop: As for `identify`.
+        should_yield: As for `identify`.
     """
     from core.identification.evaluate import evaluate
     from core.identification.search.objective import Batch
@@ -234,7 +248,7 @@ def term_costs(
 
 
 def _paired(without: dict[str, float], whole: dict[str, float], place: Mapping[str, Any]) -> Estimate:
-    """Mean increase, with repetitions of one condition as a cluster."""
+    """Return the mean increase, with repetitions of one condition as a cluster."""
     clusters: dict[Any, list[float]] = {}
     for run, error in without.items():
         clusters.setdefault(place[run], []).append(error - whole[run])

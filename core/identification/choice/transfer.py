@@ -1,6 +1,6 @@
-"""Does a model transfer: fitted to one mass, gain or unit, how far is it off on each of the others.
+"""Transfer of a model: fitted to one mass, gain or unit, its error on each of the others.
 
-A table is read without loading the compiler.
+A table can be read without loading the compiler.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ from core.recording import Recording
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TransferTable:
-    """Errors of models fitted to one value of a condition, judged on each value."""
+    """Errors of models fitted to one value of a condition, on each value."""
 
     condition: str
     variant: str
-    """Name of the one that was fitted."""
+    """Name of the fitted variant."""
     values: tuple[Value, ...]
     runs: tuple[int, ...]
-    """How many runs each value has; all of them are judged on."""
+    """Number of runs with each value; the models are scored on all of them."""
     errors: ArrayOrInfinite
-    """Mean absolute error [rad], (values, values): row fitted to, column judged on; the diagonal is a model's own."""
+    """Mean absolute error [rad], (values, values): row is the fit, column is the score; the diagonal is a model's own.
+    """
     models: tuple[ServoModel, ...] = ()
-    """Fitted to each value; not among the plain data."""
+    """Models fitted to each value; not part of the plain data."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values as a person reads them."""
+        """Values as displayed text."""
         return tuple(named(self.condition, value) for value in self.values)
 
     @property
@@ -54,28 +55,32 @@ class TransferTable:
 
     @property
     def text(self) -> str:
-        """The table in plain words: on average, the worst way, and what to fit to."""
+        """Return the table as text: averages, the worst pair, and the best value to fit to."""
         mrad = 1e3 * self.errors
         apart = np.where(np.eye(len(self.values), dtype=bool), -np.inf, mrad)
         worst = np.unravel_index(int(apart.argmax()), apart.shape)
         fitted, judged = (self.labels[int(place)] for place in worst)
         best = self.labels[int((mrad.sum(axis=1) - np.diagonal(mrad)).argmin())]
-        ratio = f", {self.elsewhere / self.own:.2g} times as far" if math.isfinite(self.elsewhere) else ""
+        ratio = f", {self.elsewhere / self.own:.2g} times as much" if math.isfinite(self.elsewhere) else ""
         return (
-            f"{self.variant} fitted to one {self.condition} is off by {1e3 * self.own:.1f} mrad there and by "
+            f"{self.variant} fitted to one {self.condition} has an error of {1e3 * self.own:.1f} mrad there and of "
             f"{1e3 * self.elsewhere:.1f} mrad on the others{ratio}. Worst: fitted to {fitted}, on {judged} "
-            f"{mrad[worst]:.1f} mrad, where its own fit has {mrad[worst[1], worst[1]]:.1f}. "
-            f"The fit to {best} carries over best."
+            f"{mrad[worst]:.1f} mrad, where the fit to it has {mrad[worst[1], worst[1]]:.1f}. "
+            f"The fit to {best} transfers best."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         own, elsewhere = plain(self.own), plain(self.elsewhere)
         return {**plain_fields(self, ("models",)), "own": own, "elsewhere": elsewhere, "text": self.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TransferTable:
-        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: The data do not describe a table.
+        """
         values = tuple(value if isinstance(value, str) else float(value) for value in data["values"])
         table = from_plain(cls, data, values=values, models=())
         shape = table.errors.shape
@@ -95,16 +100,26 @@ def transfer_table(
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
 ) -> TransferTable:
-    """Fit a variant to the runs of each value of a condition and judge it on all runs of each value.
+    """Fit a variant to the runs of each value of a condition, and score it on all runs of each value.
 
-    on_progress hears the value that is fitted to and the share that is done; should_stop, should_yield: as `identify`,
-    but that stopping leaves no table. Raises InputError for an unknown
-    condition, IdentificationError when it takes one value or when it was stopped.
+    Args:
+        request: Options of the fits.
+        recordings: Recordings of one servo.
+        condition: Condition, see `FOLD_CONDITIONS`.
+        variant: Variant to fit.
+        most_training_runs: As for `cross_validate`.
+        on_progress: Called with the value that is fitted and the share done.
+        should_stop: As for `identify`, but stopping leaves no table.
+        should_yield: As for `identify`.
+
+    Raises:
+        InputError: The condition does not exist.
+        IdentificationError: The condition has a single value, or it was stopped.
     """
     from core.identification.evaluate import evaluate
     from core.identification.identify import identify
 
-    # Divides nothing here, but knows the conditions' other names and why one cannot be used.
+    # Nothing is divided here; `folds` knows the conditions' aliases, and why one cannot be used.
     condition = folds(recordings, (condition,)).conditions[0]
     groups = runs_by_value(recordings, condition)
     by_id = {recording.id: recording for recording in recordings}

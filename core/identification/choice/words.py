@@ -1,10 +1,10 @@
-"""The choice between models: one rule and one wording, whichever way the models were judged.
+"""Choice between models: one rule and one wording, for all kinds of scores.
 
-The rule is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): the simplest model
-whose held-out error, compared run by run with that of the best, is within one standard error of it.
+The rule is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): choose the simplest
+model whose held-out error, compared run by run with that of the best, is within one standard error of it.
 
-An identification judges on the runs that one split held out (`Contender`), `model_choice` on every condition held out
-in turn, and `recommendation` decides which of the two counts. Data and words only.
+An identification scores models on the held-out runs of one split (`Contender`), `model_choice` on every condition held
+out in turn. `recommendation` decides which of the two counts. Data and text only.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from core.words import counted
 T = TypeVar("T")
 
 FEW_RUNS = 5
-"""Fewer held-out runs hardly tell the standard error itself: models are as good only within CLOSE of the best, too."""
+"""With fewer held-out runs, the standard error itself is uncertain: models must also be within CLOSE of the best."""
 CLOSE = 0.1
 """Relative difference of errors."""
 EQUAL = 0.01
-"""Relative difference of errors below which models are equal, whatever the standard error."""
+"""Relative difference of errors below which models are equal, for any standard error."""
 
 
 def simplest_first(
@@ -34,10 +34,14 @@ def simplest_first(
     gap: Callable[[T, T], tuple[float, float]],
     size: Callable[[T], int],
 ) -> tuple[T, list[T]]:
-    """Return the model with the lowest error, and all that are as good, itself among them, the simplest first.
+    """Return the model with the lowest error, and all that are as good (itself among them), the simplest first.
 
-    gap: by how much a model's error exceeds that of the best, and the standard error of this [rad]; size: number of
-    parameters.
+    Args:
+        models: The models.
+        error: Function that returns a model's error [rad].
+        gap: Function that returns the difference between a model's error and that of the best, and its standard error
+            [rad].
+        size: Function that returns a model's number of parameters.
     """
     best = min(models, key=lambda model: (error(model), size(model)))
 
@@ -50,7 +54,7 @@ def simplest_first(
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Mean of all values and its standard error, allowing for values of one cluster that deviate alike.
+    """Return the mean of all values and its standard error, allowing for correlated values in a cluster.
 
     With N values in G clusters, the variance is G/(G − 1)·Σ_g (Σ_i (x_gi − x̄))² / N² (Liang and Zeger 1986), or that
     of independent values, s²/N, whichever is larger: a handful of clusters can undercut it by chance. Infinite values
@@ -73,21 +77,23 @@ def clustered_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A model of an identification; errors in rad."""
+    """Model of an identification; errors in rad."""
 
     friction: str
     parameters: int
     """Number of free parameters."""
     train_mae: float
     held_out: tuple[tuple[float, ...], ...] = ()
-    """Error of each held-out run, one tuple a servo: the same runs for all contenders. Empty where no run was held
-    out."""
+    """Error of each held-out run, one tuple per servo: the same runs for all contenders.
+
+    Empty if no run was held out.
+    """
     validation_mae: float | None = None
-    """Mean error of the held-out runs, also where a result of an earlier version does not tell the error of each."""
+    """Mean error of the held-out runs, also for results of earlier versions without the error of each run."""
 
     @property
     def error(self) -> float:
-        """On runs it did not see; on its own if there are none."""
+        """Mean error on held-out runs, or on its training runs if there are none."""
         return self.train_mae if self.validation_mae is None else self.validation_mae
 
 
@@ -97,7 +103,7 @@ def recommended(contenders: Sequence[Contender]) -> Contender:
 
 
 def choice_in_words(contenders: Sequence[Contender]) -> str:
-    """One to four sentences: which model is recommended, on what evidence, and which other ones are as good."""
+    """Return one to four sentences: the recommended model, the evidence, and others that are as good."""
     _, close = _ranked(contenders)
     chosen = close[0]
     judged = {c.friction: _judged(c) for c in contenders}
@@ -116,12 +122,12 @@ def choice_in_words(contenders: Sequence[Contender]) -> str:
     return text
 
 
-NOT_TRIED = "The command path was left out: there was no run to hold out, by which to judge whether it helps."
-"""Where `command_path_choice` has nothing to go by."""
+NOT_TRIED = "The command path was left out: no run could be held out to show if it helps."
+"""Explanation if `command_path_choice` has no held-out runs."""
 
 
 def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, str]:
-    """Tell whether the command path is worth its parameters, and why in one sentence; both with the same friction."""
+    """Return True if the command path is worth its parameters, and the reason; both have the same friction."""
     better = recommended([without, with_it]) is with_it
     held = sum(map(len, with_it.held_out))
     return better, (
@@ -141,7 +147,7 @@ def _ranked(contenders: Sequence[Contender]) -> tuple[Contender, list[Contender]
 
 
 def _gap(contender: Contender, best: Contender) -> tuple[float, float]:
-    """Mean of the differences run by run and its standard error, which one run does not tell."""
+    """Return the mean of the differences by run and its standard error, which a single run does not have."""
     runs = sum(map(len, best.held_out))
     if runs < 2 or not contender.held_out:
         return contender.error - best.error, 0.0
@@ -161,23 +167,27 @@ def _judged(contender: Contender) -> Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A model up for choice."""
+    """Model to choose from."""
 
     name: str
-    """For example "M6 + command path"."""
+    """Name, e.g. "M6 + command path"."""
     error: float
-    """Mean absolute error it was judged by [rad]."""
+    """Mean absolute error of the comparison [rad]."""
     shown: str
     """The error as text, in mrad."""
     parameters: int
-    """Number of free parameters: the fewer, the simpler."""
+    """Number of free parameters; a model with fewer is simpler."""
 
 
 def in_words(chosen: Judged, others: Sequence[Judged], close: Sequence[Judged], *, judged_by: str, margin: str) -> str:
-    """Which model is recommended, on what evidence, and which ones are as good: one to four sentences.
+    """Return one to four sentences: the recommended model, the evidence, and others that are as good.
 
-    close: those of the others that are as good; judged_by: what the errors are, e.g. "validation error on 4 held-out
-    runs"; margin: what makes a model as good, e.g. "within one standard error of the best".
+    Args:
+        chosen: Recommended model.
+        others: Other models.
+        close: Those of the others that are as good.
+        judged_by: Kind of the errors, e.g. "validation error on 4 held-out runs".
+        margin: Criterion for models that are as good, e.g. "within one standard error of the best".
     """
     if not others:
         return f"{chosen.name}: {judged_by} {chosen.shown} mrad; no other model was identified to compare it with."
@@ -204,5 +214,5 @@ def in_words(chosen: Judged, others: Sequence[Judged], close: Sequence[Judged], 
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: "a", "a and b", "a, b and c"."""
+    """Return names as part of a sentence: "a", "a and b", "a, b and c"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

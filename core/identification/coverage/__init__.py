@@ -1,9 +1,9 @@
-"""What recordings can tell and what is wrong with them, before and after a fit.
+"""Information in recordings and problems with them, before and after a fit.
 
-`report` looks at the recordings alone: `grid` counts the conditions, `excitation` says what the motion contains and
-`terms` what follows for each parameter, `timing` looks at the clock and the encoder, `outliers` at single readings,
-`repeats` at runs of the same condition. `audit` asks a fitted model whether a header tells the truth: `suspects` says
-what could be wrong, `corrected` simulates a run with that put right, `problem` is the least squares, `plausibility`
-judges the motor's constants, `doubts` puts it into words. `torque` is the torque a model lacks along a run. Only
-`audit`, `corrected`, `problem` and `torque` load the compiler.
+`report` uses the recordings alone. `grid` counts the conditions, `excitation` describes the motion, and `terms` what
+follows for each parameter. `timing` checks clock and encoder, `outliers` single readings, `repeats` runs of the same
+condition. `audit` uses a fitted model to check the headers: `suspects` lists possible errors, `corrected` simulates a
+run without one, `problem` is the least squares, `plausibility` checks the motor's constants, and `doubts` has the text.
+`torque` is the torque that a model lacks along a run. Only `audit`, `corrected`, `problem` and `torque` load the
+compiler.
 """

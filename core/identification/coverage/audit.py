@@ -1,10 +1,10 @@
-"""Does a header tell the truth? Facts of the header, and what the recordings say they should be.
+"""Audit of headers: facts of the headers, and the values that the recordings suggest.
 
-For every group of runs that could share a wrong fact (one load, one gain, one supply, one run, all runs from one on)
-the position residuals are asked how much of them a change of that fact would take away, the model's parameters being
-free to follow: first linearised, with the parameters' directions projected out, then, for the best few, by least
-squares over both. So it matters little whether the model was fitted to the faulty recordings. What a fit absorbs
-entirely, because the whole session is wrong, shows in the motor's constants, see `plausibility`.
+A group of runs can share a wrong fact: one load, one gain, one supply, one run, all runs from one on. For every group,
+the audit determines how much of the position residuals a change of the fact would remove, with the model's parameters
+free to follow. It is linearised first, with the parameters' directions projected out, then solved for the best few by
+least squares over both. It therefore matters little whether the model was fitted to the faulty recordings. A fit
+absorbs an error of the whole session completely; that shows in the motor's constants, see `plausibility`.
 """
 
 from __future__ import annotations
@@ -29,37 +29,39 @@ from core.recording import Recording
 from core.terms import Supply
 
 REFINED = 8
-"""Suspects that are fitted together with the parameters, of those that explain most when linearised."""
+"""Number of suspects that are fitted together with the parameters: those that explain most when linearised."""
 
 WORTHWHILE = 0.03
-"""Of the squares of what is left, what a suspect must explain when linearised to be fitted."""
+"""Share of the squared residuals that a suspect must explain when linearised in order to be fitted."""
 
 FIRST_STEPS = 3
 FINISHED = 4
-"""So many of the suspects are fitted to the end after the first steps."""
+"""Number of suspects that are fitted to the end after the first steps."""
 
 MOST_DOUBTS = 3
-"""Faults are looked for one after the other, each with those before it put right."""
+"""Largest number of faults; each is sought after correcting those before it."""
 
 SMALLEST = {"mass": 0.04, "kp": 0.08, "supply_voltage": 0.05, "angle_offset": 0.03}
-"""Smaller factors (as logarithm) and offsets [rad] are left alone: scales, rulers and servos are no better."""
+"""Smallest factors (as logarithm) and offsets [rad] to report: scales, rulers and servos are no more accurate."""
 
 SHARE = 0.2
-"""Of the loss that a fact must take away."""
+"""Share of the loss that a fact must remove."""
 
 GOOD_FIT = 1.0
 SHARE_OF_POOR = 0.4
-"""Where the median error that is left exceeds so many encoder counts, the model lacks physics which any change of a
-header makes up for a little: then this share is needed."""
+"""Same share if the median residual exceeds this many encoder counts.
+
+The model then lacks physics, and any change of a header compensates it a little.
+"""
 
 SIGNIFICANT = 30.0
-"""Ratio of what it takes away to what is left for each independent sample (an F statistic)."""
+"""Smallest ratio of removed to remaining loss per independent sample (an F statistic)."""
 
 AS_GOOD = 0.85
-"""A suspect that takes away this share of what the best one does is as likely."""
+"""A suspect that removes this share of what the best one removes is as likely."""
 
 INVISIBLE = 1e-6
-"""A fact whose effect the parameters can undo but for this share (squared) is not looked at."""
+"""A fact is ignored if the parameters can compensate its effect except for this share (squared)."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,17 @@ def audit(
     supply: Supply = "logged",
     threads: int | None = None,
 ) -> tuple[HeaderDoubt, ...]:
-    """Header facts that these recordings contradict, the surest first; empty for a header nothing speaks against.
+    """Return header facts that these recordings contradict, the most certain first; empty if there are none.
 
-    model: fitted to these recordings or to others; its free parameters follow. dt [s], supply: as `Batch`. Raises
-    IdentificationError for no recordings or recordings of another servo.
+    Args:
+        model: Model fitted to these recordings or to others; its free parameters follow.
+        recordings: The recordings.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+
+    Raises:
+        IdentificationError: There are no recordings, or they are of another servo.
     """
     others = sorted({run.settings.servo for run in recordings} - {model.servo})
     if others or not recordings:
@@ -114,7 +123,7 @@ def audit(
 
 
 def _reference(problem: Problem) -> Point:
-    """The best fit with the header as it is, searched from afar unless the model fits well as it comes."""
+    """Return the best fit with the header as it is; it starts from random points unless the model fits well already."""
     own = problem.at(problem.start)
     if _well_fitted(problem, own):
         return problem.rescale(problem.minimise(problem.rescale(own)))
@@ -127,7 +136,7 @@ def _reference(problem: Problem) -> Point:
 
 
 def _surest(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> tuple[_Trial | None, list[_Trial]]:
-    """The suspect that takes away most, if it takes away enough, and those that do as well."""
+    """Return the suspect that removes most of the loss, if it removes enough, and those that are as good."""
     known = {(fact.name, fact.runs) for fact in facts}
     begun = [
         (suspect, _begun(problem, point, facts, suspect, value))
@@ -139,7 +148,7 @@ def _surest(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> tuple[_T
     begun.sort(key=lambda entry: entry[1].cost)
     ended = [(suspect, problem.minimise(start, (*facts, suspect.fact))) for suspect, start in begun[:FINISHED]]
     best = min(ended, key=lambda entry: entry[1].cost)[1]
-    # The parameters alone, from where the best one led them: a better start must not count for the fact.
+    # Fit the parameters alone, from where the best fact led them: a better start must not count for the fact.
     alone = problem.minimise(problem.at(best.scaled, facts, point.values), facts)
     base = min(point.cost, alone.cost)
     trials = [_Trial(suspect, end, 1.0 - end.cost / base) for suspect, end in ended if _large(suspect, end)]
@@ -159,7 +168,7 @@ def _surest(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> tuple[_T
 
 
 def _well_fitted(problem: Problem, point: Point) -> bool:
-    """Whether little is left that only other physics can explain."""
+    """Return True if little is left that only other physics can explain."""
     return float(np.median(np.abs(np.concatenate(point.residuals)))) < GOOD_FIT * problem.floor
 
 
@@ -168,14 +177,14 @@ def _large(suspect: Suspect, point: Point) -> bool:
 
 
 def _begun(problem: Problem, point: Point, facts: tuple[Fact, ...], suspect: Suspect, value: float) -> Point:
-    """First steps with parameters and fact together."""
+    """Take first steps with parameters and fact together."""
     every = (*facts, suspect.fact)
     starts = [problem.at(point.scaled, every, np.append(point.values, v)) for v in (0.0, value, 0.5 * value)]
     return problem.minimise(min(starts, key=lambda p: p.cost), every, FIRST_STEPS, WIDE)
 
 
 def _screened(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> list[tuple[Suspect, float]]:
-    """The suspects that explain most when linearised, with the value each would take."""
+    """Return the suspects that explain most when linearised, with the value of each."""
     weights = [(1.0 + (residual / problem.scale) ** 2) ** -0.25 for residual in point.residuals]
     weighed = np.concatenate([w * residual for w, residual in zip(weights, point.residuals, strict=True)])
     jacobian = np.concatenate([w[:, None] * j for w, j in zip(weights, problem.jacobian(point, facts), strict=True)])
@@ -190,7 +199,7 @@ def _screened(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> list[t
 
     @functools.cache
     def products(name: str, run: int, begin: float) -> tuple[float, Array, float]:
-        """Of a run's answer to a fact: with itself, with the basis, with what is left."""
+        """Return products of a run's sensitivity to a fact: with itself, with the basis, with the residuals."""
         column = weights[run] * problem.by_fact(point, run, Fact(name, (run,), begin), facts)
         return float(column @ column), basis_of[run].T @ column, float(column @ left_of[run])
 
@@ -209,7 +218,7 @@ def _screened(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> list[t
 
 
 def _varied(found: Sequence[tuple[float, Suspect, float]]) -> list[tuple[Suspect, float]]:
-    """The first of them, but not many of a kind."""
+    """Return the first of them, but not many of one kind."""
     seen: dict[tuple[str, int], int] = {}
     kept: list[tuple[Suspect, float]] = []
     for _, suspect, value in found:

@@ -1,4 +1,4 @@
-"""A doubt about a header fact, in data and words."""
+"""Doubt about a header fact, as data and text."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TITLES = {
 }
 
 GROUPS = (0, 2)
-"""Ranks of suspects that are a part of the session, not one run."""
+"""Ranks of suspects that are a part of the session rather than one run."""
 
 REMEDIES = {
     "mass": "weigh the load, measure the arm, correct mass and length of these runs",
     "kp": "read the gain back from the servo, correct kp of these runs",
     "supply_voltage": "measure the supply at the servo, correct the voltage of these runs or log it",
-    "angle_offset": "tighten the horn's screw, set the zero anew; record the run again or trim it",
-    "sign": "turn the sign of the position (or of the goal) of these runs",
+    "angle_offset": "tighten the horn's screw, set the zero again; record the run again or trim it",
+    "sign": "invert the sign of the position (or of the goal) of these runs",
 }
 
 
@@ -42,13 +42,13 @@ class HeaderDoubt:
     runs: tuple[str, ...]
     """Ids of the runs whose header is in doubt."""
     factor: float
-    """Likely value over the written one; for an offset what to add [rad]; -1 for a sign."""
+    """Likely value over stated one; for an offset, the angle to add [rad]; −1 for a sign."""
     begin: float = 0.0
-    """Moment of a change within the run [s]; 0 for the whole run."""
+    """Time of a change within the run [s]; 0 for the whole run."""
     share: OrUnknown
-    """Of the error that the correction takes away, 0 … 1; NaN where it was told otherwise."""
+    """Share of the error that the correction removes, 0 to 1; NaN if it was found in another way."""
     alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Other facts, with their runs, that explain as much."""
+    """Other facts, with their runs, that explain the error as well."""
     text: str
     remedy: str
 
@@ -56,25 +56,29 @@ class HeaderDoubt:
         return f"{self.text}: {self.remedy}"
 
     def names(self, fact: str, run: str) -> bool:
-        """Whether this fact of this run is in doubt, be it as an alternative."""
+        """Return True if this fact of this run is in doubt, also as an alternative."""
         return any(f == fact and run in runs for f, runs in ((self.fact, self.runs), *self.alternatives))
 
     def finding(self) -> Finding:
-        """The same for a list of findings."""
+        """Return the doubt for a list of findings."""
         severity = "error" if self.fact == "sign" else "warning"
         return Finding(
             kind=f"header_{self.fact}", severity=severity, runs=self.runs, text=self.text, remedy=self.remedy
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for a share that is not a number."""
+        """Return plain data; null for a share that is not a number."""
         others = [{"fact": fact, "runs": list(runs)} for fact, runs in self.alternatives]
         return {**plain_fields(self), "alternatives": others}
 
     @classmethod
     @reading_json("a doubt about a header", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> HeaderDoubt:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a doubt.
+        """
         others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
         return from_plain(cls, data, alternatives=others)
 
@@ -86,7 +90,15 @@ def doubt_of(
     others: Sequence[tuple[Suspect, float]],
     recordings: Sequence[Recording],
 ) -> HeaderDoubt:
-    """Put a suspect into words; value, others' values: logarithm of a factor, or rad."""
+    """Return the doubt about a suspect, with its text.
+
+    Args:
+        suspect: Fact of some runs.
+        value: Its correction: logarithm of a factor, or rad.
+        share: Share of the error that it explains.
+        others: Other suspects that are as likely, with their corrections.
+        recordings: The recordings.
+    """
     fact = suspect.fact
     ids = tuple(recordings[i].id for i in fact.runs)
     text = f"{suspect.where}: {_should(suspect, value, recordings)}; that explains {100 * share:.0f} % of the error"
@@ -96,9 +108,9 @@ def doubt_of(
     alternatives = [(o.fact.name, tuple(recordings[i].id for i in o.fact.runs)) for o, _ in others]
     rest = (fact.name, tuple(run.id for i, run in enumerate(recordings) if i not in fact.runs))
     if suspect.rank in GROUPS and rest[1] and rest not in alternatives:
-        # The parameters make up for a change of all runs alike: one group or the rest, nobody can tell.
+        # The parameters absorb a change of all runs, so one group and the rest cannot be distinguished.
         alternatives.append(rest)
-        text += "; it may as well be all other runs, the other way round"
+        text += "; it may equally be all other runs, in the opposite direction"
     kinds = dict.fromkeys((fact.name, *(other.fact.name for other, _ in others[:2])))
     return HeaderDoubt(
         fact=fact.name,
@@ -113,7 +125,7 @@ def doubt_of(
 
 
 def sign_doubt(swapped: Sequence[Recording], total: int) -> HeaderDoubt:
-    """Runs that move away from their goal."""
+    """Return the doubt about runs that move away from their goal."""
     ids = tuple(run.id for run in swapped)
     verb = "moves" if len(ids) == 1 else "move"
     return HeaderDoubt(
@@ -127,7 +139,7 @@ def sign_doubt(swapped: Sequence[Recording], total: int) -> HeaderDoubt:
 
 
 def _should(suspect: Suspect, value: float, recordings: Sequence[Recording]) -> str:
-    """What a fact should be, e.g. "kp should be about 20 instead of 16"."""
+    """Return the likely value as text, e.g. "kp should be about 20 instead of 16"."""
     fact = suspect.fact
     title = TITLES[fact.name]
     if fact.name == "angle_offset":
@@ -138,7 +150,7 @@ def _should(suspect: Suspect, value: float, recordings: Sequence[Recording]) -> 
         unit = {"mass": " kg", "supply_voltage": " V"}.get(fact.name, "")
         value_written = written.pop()
         return f"{title} should be about {value_written * math.exp(value):.3g}{unit} instead of {value_written:g}{unit}"
-    return f"{title} should be about {math.exp(value):.2g} times what is written"
+    return f"{title} should be about {math.exp(value):.2g} times the stated value"
 
 
 def _written(fact: str, recording: Recording) -> float:

@@ -1,4 +1,4 @@
-"""What the motion of a run contains: speeds, loads, reversals, breakaways, saturation, release."""
+"""Motion of a run: speeds, loads, reversals, breakaways, saturation, release."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from core.identification.coverage.signals import Signals, signals_of, spans
 from core.recording import Recording
 
 REST = 0.01
-"""Of the no-load speed: slower is at rest."""
+"""Share of the no-load speed below which a servo is at rest."""
 
 SLOW = 0.1
-"""Of the no-load speed: slower is where friction falls with speed (Stribeck)."""
+"""Share of the no-load speed below which friction falls with speed (Stribeck)."""
 
 REST_TIME = 0.05
-"""So long a servo must stand for a breakaway to count [s]."""
+"""Time for which a servo must be at rest before a breakaway counts [s]."""
 
 REVERSAL_TIME = 0.1
-"""Between moving one way and the other, longer is a stop [s]."""
+"""Longest time between motion in both directions that counts as a reversal; a longer one is a stop [s]."""
 
 SMALL_ERROR = 0.03
-"""Errors at rest below this are where a dead band shows [rad]."""
+"""Errors at rest below this show a dead band [rad]."""
 
 AT_LIMIT = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)
 class Excitation:
-    """Of one run, or of all together."""
+    """Motion of one run, or of all together."""
 
     run: str
-    """Id; empty for all together."""
+    """Id of the run; empty for all together."""
     duration: float
-    """[s]"""
+    """Duration [s]."""
     speed: float
     """99th percentile of |velocity| [rad/s]."""
     speed_share: float
-    """The same over the no-load speed."""
+    """The same as a share of the no-load speed."""
     load_low: float
     load_high: float
-    """5th and 95th percentile of gravity's torque [N·m]."""
+    """5th (`load_low`) and 95th percentile of the gravity torque [N·m]."""
     load_share: float
-    """Largest of them over the stall torque."""
+    """Largest of them as a share of the stall torque."""
     reversals: int
     breakaways: int
     slow_share: float
-    """Of the time in motion that is slower than SLOW no-load speeds."""
+    """Share of the time in motion that is slower than SLOW no-load speeds."""
     saturated_share: float
-    """Of the driven time with the control law's output at its limit."""
+    """Share of the driven time with the control law's output at its limit."""
     goal_speed_share: float
-    """99th percentile of the goal's speed over the no-load speed."""
+    """99th percentile of the goal's speed as a share of the no-load speed."""
     resting_errors: int
-    """How many stops with the torque on, apart by a breakaway, had an error below SMALL_ERROR."""
+    """Number of stops with torque on, separated by a breakaway, whose error was below SMALL_ERROR."""
     released_share: float
-    """Of the time with the torque off."""
+    """Share of the time with torque off."""
     releases: int
-    """Phases of it in which the servo moved."""
+    """Number of phases with torque off in which the servo moved."""
 
 
 def excitation_of(recording: Recording) -> Excitation:
-    """Look at one run."""
+    """Return the motion of one run."""
     s = signals_of(recording)
     spec = load_servo(recording.settings.servo)
     bench = recording.bench
@@ -99,7 +99,7 @@ def excitation_of(recording: Recording) -> Excitation:
 
 
 def excitation_of_all(each: Sequence[Excitation]) -> Excitation:
-    """All runs together: extremes of ranges, sums of counts, means of shares weighted by duration."""
+    """Combine all runs: extremes of ranges, sums of counts, means of shares weighted by duration."""
     total = sum(e.duration for e in each)
 
     def mean(name: str) -> float:
@@ -125,7 +125,7 @@ def excitation_of_all(each: Sequence[Excitation]) -> Excitation:
 
 
 def saturated(recording: Recording, s: Signals) -> NDArray[np.bool_]:
-    """Where the proportional part of the law asks for all there is, (n,); the command's delay is not known here."""
+    """Return where the proportional part of the law demands the full output, (n,); the delay is unknown here."""
     law, settings = load_servo(recording.settings.servo).control, recording.settings
     asked = law.error_gain * settings.kp * (s.goal - s.position)
     if law.damping:
@@ -139,7 +139,7 @@ def _stops(resting: NDArray[np.bool_], step: float) -> list[tuple[int, int]]:
 
 
 def _reversals(s: Signals, resting: NDArray[np.bool_]) -> int:
-    """Changes of direction without a stop between."""
+    """Return the number of changes of direction without a stop in between."""
     moving = np.flatnonzero(~resting)
     if len(moving) < 2:
         return 0

@@ -1,4 +1,4 @@
-"""A finding: something a person should know about recordings, and what to do about it. Data and words only."""
+"""Finding: a fact about recordings that the user should know, and what to do. Data and text only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from core.plain import from_plain
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
-"""An error spoils a fit, a warning biases it or leaves something open, a note is worth knowing."""
+"""An error spoils a fit, a warning biases it or leaves something open, a note is good to know."""
 
 LISTED = 4
-"""So many runs are named in a text; of more, the first ones."""
+"""Number of runs that a text names; of more, it names the first ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +22,10 @@ class Finding:
     """One finding about some runs."""
 
     kind: str
-    """What was found, for programs: "gap", "sign", "spike" …"""
+    """Kind of finding, for programs: "gap", "sign", "spike" …"""
     severity: Severity
     runs: tuple[str, ...] = ()
-    """Ids; empty for the recordings as a whole."""
+    """Ids of the runs; empty for the recordings as a whole."""
     text: str
     remedy: str
 
@@ -39,17 +39,21 @@ class Finding:
     @classmethod
     @reading_json("a finding", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Read `core.plain` data; raises IdentificationError on anything else."""
+        """Read `core.plain` data.
+
+        Raises:
+            IdentificationError: The data do not describe a finding.
+        """
         return from_plain(cls, data)
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Errors first, then warnings, then notes, each in the order they came."""
+    """Sort errors first, then warnings, then notes, each in the given order."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def named_runs(runs: Sequence[str], total: int = 0) -> str:
-    """Runs in a sentence: "run a", "runs a, b", "runs a, b, c, d and 3 more", "all 12 runs"."""
+    """Return runs as part of a sentence: "run a", "runs a, b", "runs a, b, c, d and 3 more", "all 12 runs"."""
     if total and len(runs) == total and total > 1:
         return f"all {total} runs"
     shown = ", ".join(runs[:LISTED])

@@ -1,4 +1,4 @@
-"""The grid of conditions that were recorded: trajectory, load, gain and supply, with how many runs each."""
+"""Recorded conditions: trajectory, load, gain and supply, with the number of runs of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONDITIONS = ("trajectory", "mass", "length", "kp", "supply_voltage")
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One condition: name, kg, m, the servo's unit, V, and how many runs have it."""
+    """One condition: name, kg, m, the servo's unit, V, and the number of its runs."""
 
     trajectory: str
     mass: float
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionGrid:
-    """Every condition there is, rising by load, gain, supply, then trajectory."""
+    """Every recorded condition, rising by load, gain, supply, then trajectory."""
 
     cells: tuple[Cell, ...]
 
@@ -44,26 +44,26 @@ class ConditionGrid:
 
     @property
     def supplies(self) -> tuple[float, ...]:
-        """[V]"""
+        """Nominal supply voltages [V]."""
         return tuple(sorted({cell.supply_voltage for cell in self.cells}))
 
     @property
     def trajectories(self) -> tuple[str, ...]:
-        """Names."""
+        """Names of the trajectories."""
         return tuple(sorted({cell.trajectory for cell in self.cells}))
 
     @property
     def possible(self) -> int:
-        """Cells of the full product of what was recorded."""
+        """Number of cells in the full product of the recorded values."""
         return len(self.loads) * len(self.gains) * len(self.supplies) * len(self.trajectories)
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Plain data."""
+        """Return plain data."""
         return plain(self.cells)
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> ConditionGrid:
-        """Inverse of `to_json`."""
+        """Read the data of `to_json`."""
         return from_plain(cls, {"cells": data})
 
 

@@ -1,4 +1,4 @@
-"""Whether headers are true and what a model leaves unexplained: the same for the window and for `bench coverage`."""
+"""Header audit and unexplained error of a model, the same in the window and in `bench coverage`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class HeaderAudit:
-    """What recordings say about their headers, and about a model."""
+    """Doubts about the headers of recordings, and hints about a model."""
 
     doubts: tuple[HeaderDoubt, ...]
     residuals: ResidualDiagnosis
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Doubts and hints alike, errors first."""
+        """Doubts and hints, errors first."""
         return ordered([*(doubt.finding() for doubt in self.doubts), *self.residuals.hints])
 
     @property
     def summary(self) -> str:
-        """Whether the headers agree, and how much the model leaves unexplained."""
+        """Summary of the doubts and of the error that the model leaves unexplained."""
         count = len(self.doubts)
         doubts = f"{counted(count, 'doubt')} about the headers"
         headers = doubts if count else "the headers agree with the motion"
@@ -41,7 +41,7 @@ class HeaderAudit:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"audit": [doubt.to_json() for doubt in self.doubts], "residuals": self.residuals.to_json()}
 
 
@@ -53,7 +53,18 @@ def audit_headers(
     supply: Supply = "logged",
     threads: int | None = None,
 ) -> HeaderAudit:
-    """Ask a model whether the headers are true, and what it leaves unexplained; raises IdentificationError."""
+    """Check the headers with a model, and determine what it leaves unexplained.
+
+    Args:
+        model: Model of the recordings' servo.
+        recordings: The recordings.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+
+    Raises:
+        IdentificationError: There are no recordings, or they are of another servo.
+    """
     from core.identification.coverage.audit import audit
     from core.identification.evidence.residuals import diagnose_residuals
 

@@ -1,4 +1,4 @@
-"""Single readings that cannot be: spikes, freezes, steps of the position, runs no fit can use."""
+"""Single readings that are impossible: spikes, freezes, steps of the position, runs that no fit can use."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, ch
 from core.recording import Recording
 
 COUNTS = 6.0
-"""A spike or step is larger than so many encoder counts …"""
+"""A spike or step is larger than this many encoder counts …"""
 
 UNUSUAL = 4.0
-"""… and than so many times what the 99th percentile of the run is."""
+"""… and than this multiple of the run's 99th percentile."""
 
 FROZEN_TIME = 0.02
-"""So long the same reading must have come [s] …"""
+"""The same reading must have been repeated for this long [s] …"""
 
 FROZEN_SPEED = 0.05
-"""… at this share of the no-load speed before and after, by the jump at its end."""
+"""… at this share of the no-load speed before and after, given by the jump at its end."""
 
 REACTION = 0.03
 """Time over which a step of the reading must not have been motion [s]."""
 
 
 def outlier_findings(recordings: Sequence[Recording]) -> list[Finding]:
-    """Everything of this kind, run by run."""
+    """Return all findings of this kind, run by run."""
     found: list[Finding] = []
     for recording in recordings:
         try:
@@ -63,21 +63,21 @@ def _spikes(recording: Recording) -> list[Finding]:
 
 
 def spikes(recording: Recording) -> NDArray[np.int64]:
-    """Places of single samples that lie off the line between their neighbours as no motion does."""
+    """Return indices of single samples that lie off the line between their neighbours as no motion does."""
     off = _off(recording)
     usual = float(np.percentile(off, 99.0))
     limit = max(COUNTS * load_servo(recording.settings.servo).encoder_step, UNUSUAL * usual)
     x = recording.position
     before, after = x[1:-1] - x[:-2], x[2:] - x[1:-1]
-    # There and back: what remains after both neighbours is small against the excursion.
+    # There and back: the difference between both neighbours is small compared with the excursion.
     returns = (before * after < 0.0) & (np.minimum(np.abs(before), np.abs(after)) > 0.5 * off)
-    # Beside a spike the line between the neighbours is off as well.
+    # Next to a spike, the line between the neighbours is off as well.
     peak = (off >= np.append(off[1:], 0.0)) & (off >= np.append(0.0, off[:-1]))
     return np.flatnonzero((off > limit) & returns & peak) + 1
 
 
 def _off(recording: Recording) -> Array:
-    """Distance of each inner sample from the line between its neighbours, (n − 2,) rad."""
+    """Return the distance of each inner sample from the line between its neighbours [rad], (n − 2,)."""
     t, x = recording.time, recording.position
     share = (t[1:-1] - t[:-2]) / (t[2:] - t[:-2])
     return np.abs(x[1:-1] - (x[:-2] + share * (x[2:] - x[:-2])))
@@ -95,16 +95,16 @@ def _freezes(recording: Recording) -> list[Finding]:
             severity="warning",
             runs=(recording.id,),
             text=f"the position of run {recording.id} {count} for {1e3 * (longest[1] - longest[0]):.0f} ms at "
-            f"{longest[0]:.2f} s while the servo moves: the reading was not renewed",
+            f"{longest[0]:.2f} s while the servo moves: the reading was not updated",
             remedy="trim the run to the part before or after it, or record it again; look for bus errors",
         )
     ]
 
 
 def freezes(recording: Recording) -> list[tuple[float, float]]:
-    """Begin and end [s since the first sample] of stretches where the reading stood still in full motion.
+    """Return start and end [s since the first sample] of stretches in which the reading stood still during motion.
 
-    Stiction stops a servo too, but then it starts again slowly: here the next reading jumps by as much as was missed.
+    Stiction stops a servo too, but it then starts again slowly. Here the next reading jumps by the missed motion.
     """
     t, x = recording.time - recording.time[0], recording.position
     spec = load_servo(recording.settings.servo)
@@ -137,13 +137,13 @@ def _steps(recording: Recording) -> list[Finding]:
             runs=(recording.id,),
             text=f"the position of run {recording.id} steps by {size:+.2g} rad at {moment:.2f} s: a horn or an encoder "
             "that slipped, or a zero that was set",
-            remedy="tighten the horn's screw, set the zero anew and record the run again, or trim it",
+            remedy="tighten the horn's screw, set the zero again and record the run again, or trim it",
         )
     ]
 
 
 def position_steps(recording: Recording) -> list[tuple[float, float]]:
-    """Moment [s] and size [rad] of readings that step and stay there while the speed before and after is another."""
+    """Return time [s] and size [rad] of steps in the reading that do not match the speed before and after."""
     t, x = recording.time - recording.time[0], recording.position
     spec = load_servo(recording.settings.servo)
     steps = np.diff(t)

@@ -1,7 +1,7 @@
-"""Motor constants that no servo of the kind has: what a header that is wrong in every run looks like after a fit.
+"""Motor constants that no servo of this kind has: the trace of a header error in every run after a fit.
 
-With a supply written s times too high in every run, a fit absorbs it exactly: k_t becomes s times and R s² times what
-it is. A gain written s times too high does the same unless the output saturates; where the model has a gain ratio ρ, it
+A fit absorbs a supply voltage that is stated s times too high in every run exactly: k_t becomes s times and R s² times
+its value. A gain that is stated s times too high does the same unless the output saturates; a gain ratio ρ in the model
 becomes 1/s.
 """
 
@@ -18,39 +18,41 @@ from core.recording import Recording
 from core.shipped import load_model, shipped_models
 
 SCATTER = {"kt": 0.05, "R": 0.1}
-"""Of units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""
+"""Scatter between units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""
 
 GUESSED = 4.0
-"""Where no model is shipped, the catalogue's start value is a guess that scatters so many times as much."""
+"""Multiple of the scatter if no model is shipped, since the catalogue's start value is a guess."""
 
 SPEAKS = 20.0
-"""How much, in squared scatters, a factor s in k_t with s² in R must explain better than scatter does."""
+"""Smallest gain, in squared scatters, of explaining the constants by a factor s in k_t and s² in R."""
 
 POOR = 1.2
-"""What is tolerated is wider by this factor where the model leaves much unexplained: its constants make up for it."""
+"""Factor by which the tolerance is wider if the model leaves much unexplained, since the constants absorb that."""
 
 GAIN_KEPT, SUPPLY_KEPT = 1.1, 1.18
-"""A quotient of ρ and k_t that is what the servo is known by, but for this factor, speaks for the header: units scatter
-by 7 % in it, and while the output is not at its limit nothing else tells a supply written a quarter too high."""
+"""Tolerance of the quotient of ρ and k_t within which the header is trusted.
+
+Units scatter by 7 % in it. While the output is not at its limit, nothing else shows a supply stated a quarter too high.
+"""
 
 QUOTIENT = 1.3
-"""Beyond this the quotient itself is a doubt, whichever of the two moved it."""
+"""Quotient from which it is a doubt by itself, whichever of the two moved it."""
 
 RATIO = 1.2
-"""Gain ratios further from 1 than this are not the servo's scatter."""
+"""Gain ratios further from 1 than this are not due to the servo's scatter."""
 
 
 def implausible_constants(
     model: ServoModel, recordings: Sequence[Recording], *, well_fitted: bool
 ) -> list[HeaderDoubt]:
-    """Doubts about the supply or the gain of all runs, by what the fit has made of k_t, R and ρ."""
+    """Return doubts about the supply or the gain of all runs, from the fitted k_t, R and ρ."""
     margin = 1.0 if well_fitted else POOR
     known, widening = _reference(model)
     values = model.values
     kt, resistance = values["kt"] / known["kt"], values["R"] / known["R"]
     scaled = _evidence(kt, resistance, widening) > margin**2 * SPEAKS
     ratio = values.get("error_gain_ratio", 1.0)
-    # Below the output's limit (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike: only their quotient is then known.
+    # Below the output's limit, (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) give the same motion: only the quotient is known.
     stiffness = ratio / kt
     odd = abs(math.log(stiffness))
     far = max(ratio, 1.0 / ratio) > margin * RATIO and (ratio > 1.0) == (stiffness > 1.0)
@@ -64,18 +66,18 @@ def implausible_constants(
 
 
 def _evidence(kt: float, resistance: float, widening: float) -> float:
-    """By how many squared scatters (s, s²) with the best s explains the two factors better than scatter alone."""
+    """Return the gain, in squared scatters, of explaining both factors by (s, s²) with the best s."""
     x, y = math.log(kt) / (widening * SCATTER["kt"]), math.log(resistance) / (widening * SCATTER["R"])
-    # Of a unit of s: 1/scatter(k_t) and 2/scatter(R); what a line through 0 along them explains.
+    # For a unit of s: 1/scatter(k_t) and 2/scatter(R); the explained part is the projection onto this line.
     along = (1.0 / SCATTER["kt"], 2.0 / SCATTER["R"])
     return (x * along[0] + y * along[1]) ** 2 / (along[0] ** 2 + along[1] ** 2)
 
 
 def _gain_doubt(factor: float, recordings: Sequence[Recording], *, known_apart: bool) -> HeaderDoubt:
-    """known_apart: whether the gain can be told from the supply."""
+    """Return a doubt about the gain; `known_apart` is True if gain and supply can be distinguished."""
     ids = tuple(run.id for run in recordings)
     kp = max(run.settings.kp for run in recordings)
-    text = f"all runs: the fit finds {factor:.2f} times the gain the header says ({kp * factor:.3g} instead of {kp:g})"
+    text = f"all runs: the fit finds {factor:.2f} times the gain in the header ({kp * factor:.3g} instead of {kp:g})"
     return HeaderDoubt(
         fact="kp",
         runs=ids,
@@ -89,7 +91,7 @@ def _gain_doubt(factor: float, recordings: Sequence[Recording], *, known_apart: 
 
 
 def strangeness(model: ServoModel) -> float:
-    """How far k_t and the gain ratio are from what is known of the servo, in units of what is tolerated."""
+    """Return the distance of k_t and the gain ratio from the servo's known values, in units of the tolerance."""
     known, widening = _reference(model)
     ratio = model.values.get("error_gain_ratio", 1.0)
     kt = model.values["kt"] / known["kt"]
@@ -104,8 +106,8 @@ def _supply_doubt(model: ServoModel, kt: float, resistance: float, recordings: S
     low, high = spec.supply_range
     likely = volts / kt
     text = (
-        f"all runs: k_t is {kt:.2f} times and R {resistance:.2f} times what this servo is known by, as if the supply "
-        f"were {likely:.3g} V instead of {volts:g} V, or kp {1.0 / kt:.2f} times what is written"
+        f"all runs: k_t is {kt:.2f} times and R {resistance:.2f} times the known value of this servo, as if the supply "
+        f"were {likely:.3g} V instead of {volts:g} V, or kp {1.0 / kt:.2f} times the stated value"
     )
     first, second = (
         ("kp", "supply_voltage") if logged or not low * 0.9 <= likely <= high * 1.1 else ("supply_voltage", "kp")
@@ -116,13 +118,13 @@ def _supply_doubt(model: ServoModel, kt: float, resistance: float, recordings: S
         factor=1.0 / kt,
         share=math.nan,
         alternatives=((second, ids),),
-        text=text + (f"; {'the supply' if first == 'supply_voltage' else 'the gain'} is likelier"),
+        text=text + (f"; {'the supply' if first == 'supply_voltage' else 'the gain'} is more likely"),
         remedy=f"{REMEDIES[first]}; or {REMEDIES[second]}",
     )
 
 
 def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
-    """Values the servo is known by, and how many times SCATTER they are known to."""
+    """Return the known values of the servo, and their uncertainty as a multiple of SCATTER."""
     shipped = shipped_models(model.servo)
     if shipped:
         near = model.friction if model.friction in shipped else shipped[-1]

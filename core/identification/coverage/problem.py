@@ -1,8 +1,8 @@
 """Least squares over a model's free parameters and header facts together.
 
-A header fact that is wrong in a part of the runs pulls the model's parameters away from the truth until the other runs
-err as well. So a fact is never judged with the parameters held: both are moved, by damped Gauss-Newton steps on the
-position residuals with a pseudo-Huber loss (released swings that miss a stop by much must not decide).
+A header fact that is wrong in a part of the runs pulls the model's parameters away until the other runs have errors as
+well. A fact is therefore never assessed with the parameters held. Both are moved, by damped Gauss-Newton steps on the
+position residuals with a pseudo-Huber loss: released swings that miss a stop by much must not dominate.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from core.terms import Supply
 T = TypeVar("T")
 
 FAR = 10.0
-"""A simulation that diverges is so far off [rad]."""
+"""Residual of a simulation that diverges [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Correction:
-    """What to change in one run's header: logarithms of factors, offsets in rad."""
+    """Changes of one run's header: logarithms of factors, offsets in rad."""
 
     mass: float = 0.0
     kp: float = 0.0
     supply_voltage: float = 0.0
     angle_offset: float = 0.0
     slips: tuple[tuple[float, float], ...] = ()
-    """Moments since the first sample [s], and by how much the load hangs elsewhere from then on [rad]."""
+    """Times since the first sample [s], and the angle by which the load hangs elsewhere from then on [rad]."""
 
     @classmethod
     def of(cls, run: int, facts: Sequence[Fact], values: Array) -> Correction:
-        """Of one run, by its place, for facts with these values."""
+        """Return the correction of one run, by its index, for facts with these values."""
         here = [(fact, value) for fact, value in zip(facts, values.tolist(), strict=True) if run in fact.runs]
         sums = {name: sum(v for fact, v in here if fact.name == name and not fact.begin) for name in FACTS}
         return cls(**sums, slips=tuple((fact.begin, value) for fact, value in here if fact.begin))
 
     def bench(self, bench: Bench) -> Bench:
-        """The bench with its facts corrected."""
+        """Return the bench with corrected facts."""
         return replace(
             bench,
             measured_inertia=bench.inertia * math.exp(self.mass),
@@ -66,7 +66,7 @@ class Correction:
         )
 
     def settings(self, settings: ServoSettings) -> ServoSettings:
-        """The servo's settings with their facts corrected."""
+        """Return the servo's settings with corrected facts."""
         return replace(
             settings,
             kp=settings.kp * math.exp(self.kp),
@@ -74,7 +74,7 @@ class Correction:
         )
 
     def recording(self, recording: Recording) -> Recording:
-        """A recording with all of this corrected but the slips, the supply also where it was logged."""
+        """Return the recording with everything corrected except slips, including a logged supply."""
         channels = dict(recording.channels)
         if "supply_voltage" in channels:
             channels["supply_voltage"] = channels["supply_voltage"] * math.exp(self.supply_voltage)
@@ -87,7 +87,7 @@ AS_WRITTEN = Correction()
 
 
 class CorrectedRun:
-    """One recording, simulated with its header as it is written or corrected."""
+    """One recording, simulated with its header as stated or corrected."""
 
     def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: Supply) -> None:
         self._model, self._recording = model, recording
@@ -101,18 +101,18 @@ class CorrectedRun:
 
     @property
     def samples(self) -> int:
-        """On the grid."""
+        """Number of samples on the grid."""
         return len(self._measured)
 
     def corrected(self, correction: Correction) -> Recording:
-        """The recording with its header corrected but for slips.
+        """Return the recording with its header corrected, except for slips.
 
-        Its samples are its own: on a coarser grid, its commands would act later.
+        It keeps its own samples: on a coarser grid, its commands would act later.
         """
         return self._recording if correction == AS_WRITTEN else correction.recording(self._recording)
 
     def alone(self, row: Array, correction: Correction = AS_WRITTEN) -> Array:
-        """Simulated minus measured position of one candidate by its kernel row, (samples,) [rad], at most FAR."""
+        """Return simulated minus measured position for one candidate's kernel row [rad], (samples,), at most FAR."""
         run, n = self._recording, self._substeps
         bench, settings = correction.bench(run.bench), correction.settings(run.settings)
         end, out = self._start.copy(), np.empty((self.samples, len(OUTPUTS)))
@@ -135,7 +135,7 @@ class CorrectedRun:
         return np.clip(found if math.isfinite(end[0]) else np.nan_to_num(found, nan=FAR), -FAR, FAR)
 
     def _slipped(self, begin: float, offset: float) -> Array:
-        """Torque of a load that hangs by `offset` [rad] elsewhere from `begin` [s] on, (steps,) N·m."""
+        """Return the torque of a load that hangs `offset` [rad] elsewhere from `begin` [s] on [N·m], (steps,)."""
         bench, n = self._recording.bench, self._substeps
         angle = np.repeat(self._measured, n) + bench.angle_offset
         since = np.arange(len(angle)) * (self._step / n)
@@ -143,29 +143,31 @@ class CorrectedRun:
 
 
 FACT_STEP = 3e-3
-"""Of the differences by a fact: 0.3 %, or 3 mrad."""
+"""Difference by a fact: 0.3 %, or 3 mrad."""
 
 FINE, WIDE = 1e-4, 5e-3
-"""Of the differences by a parameter, as a share of the catalogue's bounds: stiction makes the motion's answer kink,
-which wide ones look over on the way down."""
+"""Differences by a parameter, as a share of the catalogue's bounds.
+
+Stiction makes the motion a kinked function of the parameters; wide differences look across kinks on the way down.
+"""
 
 PUSHED = ("kt", "R", "error_gain_ratio")
 MOVED = 2.0
-"""What a wrong supply or gain moves may leave its bounds by this factor."""
+"""Factor by which the parameters that a wrong supply or gain moves may leave their bounds."""
 
 LARGEST_FACT = math.log(4.0)
-"""No factor beyond this is looked for."""
+"""Largest factor that is sought, as logarithm."""
 
 BETWEEN = 4
 BESIDE = 0.05
-"""So many more places to begin at, scattered by this share of the catalogue's bounds."""
+"""Scatter of additional starting points, as a share of the catalogue's bounds."""
 
 EFFORT = Effort(steps=8, enough=2e-3, dampings=(1e-3, 1e-1, 1e1, 1e2, 1e3))
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a minimisation ended: scaled parameters, the facts' values, the residuals run by run and their cost."""
+    """End of a minimisation: scaled parameters, values of the facts, residuals of each run, and their cost."""
 
     scaled: Array
     values: Array
@@ -174,7 +176,7 @@ class Point:
 
 
 class Problem:
-    """The residuals of recordings under a model, as a function of its parameters and of header facts.
+    """Residuals of recordings under a model, as a function of its parameters and of header facts.
 
     Parameters are scaled by the widths of the catalogue's bounds.
     """
@@ -196,18 +198,18 @@ class Problem:
         self._supply: Supply = supply
         self._runs = tuple(CorrectedRun(self.model, recording, dt, supply) for recording in recordings)
         self._as_written: tuple[tuple[int, ...], Batch] | None = None
-        """Places of the runs that were last simulated with their headers as they are, and these runs."""
+        """Indices of the runs that were last simulated with their headers as stated, and these runs."""
         values = self.model.parameters.vector()
         self._widths = Differences.at(self.model, values, FINE).widths
         self._low, self._high = (self.model.parameters.bounds() / self._widths[:, None]).T
         self.start = values / self._widths
-        """The model's own parameters, scaled."""
+        """Scaled parameters of the model."""
         self.floor = model.spec.encoder_step
         self.scale = self.floor
-        """Where the loss turns from squares to magnitudes [rad]."""
+        """Residual at which the loss changes from squares to magnitudes [rad]."""
 
     def starts(self) -> tuple[Array, ...]:
-        """Where to begin, scaled: the model's values, those the servo is known by, and some between and beside them."""
+        """Return scaled starting points: the model's values, the servo's known ones, and some around them."""
         model = self.model
         shipped = shipped_models(model.servo)
         known: Mapping[str, float] = {}
@@ -223,22 +225,22 @@ class Problem:
         return (self.start, *(np.clip(start, self._low, self._high) for start in (values, *between)))
 
     def pushed(self, point: Point, slope: Array) -> NDArray[np.bool_]:
-        """Which parameters, (p,), lie at a bound that descending along `slope` (p,) would leave."""
+        """Return which parameters, (p,), lie at a bound that descending along `slope` (p,) would leave."""
         return ((point.scaled <= self._low) & (slope > 0)) | ((point.scaled >= self._high) & (slope < 0))
 
     def fitted(self, point: Point) -> ServoModel:
-        """The model at a point's parameters."""
+        """Return the model at a point's parameters."""
         return self.model.with_vector(point.scaled * self._widths)
 
     def at(self, scaled: Array, facts: Sequence[Fact] = (), values: Array | None = None) -> Point:
-        """Residuals and cost at given parameters and facts."""
+        """Return residuals and cost at given parameters and facts."""
         values = np.zeros(len(facts)) if values is None else values
         row = self._rows(scaled[None])[0]
         residuals = tuple(run.alone(row, Correction.of(i, facts, values)) for i, run in enumerate(self._runs))
         return Point(scaled, values, residuals, self._cost(residuals))
 
     def rescale(self, point: Point) -> Point:
-        """Set the loss's scale by a point's residuals, twice their median, and return the point with its new cost."""
+        """Set the loss's scale to twice the median of a point's residuals, and return the point with its new cost."""
         every = np.abs(np.concatenate(point.residuals))
         self.scale = max(self.floor, 2.0 * float(np.median(every)))
         return replace(point, cost=self._cost(point.residuals))
@@ -246,7 +248,7 @@ class Problem:
     def minimise(
         self, point: Point, facts: Sequence[Fact] = (), steps: int = EFFORT.steps, difference: float = FINE
     ) -> Point:
-        """Damped steps from a point, whose values are the facts' first ones."""
+        """Take damped steps from a point, which includes the first values of the facts."""
         count = len(point.scaled)
 
         def losses(candidates: Array) -> Array:
@@ -267,18 +269,18 @@ class Problem:
         return self.at(end[:count], facts, end[count:])
 
     def jacobian(self, point: Point, facts: Sequence[Fact] = (), difference: float = FINE) -> tuple[Array, ...]:
-        """Of the residuals of each run by the scaled parameters, then the facts, (n, p + f)."""
+        """Return the Jacobian of each run's residuals by the scaled parameters, then the facts, (n, p + f)."""
         return tuple(self._linearised(point, facts, difference, lambda jacobian, _: jacobian))
 
     def by_fact(self, point: Point, run: int, fact: Fact, facts: Sequence[Fact] = ()) -> Array:
-        """Derivative of the residuals of one run, by its place, by one more fact at 0, (n,)."""
+        """Return the derivative of one run's residuals by a further fact at 0, (n,)."""
         row = self._rows(point.scaled[None])[0]
         return self._by_fact(run, row, (*facts, fact), np.append(point.values, 0.0), len(facts))
 
     def _linearised(
         self, point: Point, facts: Sequence[Fact], difference: float, take: Callable[[Array, Array], T]
     ) -> list[T]:
-        """What `take` makes of each run's Jacobian (n, p + f) and residuals (n,)."""
+        """Return the results of `take` for each run's Jacobian (n, p + f) and residuals (n,)."""
         differences = Differences.at(self.model, point.scaled * self._widths, difference)
         row = self._rows(point.scaled[None])[0]
 
@@ -297,9 +299,9 @@ class Problem:
     def _together(
         self, places: tuple[int, ...], matrix: Array, correction: Correction, take: Callable[[int, Array], T]
     ) -> dict[int, T]:
-        """What `take` makes of runs, by their place, and their residuals (n, k) for candidates (k, p)."""
+        """Return the results of `take` by run, for its index and its residuals (n, k) under candidates (k, p)."""
         if correction.slips:
-            # The population kernel knows no torque from outside.
+            # The population kernel has no external torque.
             rows = self.model.rows(matrix)
             each = {i: np.stack([self._runs[i].alone(row, correction) for row in rows], axis=1) for i in places}
             return {i: take(i, residuals) for i, residuals in each.items()}
@@ -308,7 +310,7 @@ class Problem:
         return dict(zip(places, found, strict=True))
 
     def _batch(self, places: tuple[int, ...], correction: Correction) -> Batch:
-        """Runs, by their place, with the same correction."""
+        """Return runs, by index, with the same correction."""
         if correction == AS_WRITTEN and self._as_written is not None and self._as_written[0] == places:
             return self._as_written[1]
         corrected = [self._runs[i].corrected(correction) for i in places]
@@ -318,7 +320,7 @@ class Problem:
         return batch
 
     def _by_fact(self, i: int, row: Array, facts: Sequence[Fact], values: Array, place: int) -> Array:
-        """Derivative of one run's residuals by the fact at a place, (n,)."""
+        """Return the derivative of one run's residuals by the fact at an index, (n,)."""
         if i not in facts[place].runs:
             return np.zeros(self._runs[i].samples)
         step = FACT_STEP * np.eye(len(facts))[place]
@@ -328,7 +330,7 @@ class Problem:
         return (above - below) / (2.0 * FACT_STEP)
 
     def _costs(self, scaled: Array, facts: Sequence[Fact], values: Array) -> Array:
-        """Of candidates (k, p) with their facts' values (k, f), (k,)."""
+        """Return the costs of candidates (k, p) with the facts' values (k, f), (k,)."""
         touched = {i for fact in facts for i in fact.runs}
         others = tuple(i for i in range(len(self._runs)) if i not in touched)
         rows = self._rows(scaled)
@@ -345,11 +347,11 @@ class Problem:
         return np.sum([*found, *self._spread(of_touched, sorted(touched))], axis=0)
 
     def _cost(self, residuals: Sequence[Array]) -> float:
-        """ε·Σ(√(r² + ε²) − ε): half the squares of small residuals."""
+        """Return ε·Σ(√(r² + ε²) − ε): half the squares of small residuals."""
         return self.scale * float(smooth_loss(np.concatenate(residuals), self.scale).sum())
 
     def _rows(self, scaled: Array) -> Array:
-        """Kernel rows of candidates, (k, ROW)."""
+        """Return the kernel rows of candidates, (k, ROW)."""
         return self.model.rows(scaled * self._widths)
 
     def _spread(self, work: Callable[[int], T], places: Sequence[int]) -> list[T]:
@@ -360,6 +362,6 @@ class Problem:
 
 
 def _wide(parameter: Parameter) -> tuple[float, float]:
-    """Bounds, where a wrong header pushes a value out of them moved so far that it can show itself."""
+    """Return a parameter's bounds; wider where a wrong header would otherwise push its value against them."""
     low, high = parameter.lower, parameter.upper
     return (low / MOVED, high * MOVED) if parameter.name in PUSHED else (low, high)

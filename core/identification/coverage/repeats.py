@@ -1,4 +1,4 @@
-"""Runs that differ from their repetitions, and where released pendulums come to rest."""
+"""Runs that differ from their repetitions, and angles at which released pendulums come to rest."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from core.identification.coverage.findings import Finding
 from core.recording import Recording
 
 UNLIKE = 3.0
-"""A run is unlike its repetitions when it differs so many times as much as runs of its trajectory usually do …"""
+"""A run differs from its repetitions if the difference is this multiple of the usual one of its trajectory …"""
 
 COUNTS = 4.0
-"""… and by so many encoder counts."""
+"""… and this many encoder counts."""
 
 SETTLED = 0.3
-"""A released pendulum that has not moved for so long has come to rest [s]."""
+"""A released pendulum that has not moved for this long has come to rest [s]."""
 
 
 def odd_repetitions(repeated: Repeatability, recordings: Sequence[Recording]) -> list[Finding]:
-    """Runs that differ from their repetitions by more than runs of their trajectory usually do."""
+    """Return runs that differ from their repetitions by more than is usual for their trajectory."""
     count = {run.id: load_servo(run.settings.servo).encoder_step for run in recordings}
     by_trajectory: dict[str, list[float]] = {}
     for found in repeated.sets:
@@ -33,7 +33,7 @@ def odd_repetitions(repeated: Repeatability, recordings: Sequence[Recording]) ->
         usual = usually[found.trajectory]
         most = UNLIKE * max(usual, 0.5 * COUNTS * count[found.runs[0]])
         if len(found.runs) > 2:
-            # The nearest repetition decides: a run is not to blame for one that is odd.
+            # The nearest repetition decides: a run is not responsible for an odd one among the others.
             nearest = dict.fromkeys(found.runs, np.inf)
             for *pair, distance in found.distances:
                 for run in pair:
@@ -45,7 +45,7 @@ def odd_repetitions(repeated: Repeatability, recordings: Sequence[Recording]) ->
 
 
 def _usual(distances: Sequence[float]) -> float:
-    """Of runs that repeat: the lower quartile, as one odd run of three spoils two pairs of three."""
+    """Return the lower quartile of the differences, since one odd run of three spoils two pairs of three."""
     return float(np.quantile(distances, 0.25, method="lower"))
 
 
@@ -73,7 +73,7 @@ def _one_of_two(found: Repetitions, usual: float) -> Finding:
 
 
 def rest_angles(recordings: Sequence[Recording]) -> dict[str, float]:
-    """Where released pendulums came to rest, run id to rad, hanging down by what the header says."""
+    """Return where released pendulums came to rest [rad] by run id, relative to the header's lowest point."""
     found: dict[str, float] = {}
     for run in recordings:
         if run.torque_enable[-1]:

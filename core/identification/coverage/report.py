@@ -1,4 +1,4 @@
-"""Coverage: what recordings can tell before any fit, as data and as findings in words."""
+"""Coverage: information in recordings before any fit, as data and as findings in words."""
 
 from __future__ import annotations
 
@@ -30,22 +30,29 @@ from core.words import counted
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Coverage(Tabular):
-    """What recordings contain, what follows for a model's terms, and what is wrong with them."""
+    """Contents of recordings, consequences for a model's terms, and problems.
+
+    Example:
+        >>> report = sb.coverage(sb.example())
+        >>> len(report.excitation)
+        8
+    """
 
     grid: ConditionGrid
     total: Excitation
-    """Of all runs together."""
+    """Motion of all runs together."""
     excitation: tuple[Excitation, ...]
-    """Run by run."""
+    """Motion of each run."""
     terms: tuple[TermVerdict, ...]
     timing: tuple[Timing, ...]
-    """Run by run."""
+    """Timing of each run."""
     repeatability: tuple[FloorRow, ...]
-    """What no model can beat, by trajectory; empty without repetitions."""
+    """Error that no model can avoid, by trajectory; empty without repetitions."""
     rest_angles: tuple[tuple[str, float], ...]
-    """Run id and where its released pendulum came to rest [rad]; friction alone can hold it off hanging down."""
+    """Run id and angle at which its released pendulum came to rest [rad]; friction alone can hold it off hanging down.
+    """
     findings: tuple[Finding, ...]
-    """Errors first."""
+    """Findings, errors first."""
 
     def heading(self) -> str:
         """Return the number of runs and of findings."""
@@ -60,7 +67,7 @@ class Coverage(Tabular):
         }
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
-        """Findings of one severity."""
+        """Return the findings of one severity."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     @property
@@ -70,13 +77,17 @@ class Coverage(Tabular):
         return float(np.median(known)) if known else float("nan")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is not known."""
+        """Return plain data; null for unknown values."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("a coverage", IdentificationError)
     def from_json(cls, data: Any) -> Coverage:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a coverage.
+        """
         if not is_object(data):
             raise IdentificationError("a coverage must be an object of name to value")
         return from_plain(cls, data)
@@ -93,22 +104,27 @@ def coverage(
     threads: int | None = None,
     on_run: Callable[[int], object] = lambda looked_at: None,
 ) -> Coverage:
-    """Look at recordings before a fit.
+    """Analyse recordings before a fit.
 
-    model: whose free parameters are judged; None: M6 of the recordings' servo with the usual command path. threads:
-    runs looked at together; None: one; on_run: hears how many runs have been looked at. Raises IdentificationError for
-    no recordings or several servos without a model.
+    Args:
+        recordings: The recordings.
+        model: Model whose free parameters are assessed. None: M6 of the recordings' servo with the usual command path.
+        threads: Number of runs analysed at once. None: one.
+        on_run: Called with the number of runs analysed so far.
+
+    Raises:
+        IdentificationError: There are no recordings, they are of several servos, or of another servo than the model.
     """
     if not recordings:
-        raise IdentificationError("no recordings to look at; record or import some")
+        raise IdentificationError("no recordings to analyse; record or import some")
     servos = sorted({recording.settings.servo for recording in recordings})
     if len(servos) > 1:
-        raise IdentificationError(f"these are recordings of {', '.join(servos)}; look at one servo at a time")
+        raise IdentificationError(f"these are recordings of {', '.join(servos)}; analyse one servo at a time")
     wanted = model or build_model(servos[0], RICHEST, command_path=COMMAND_PATH_TERMS)
     if wanted.servo != servos[0]:
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
-        # Both of one run after the other: they share its signals, which are not kept for thousands of runs.
+        # Both parts of one run come in sequence: they share its signals, which are not kept for thousands of runs.
         seen: list[tuple[Excitation, Timing]] = []
         for found in pool.map(_looked_at, recordings):
             seen.append(found)
@@ -132,7 +148,7 @@ def coverage(
 
 
 def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence[TermVerdict]) -> list[Finding]:
-    """What the runs lack, and the terms they say nothing about."""
+    """Return findings about the evidence that the runs lack, and the terms that they do not determine."""
     found: list[Finding] = []
     for text in missing_conditions(model, recordings):
         what, _, remedy = text.partition(": ")
@@ -148,7 +164,7 @@ def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence
             Finding(
                 kind="term",
                 severity="note",
-                text=f"nothing is said about {', '.join(symbols)} ({head})",
+                text=f"the runs do not determine {', '.join(symbols)} ({head})",
                 remedy=remedy if what else "record runs that need it, or freeze it",
             )
         )

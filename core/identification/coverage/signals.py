@@ -1,4 +1,4 @@
-"""What is computed from a run before anything is judged: smooth velocity and acceleration, motion against its goal."""
+"""Signals computed from a run before any assessment: smooth velocity and acceleration, motion against its goal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from core.recording import Recording
 from core.smoothing import savitzky_golay
 
 SMOOTHING = 0.05
-"""Length of the local parabola that velocity and acceleration are taken from [s]."""
+"""Length of the local parabola from which velocity and acceleration are taken [s]."""
 
 LONGEST_LAG = 0.3
-"""Between a command and the motion [s]."""
+"""Longest lag between a command and the motion [s]."""
 
 AGREED = 0.4
-"""Correlation from which motion and goal have to do with each other."""
+"""Correlation from which motion and goal are related."""
 
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One run on a regular grid, all (n,): s, rad, rad, rad/s, rad/s², rad/s, and whether the torque was on."""
+    """One run on a regular grid, all (n,): s, rad, rad, rad/s, rad/s², rad/s, and True where torque is on."""
 
     time: Array
     position: Array
@@ -36,12 +36,12 @@ class Signals:
     goal_velocity: Array
     enable: NDArray[np.bool_]
     step: float
-    """[s]"""
+    """Time step of the grid [s]."""
 
 
 @lru_cache(maxsize=512)
 def signals_of(recording: Recording) -> Signals:
-    """Derivatives of a run, smoothed over SMOOTHING."""
+    """Return the derivatives of a run, smoothed over SMOOTHING."""
     step = float(np.median(np.diff(recording.time)))
     run = recording.resampled(step)
     length = max(5, 2 * round(0.5 * SMOOTHING / step) + 1)
@@ -68,7 +68,7 @@ def signals_of(recording: Recording) -> Signals:
 def lagged_correlation(
     follower: Array, leader: Array, step: float, longest: float = LONGEST_LAG
 ) -> tuple[float, float]:
-    """Lag [s] of at most `longest` at which `follower` is most like `leader`, both (n,), and the correlation there."""
+    """Return the lag [s], at most `longest`, at which `follower` best matches `leader`, and the correlation."""
     most = min(round(longest / step), len(leader) // 2)
     if most < 1:
         return math.nan, 0.0
@@ -87,10 +87,11 @@ def lagged_correlation(
 
 
 def command_lag(recording: Recording) -> tuple[float, float]:
-    """Lag [s] of the motion behind the goal in the longest time with torque on, and how well they agree (-1 … 1).
+    """Return the lag of the motion behind the goal [s], and their correlation, −1 to 1.
 
-    NaN and 0 where the goal does not move or the servo does not answer. It is the whole chain's lag, command, servo and
-    load, not a transport delay, and grows as the gain falls.
+    They are computed for the longest stretch with torque on. They are NaN and 0 if the goal does not move or the servo
+    does not respond. The lag is the lag of the whole chain of command, servo and load, not a transport delay, and it
+    increases as the gain decreases.
     """
     s = signals_of(recording)
     driven = spans(s.enable)
@@ -105,13 +106,13 @@ def command_lag(recording: Recording) -> tuple[float, float]:
 
 
 def spans(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First place and the one after the last of each stretch where a mask (n,) holds."""
+    """Return the first index and the one after the last of each stretch in which a mask (n,) is True."""
     edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
 
 
 def swapped_sign(recording: Recording) -> bool:
-    """Whether a run moves against its goal, as no position loop does."""
+    """Return True if a run moves against its goal, as no position loop does."""
     s = signals_of(recording)
     lag, agreement = command_lag(recording)
     if math.isnan(lag) or not s.enable.any():

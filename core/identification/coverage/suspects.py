@@ -1,4 +1,4 @@
-"""Which header facts could be wrong, in which runs: what an audit asks about."""
+"""Header facts that could be wrong, and in which runs: the questions of an audit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from core.identification.runs.grouping import named
 from core.recording import Recording
 
 FACTS = ("mass", "kp", "supply_voltage", "angle_offset")
-"""What a header may have wrong; the first three as the logarithm of a factor, the offset in rad."""
+"""Header facts that can be wrong: the first three as the logarithm of a factor, the offset in rad."""
 
 SLIP_TIMES = 9
-"""Moments of a run at which the load may have slipped."""
+"""Number of times in a run at which the load may have slipped."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One header fact of some runs, by their place; `begin` [s] since a run's first sample for one that changes."""
+    """One header fact of some runs, by index; `begin` [s] since a run's first sample if it changes."""
 
     name: str
     runs: tuple[int, ...]
@@ -28,23 +28,23 @@ class Fact:
 
 @dataclass(frozen=True)
 class Suspect:
-    """A fact of some runs that may be wrong."""
+    """Fact of some runs that may be wrong."""
 
     fact: Fact
     where: str
-    """In words, e.g. "the runs with 0.5 kg"."""
+    """Runs as text, e.g. "the runs with 0.5 kg"."""
     rank: int
-    """0 a condition, 1 one run, 2 all runs before or after a moment, 3 part of a run: the lower, the simpler."""
+    """0 a condition, 1 one run, 2 all runs before or after one, 3 part of a run; the lower, the simpler."""
 
 
 def suspects(recordings: Sequence[Recording]) -> list[Suspect]:
-    """Every suspect; groups that hold the same runs are asked about once."""
+    """Return every suspect; groups of the same runs are included once."""
     found: dict[Hashable, Suspect] = {}
     total = len(recordings)
 
     def add(names: Sequence[str], runs: Sequence[int], where: str, rank: int) -> None:
         for name in names:
-            # What is wrong in all runs alike is absorbed by the parameters, but for a gain that saturates.
+            # The parameters absorb an error of all runs, except for a gain that saturates.
             if len(runs) < total or name == "kp":
                 found.setdefault((name, tuple(runs)), Suspect(Fact(name, tuple(runs)), where, rank))
 
@@ -70,7 +70,7 @@ def suspects(recordings: Sequence[Recording]) -> list[Suspect]:
 
 
 def _by(recordings: Sequence[Recording], conditions: Sequence[str]) -> dict[str, list[int]]:
-    """Places of the runs that share these conditions, by the words for them."""
+    """Return the indices of the runs that share these conditions, by text."""
     groups: dict[str, list[int]] = {}
     varied = [c for c in conditions if len({r.conditions()[c] for r in recordings}) > 1] or conditions[:1]
     for i, recording in enumerate(recordings):

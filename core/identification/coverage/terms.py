@@ -1,6 +1,6 @@
-"""What recordings can say about each term of a model: a verdict in words for every parameter that is searched.
+"""Evidence in recordings for each term of a model: a verdict in words for every free parameter.
 
-The verdicts look at the motion only, so that they can be given before a fit; after one, `judge` says with numbers which
+The verdicts use the motion only, so they are available before a fit. After one, `judge` states with numbers which
 parameters the runs have determined.
 """
 
@@ -17,25 +17,25 @@ from core.terms import TERMS
 from core.words import counted
 
 VERDICTS = ("good", "weak", "none")
-"""The runs contain what a term needs; hardly; not at all."""
+"""The runs contain the evidence for a term; hardly; not at all."""
 
 FEW_EVENTS = 6
-"""Breakaways, stops or reversals that tell something in a mean."""
+"""Number of breakaways, stops or reversals that suffice for a mean."""
 
 SOME = 0.02
-"""Of the driven time, or of the time in motion, that is enough to count."""
+"""Share of the driven time, or of the time in motion, that suffices."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermVerdict:
-    """What the runs can say about one parameter."""
+    """Evidence of the runs for one parameter."""
 
     name: str
     symbol: str
     verdict: str
     """One of VERDICTS."""
     text: str
-    """What there is, and what to record where that is not enough."""
+    """Evidence in the runs, and what to record if it is not enough."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class _Seen:
 
 
 def term_verdicts(parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid) -> tuple[TermVerdict, ...]:
-    """A verdict for each free parameter there is a rule for."""
+    """Return a verdict for each free parameter that has a rule."""
     seen = _Seen(excitation, grid)
     found: list[TermVerdict] = []
     for parameter in parameters.free:
@@ -122,11 +122,11 @@ def _load(seen: _Seen) -> tuple[str, str]:
     share = seen.excitation.load_share
     if loads < 2:
         return "none", (
-            "one mass and one length: load-dependent friction and k_t cannot be told apart; "
+            "one mass and one length: load-dependent friction and k_t cannot be distinguished; "
             "record another mass or arm length"
         )
     if share < 0.1:
-        return "weak", f"gravity asks for {100 * share:.0f} % of the stall torque at most: record a heavier load"
+        return "weak", f"gravity needs at most {100 * share:.0f} % of the stall torque: record a heavier load"
     return "good", f"{loads} loads, up to {100 * share:.0f} % of the stall torque"
 
 
@@ -149,7 +149,7 @@ def _gain(seen: _Seen) -> tuple[str, str]:
     if saturated >= SOME:
         return "good", f"output at its limit {100 * saturated:.1f} % of the time, {counted(gains, 'gain')}"
     return "weak", (
-        f"output at its limit {100 * saturated:.1f} % of the time: it trades with k_t and R while it is not; "
+        f"output at its limit {100 * saturated:.1f} % of the time: below it, k_t and R compensate the gain ratio; "
         "record steps or sin_time_square with a high gain, or hold R at a measured value"
     )
 
@@ -158,7 +158,7 @@ def _slew(seen: _Seen) -> tuple[str, str]:
     e = seen.excitation
     verdict = _graded(max(e.goal_speed_share, 0.0), 1.0, 0.5)
     text = f"goals up to {100 * e.goal_speed_share:.0f} % of the no-load speed"
-    return verdict, text if verdict == "good" else f"{text}, a velocity limit hardly acts: record steps"
+    return verdict, text if verdict == "good" else f"{text}, a velocity limit has hardly any effect: record steps"
 
 
 def _dead_band(seen: _Seen) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Clock, encoder and lags of recordings: sampling steps and gaps, counts, how late motion and velocity come."""
+"""Clock, encoder and lags of recordings: sampling intervals and gaps, counts, delay of motion and velocity."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from core.recording import Recording
 
 GAP_STEPS = 3.0
 GAP_TIME = 0.015
-"""A step is a gap when it is longer than GAP_STEPS usual ones and than GAP_TIME [s]."""
+"""A sampling interval is a gap if it is longer than GAP_STEPS usual ones and than GAP_TIME [s]."""
 
 JITTER = 0.5
-"""Of the usual step: more than this between the usual and the 95th percentile is worth knowing."""
+"""Jitter to report: 95th percentile of the deviation from the usual interval, as a share of it."""
 
 LATE_VELOCITY = 0.01
-"""A reported velocity that is later than this is worth knowing [s]."""
+"""Lag of a reported velocity to report [s]."""
 
 COUNTS = 1.5
-"""The encoder's step as seen differs when it is so many times the catalogue's, or less than its inverse."""
+"""The observed encoder step differs if it is this multiple of the catalogue's, or less than the inverse."""
 
 FINEST = 0.1
-"""Finer steps than this share of the catalogue's are digits of a file, not counts of an encoder."""
+"""Steps finer than this share of the catalogue's are digits of a file, not counts of an encoder."""
 
 SUPPLY_AGREES = 0.07
-"""Logged and written supply may differ by this share."""
+"""Share by which logged and stated supply voltage may differ."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """A pause in the samples of a run; s since its first sample, s."""
+    """Pause in the samples of a run: start [s since its first sample] and duration [s]."""
 
     begin: float
     duration: float
@@ -50,26 +50,26 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Of one run."""
+    """Timing of one run."""
 
     run: str
     step: float
     """Median [s]."""
     jitter: float
-    """95th percentile of |step − median| [s]."""
+    """95th percentile of |interval − median| [s]."""
     gaps: tuple[Gap, ...]
     command_lag: OrUnknown
-    """From goal to motion [s]: delay, control loop and load together, not the delay alone; NaN where it is not seen."""
+    """Lag from goal to motion [s]: delay, control loop and load together, not only the delay; NaN if unknown."""
     agreement: float
-    """Correlation of goal and motion at that lag, −1 … 1."""
+    """Correlation of goal and motion at that lag, −1 to 1."""
     velocity_lag: OrUnknown
-    """Of the reported velocity behind the position's derivative [s]; NaN without one."""
+    """Lag of the reported velocity behind the position's derivative [s]; NaN without a reported velocity."""
     encoder_step: OrUnknown
-    """Smallest change of the position as seen [rad]; NaN where readings are not counts."""
+    """Smallest observed change of the position [rad]; NaN if readings are not counts."""
 
 
 def timing_of(recording: Recording) -> Timing:
-    """Look at one run."""
+    """Return the timing of one run."""
     steps = np.diff(recording.time)
     usual = float(np.median(steps))
     gaps = np.flatnonzero((steps > GAP_STEPS * usual) & (steps > GAP_TIME))
@@ -88,7 +88,7 @@ def timing_of(recording: Recording) -> Timing:
 
 
 def encoder_step(recording: Recording) -> float:
-    """The count that all changes of the position are multiples of [rad]; NaN for readings that are none."""
+    """Return the count of which all changes of the position are multiples [rad]; NaN if there is none."""
     changes = np.abs(np.diff(recording.position))
     moved = changes[changes > 1e-7]
     if len(moved) < 20 or not (changes <= 1e-7).any():
@@ -111,7 +111,7 @@ def _velocity_lag(recording: Recording) -> float:
 
 
 def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) -> list[Finding]:
-    """What is wrong with clock, sign, encoder and supply."""
+    """Return problems with clock, sign, encoder and supply."""
     found = [_gap_finding(t) for t in timings if t.gaps]
     against = [run for run, timing in zip(recordings, timings, strict=True) if timing.agreement < -AGREED]
     swapped = [run.id for run in against if swapped_sign(run)]
@@ -124,7 +124,7 @@ def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) 
                 runs=tuple(swapped),
                 text=f"{named_runs(swapped, len(recordings))} {verb} against the goal: position or goal has the "
                 "wrong sign",
-                remedy="turn the sign of position (or goal) where it is recorded or imported, or leave the runs out",
+                remedy="invert the sign of position (or goal) where it is recorded or imported, or leave the runs out",
             )
         )
     found += _jitter_findings(timings)
@@ -135,8 +135,8 @@ def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) 
                 kind="velocity_lag",
                 severity="note",
                 runs=tuple(t.run for t in timings if t.velocity_lag > LATE_VELOCITY),
-                text=f"the velocity channel comes {1e3 * float(np.median(late)):.0f} ms late",
-                remedy="fits use the position only; take velocities from it too",
+                text=f"the velocity channel is {1e3 * float(np.median(late)):.0f} ms late",
+                remedy="fits use only the position; derive velocities from it too",
             )
         )
     return found + _encoder_findings(recordings, timings) + supply_findings(recordings)
@@ -165,9 +165,9 @@ def _jitter_findings(timings: Sequence[Timing]) -> list[Finding]:
             kind="jitter",
             severity="note",
             runs=tuple(t.run for t in uneven),
-            text=f"the samples of {named_runs([t.run for t in uneven], len(timings))} come unevenly: every "
+            text=f"the samples of {named_runs([t.run for t in uneven], len(timings))} are uneven: every "
             f"{1e3 * worst.step:.1f} ms ± {1e3 * worst.jitter:.1f} ms in {worst.run}",
-            remedy="give a fit the usual step as its time step; a shorter bus cycle makes the samples even",
+            remedy="set the sample time of a fit to the usual interval; a shorter bus cycle makes the samples even",
         )
     ]
 
@@ -194,7 +194,7 @@ def _encoder_findings(recordings: Sequence[Recording], timings: Sequence[Timing]
 
 
 def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
-    """Written supplies that the servo does not take, or that the log contradicts."""
+    """Return stated supply voltages that the servo does not accept, or that the log contradicts."""
     outside: dict[tuple[str, float], list[str]] = {}
     logged: dict[float, list[tuple[str, float]]] = {}
     for run in recordings:
@@ -214,7 +214,7 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
                 kind="header_supply_voltage",
                 severity="warning",
                 runs=tuple(runs),
-                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is written, {servo} takes {low:g} … {high:g} V",
+                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is stated, {servo} takes {low:g} … {high:g} V",
                 remedy="measure the supply at the servo and correct the header",
             )
         )
@@ -226,7 +226,7 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
                 kind="header_supply_voltage",
                 severity="warning",
                 runs=tuple(runs),
-                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is written, {measured:.3g} V was logged",
+                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is stated, {measured:.3g} V was logged",
                 remedy="correct the header; fits use the log unless the supply voltage is set to nominal",
             )
         )

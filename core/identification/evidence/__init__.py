@@ -1,1 +1,1 @@
-"""Evidence for the values that were found: intervals, profiles, bootstrap, residuals."""
+"""Evidence for the identified values: intervals, profiles, bootstrap, residuals."""

@@ -1,9 +1,9 @@
-"""Bootstrap over runs: how far the values would move had other runs of the same kind been recorded.
+"""Bootstrap over runs: how far the values would move if other runs of the same kind had been recorded.
 
-Runs are drawn anew with replacement and the model is polished on each draw, from where the fit lies. Samples of one
-run err alike and runs under other conditions err otherwise; of both an interval from one residual's variance knows
-little, while this asks the runs themselves (Efron and Tibshirani 1993, chapter 8). What the runs do not determine
-stays near the fit, so that its spread says little.
+Runs are drawn with replacement, and the model is polished on each draw, from the values of the fit. Samples of one run
+have correlated errors, and runs under other conditions have other errors. An interval from the variance of the
+residuals hardly reflects either; the bootstrap does (Efron and Tibshirani 1993, chapter 8). Values that the runs do not
+determine stay near the fit, so their spread has little meaning.
 """
 
 from __future__ import annotations
@@ -40,17 +40,34 @@ def bootstrap(
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
 ) -> Bootstrap | None:
-    """Spread of every free parameter over draws of the runs a model was fitted to.
+    """Return the spread of every free parameter over draws of the runs that a model was fitted to.
 
-    The first draws are the same however many there are. on_draw hears how many are done; should_stop and should_yield
-    (as `identify`) are polled between them, complete ones are kept, None where they are too few. Raises
-    IdentificationError for fewer than two runs or draws.
+    The first draws are the same for any number of draws.
+
+    Args:
+        model: Fitted model.
+        recordings: Runs that it was fitted to.
+        draws: Number of draws.
+        seed: Random seed.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+        prior: Prior of the fit.
+        on_draw: Called with the number of complete draws.
+        should_stop: Polled between draws. True stops and keeps complete draws.
+        should_yield: As for `identify`.
+
+    Returns:
+        The spread, or None if there are too few complete draws.
+
+    Raises:
+        IdentificationError: There are fewer than two runs or draws.
     """
     if draws < FEWEST_DRAWS:
-        raise IdentificationError(f"{draws} draw of the runs shows no spread: ask for at least {FEWEST_DRAWS}")
+        raise IdentificationError(f"{draws} draw of the runs shows no spread: use at least {FEWEST_DRAWS}")
     if len({recording.id for recording in recordings}) < 2:
         raise IdentificationError(
-            "the fit has one run only, and a bootstrap draws runs: record more, or leave the bootstrap out"
+            "the fit has only one run, and a bootstrap draws runs: record more, or leave the bootstrap out"
         )
     found: list[Array] = []
     for number in range(draws):

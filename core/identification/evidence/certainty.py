@@ -1,6 +1,6 @@
-"""What is known of an identified model's values beyond the linearised interval, in numbers and in words.
+"""Certainty of an identified model's values beyond the linearised interval, as numbers and text.
 
-Data and words only; `profile` and `bootstrap` compute the numbers. Nothing here loads the compiler.
+Data and text only; `profile` and `bootstrap` compute the numbers. This module does not load the compiler.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from core.terms import physical_limits
 LIMIT = NORMAL_95**2
 """Deviance at the ends of a 95 % interval: χ² with one degree of freedom, 3.84."""
 BETTER = 1.0
-"""Deviance by which another point must lie lower for the model not to be at the minimum; less is left by kinks."""
+"""Deviance by which another point must be lower to show that the model is not at the minimum; kinks cause less."""
 DISAGREE = 2.0
-"""Bootstrap interval over the linearised one, or over the profile's where that is open, from which runs disagree."""
+"""Ratio of the bootstrap interval to the linearised (or, if open, the profile) interval from which runs disagree."""
 WIDER = 1.5
-"""Profile interval over the linearised one from which the latter is too narrow."""
+"""Ratio of the profile interval to the linearised one from which the latter is too narrow."""
 
 FLAGGED, ALL = "flagged", "all"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProfilePoint:
-    """A parameter held at a value [its unit], all others polished."""
+    """Parameter held at a value [its unit], with all others polished."""
 
     value: float
     deviance: OrInfinite
-    """Above the optimum's; negative where the runs are followed better."""
+    """Deviance relative to the optimum; negative for a better fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,20 +45,20 @@ class Profile:
 
     name: str
     lower: float | None
-    """Ends of the 95 % interval; None where the deviance stays below LIMIT up to the bound."""
+    """Lower end of the 95 % interval; None if the deviance stays below LIMIT up to the bound."""
     upper: float | None
     points: tuple[ProfilePoint, ...]
-    """In ascending order, the optimum among them."""
+    """Points in ascending order, including the optimum."""
 
     @property
     def text(self) -> str:
-        """For example "0.32 … 0.37" or "0.32 … open"."""
+        """Interval as text, e.g. "0.32 … 0.37" or "0.32 … open"."""
         low, high = ("open" if end is None else f"{end:.4g}" for end in (self.lower, self.upper))
         return f"{low} … {high}"
 
     @property
     def better(self) -> ProfilePoint | None:
-        """The point that follows the runs best, if that is clearly better than the optimum."""
+        """Point with the best fit, if it is clearly better than the optimum."""
         lowest = min(self.points, key=lambda point: point.deviance)
         return lowest if lowest.deviance < -BETTER else None
 
@@ -70,12 +70,12 @@ class Spread:
     name: str
     standard_error: float
     lower: float
-    """Percentiles 2.5 and 97.5 of the draws."""
+    """2.5th percentile of the draws; `upper` is the 97.5th."""
     upper: float
 
     @property
     def text(self) -> str:
-        """For example "0.32 … 0.37"."""
+        """Interval as text, e.g. "0.32 … 0.37"."""
         return f"{self.lower:.4g} … {self.upper:.4g}"
 
 
@@ -97,17 +97,17 @@ class ParameterCertainty:
     unit: str
     value: float
     half_width: OrInfinite
-    """Of the linearised interval; infinite where there is none."""
+    """Half width of the linearised interval; infinite if there is none."""
     lowest: float
-    """Bounds it was searched between."""
+    """Lower bound of the parameter's search."""
     highest: float
     profile: Profile | None = None
-    """None where it was not asked for, or stopped."""
+    """Profile; None if it was not requested or was stopped."""
     spread: Spread | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the intervals say together, in words, each with its remedy."""
+        """Conclusions from all intervals, as text, each with its remedy."""
         return (*self._about_profile(), *self._about_spread())
 
     def _about_profile(self) -> list[str]:
@@ -117,23 +117,24 @@ class ParameterCertainty:
         lower, upper, better = self.profile.lower, self.profile.upper, self.profile.better
         if better is not None:
             found.append(
-                f"not at the minimum, the deviance is {-better.deviance:.2g} less at {better.value:.4g}: "
+                f"not at the minimum: the deviance is {-better.deviance:.2g} lower at {better.value:.4g}: "
                 "increase the evaluations, or start the search from this value"
             )
         if lower is None and upper is None:
-            found.append("open, any value between its bounds will do: freeze one that you know, or record other runs")
+            found.append("open, any value between its bounds is possible: freeze a known one, or record other runs")
         elif lower is None and upper is not None:
             low, _, included = physical_limits(self.name)
             text = f"no more than {upper:.4g}, "
             at_limit = included and self.lowest == low
-            found.append(text + ("the runs can do without it" if at_limit else "open below: record runs that need it"))
+            absent = "these runs show no such effect"
+            found.append(text + (absent if at_limit else "open below: record runs that need it"))
         elif upper is None and lower is not None:
             found.append(f"no less than {lower:.4g}, open above: record runs that need it")
         elif lower is not None and upper is not None:
             if not math.isfinite(self.half_width):
                 found.append("determined within the bounds of the others, though the linearised interval is open")
             elif upper - lower > WIDER * 2.0 * self.half_width:
-                found.append("wider than linearised: go by the profile")
+                found.append("wider than the linearised interval: use the profile")
         return found
 
     def _about_spread(self) -> list[str]:
@@ -141,7 +142,7 @@ class ParameterCertainty:
             return []
         known = self._known_width
         if not math.isfinite(known):
-            return ["the bootstrap begins at the fit and says little about what is open"]
+            return ["the bootstrap starts at the fit and has little meaning for open values"]
         if self.spread.upper - self.spread.lower > DISAGREE * known:
             return [
                 f"runs disagree about {self.symbol}: conditions differ; look at the residuals by condition, or hold "
@@ -151,14 +152,14 @@ class ParameterCertainty:
 
     @property
     def _known_width(self) -> float:
-        """Of the linearised interval, of the profile's where that is open; infinite where both are."""
+        """Half width of the linearised interval, of the profile's if that is open; infinite if both are."""
         if math.isfinite(self.half_width) or self.profile is None:
             return 2.0 * self.half_width
         lower, upper = self.profile.lower, self.profile.upper
         return math.inf if lower is None or upper is None else upper - lower
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for an open end and an infinite half width."""
+        """Return plain data; null for an open end and an infinite half width."""
         data = plain_fields(self)
         profile, spread = data.pop("profile"), data.pop("spread")
         if profile is not None:
@@ -170,7 +171,7 @@ class ParameterCertainty:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterCertainty:
-        """Inverse of `to_json`."""
+        """Read the data of `to_json`."""
         name, profile, spread = str(data["name"]), data["profile"], data["bootstrap"]
         if profile is not None:
             points = [{"value": value, "deviance": deviance} for value, deviance in profile["points"]]
@@ -182,24 +183,29 @@ class ParameterCertainty:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Certainty(Tabular):
-    """Of one identified model."""
+    """Intervals of one identified model's parameters.
+
+    Example:
+        >>> certain = sb.certainty(sb.example(), draws=50)  # doctest: +SKIP
+        >>> certain.parameters[0].profile.text  # doctest: +SKIP
+    """
 
     servo: str
     friction: str
     parameters: tuple[ParameterCertainty, ...]
-    """The free ones, in the model's order."""
+    """Free parameters, in the model's order."""
     runs: tuple[str, ...]
-    """Ids of the runs it was fitted to."""
+    """Ids of the runs that the model was fitted to."""
     draws: int
-    """Of the bootstrap; 0 where there is none."""
+    """Number of bootstrap draws; 0 without a bootstrap."""
     seed: int
     stopped: bool
-    """Whether it was stopped before the end; what was complete is kept."""
+    """True if it was stopped before the end; complete parts are kept."""
     notes: tuple[str, ...] = ()
-    """What to know about it as a whole, each with its remedy."""
+    """Notes on the whole result, each with its remedy."""
 
     def heading(self) -> str:
-        """Return the model and what was computed."""
+        """Return the model and the kind of intervals."""
         draws = f"bootstrap of {self.draws} draws" if self.draws else "no bootstrap"
         return f"{self.servo} {self.friction.upper()}, {len(self.runs)} runs, {draws}"
 
@@ -215,19 +221,23 @@ class Certainty(Tabular):
         }
 
     def made_of(self, model: ServoModel) -> bool:
-        """Whether it is of this model, value by value."""
+        """Return True if it is for this model, value by value."""
         mine = {p.name: p.value for p in self.parameters}
         same = (self.servo, self.friction) == (model.servo, model.friction)
         return same and mine == {p.name: p.value for p in model.parameters.free}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("the certainty of a model", IdentificationError)
     def from_json(cls, data: Any) -> Certainty:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a certainty.
+        """
         return from_plain(cls, data)
 
 
@@ -241,11 +251,21 @@ def certainty(
     stopped: bool = False,
     notes: Sequence[str] = (),
 ) -> Certainty:
-    """Put together what was found for a model; profiles by parameter name, moved: see `profile.Optimum`."""
+    """Combine the intervals of a model.
+
+    Args:
+        result: Identified model with its evidence.
+        runs: Ids of the runs that it was fitted to.
+        profiles: Profiles by parameter name.
+        bootstrapped: Bootstrap, if any.
+        moved: Deviance by which polishing lowered the loss, see `profile.Optimum`.
+        stopped: True if the computation was stopped.
+        notes: Notes on the whole result.
+    """
     if moved > BETTER:
         notes = (
             *notes,
-            f"polishing the model lowers its deviance by {moved:.2g}, so that it is not at the minimum: intervals are "
+            f"polishing the model lowers its deviance by {moved:.2g}, so it is not at the minimum: intervals are "
             "about the values polished here; identify again, with the polish and more evaluations",
         )
     spreads = {} if bootstrapped is None else {spread.name: spread for spread in bootstrapped.spreads}
@@ -275,10 +295,15 @@ def certainty(
 
 
 def parameters_named(evidence: Evidence, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Names of the free parameters that are wanted, in the model's order.
+    """Return the names of the requested free parameters, in the model's order.
 
-    wanted: names, or FLAGGED for those whose linearised interval does not serve (not determined, or at a bound), or
-    ALL. Raises IdentificationError for one that the model lacks or holds.
+    Args:
+        evidence: Evidence for the model.
+        wanted: Names, or FLAGGED for those without a usable linearised interval (not determined, or at a bound), or
+            ALL.
+
+    Raises:
+        IdentificationError: The model lacks a parameter, or it is frozen.
     """
     free = [p for p in evidence.parameters if not p.frozen]
     if tuple(wanted) == (ALL,):

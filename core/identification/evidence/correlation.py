@@ -1,4 +1,4 @@
-"""Which parameters of a fit move together: correlations of their estimates from the Jacobian at the optimum."""
+"""Correlations of a fit's estimates, from the Jacobian at the optimum: parameters that move together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from core.arrays import Array
 from core.identification.evidence.sensitivity import SMALLEST, Sensitivity
 
 STRONG = 0.95
-"""Parameters correlated more closely than this cannot be told apart."""
+"""Correlation beyond which parameters cannot be distinguished."""
 
 IDLE = 1e-6
-"""A parameter moves nothing when its column is shorter than this share of the longest."""
+"""A parameter has no effect if its column is shorter than this share of the longest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +22,11 @@ class Correlations:
 
     symbols: tuple[str, ...]
     matrix: Array
-    """(p, p); NaN for parameters that move nothing in these runs."""
+    """Correlations, (p, p); NaN for parameters without effect in these runs."""
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Symbols of the parameters that move nothing."""
+        """Symbols of the parameters without effect."""
         return tuple(s for s, own in zip(self.symbols, np.diag(self.matrix), strict=True) if np.isnan(own))
 
     @property
@@ -42,10 +42,10 @@ class Correlations:
 
 
 def correlations(found: Sensitivity) -> Correlations:
-    """Correlations of the estimates, from the inverse of JᵀJ in catalogue intervals.
+    """Return the correlations of the estimates, from the inverse of JᵀJ in catalogue intervals.
 
-    Singular values of J below SMALLEST of the largest are raised to it, so that a trade-off that is exact shows as ±1
-    where a pseudo-inverse would leave it out.
+    Singular values of J below SMALLEST of the largest are raised to it. An exact trade-off then shows as ±1, where a
+    pseudo-inverse would leave it out.
     """
     jacobian = found.jacobian
     symbols = tuple(p.symbol for p in found.parameters)

@@ -1,4 +1,4 @@
-"""Doubts about a fitted model where its runs do not reach: at other loads and gains, and in saturation."""
+"""Limits of a fitted model beyond its runs: at other loads and gains, and in saturation."""
 
 from __future__ import annotations
 
@@ -22,24 +22,30 @@ from core.shipped import load_model, shipped_models
 from core.words import counted
 
 AS_GOOD = 1.05
-"""Training error over the best one's, up to which another fit may be the true one just as well."""
+"""Ratio of training errors up to which another fit is as good as the best one."""
 BEYOND = 2.0
-"""How far beyond the recorded loads and gains fits are compared."""
+"""Factor beyond the recorded loads and gains at which fits are compared."""
 AWAY = np.pi
-"""Mean distance of motions that have run away from each other [rad]: how far they are apart then means nothing."""
+"""Mean distance beyond which motions have diverged and their distance has no meaning [rad]."""
 LIFTED = 0.8
-"""Heaviest load they are compared at, as a share of the stall torque."""
+"""Heaviest load of the comparison, as a share of the stall torque."""
 FEW = 4
-"""Runs, each of another trajectory, whose commands they are compared on."""
+"""Number of runs, each of another trajectory, whose commands are used for the comparison."""
 MORE_SATURATED = 0.05
-"""How much larger the saturated share of a run may be than that of the fit."""
+"""Difference by which the saturated share of a run may exceed that of the fit."""
 
 
 def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequence[Recording], **options: Any) -> str:
-    """Where other fits that are as good predict other motions than a model does, with the remedy; empty where none do.
+    """Return where other equally good fits predict other motions than a model, with the remedy; empty if they agree.
 
-    others: vectors (n_free,) of other fits to these recordings; options: dt, supply and threads of `Batch`. Told is the
-    load or gain at which they are farthest apart, if that is more than the model's own error and a step of the encoder.
+    It reports the load or gain at which the motions differ most, if that exceeds the model's own error and a step of
+    the encoder.
+
+    Args:
+        model: The model.
+        others: Values of other fits to these recordings, (n_free,) each.
+        recordings: The recordings.
+        options: dt, supply and threads of `Batch`.
     """
     own = model.parameters.vector()
     matrix = np.array([own, *(vector for vector in others if not np.array_equal(vector, own))])
@@ -53,12 +59,12 @@ def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequenc
         return ""
     return (
         f"other fits of these runs, as good within {100 * (AS_GOOD - 1):.0f} %, move {1e3 * apart:.2g} mrad apart at "
-        f"{where}: record that too before you rely on it there"
+        f"{where}: record runs there before you rely on it"
     )
 
 
 def _elsewhere(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[tuple[str, list[Recording]]]:
-    """Recordings with the commands of a few, at loads and gains beyond those of all, and what these are called."""
+    """Yield the commands of a few recordings at loads and gains beyond those of all, with a name for each."""
     few = list({recording.trajectory: recording for recording in recordings}.values())[:FEW]
     gains = [recording.settings.kp for recording in recordings]
     loads = [recording.bench.gravity_torque for recording in recordings if recording.bench.gravity_torque > 0.0]
@@ -74,14 +80,14 @@ def _elsewhere(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[t
 
 
 def _scaled(bench: Bench, share: float) -> Bench:
-    """The bench with this share of all its masses."""
+    """Return the bench with all its masses scaled."""
     names = ("mass", "arm_mass", "measured_inertia", "measured_gravity_torque")
     known = {name: getattr(bench, name) for name in names if getattr(bench, name) is not None}
     return replace(bench, **{name: share * value for name, value in known.items()})
 
 
 def _apart(model: ServoModel, matrix: Array, runs: Sequence[Recording], options: dict[str, Any]) -> float:
-    """Largest mean distance of a candidate's motion from the first one's, over all runs [rad]."""
+    """Return the largest mean distance of a candidate's motion from the first one's, over all runs [rad]."""
 
     def distances(_: int, motions: Array) -> Array:
         return np.abs(motions - motions[:, :1]).mean(axis=0)
@@ -90,13 +96,13 @@ def _apart(model: ServoModel, matrix: Array, runs: Sequence[Recording], options:
 
 
 REACH = "reach"
-"""Provenance entry of a fitted model with `reach_of` the runs it was fitted to."""
+"""Provenance entry of a fitted model that holds `reach_of` its runs."""
 WITHIN = 1.25
-"""Speeds, loads and gains beyond those of the fit by at most this factor count as known."""
+"""Factor by which speeds, loads and gains may exceed those of the fit."""
 
 
 def reach_of(recordings: Sequence[Recording]) -> dict[str, Any]:
-    """Return how far runs reach, as plain data: speed [rad/s], load [N·m], kp, and whether any ran with torque off."""
+    """Return the reach of runs as plain data: speed [rad/s], load [N·m], kp, and whether torque was off in any."""
     loads = [recording.bench.gravity_torque for recording in recordings]
     gains = [recording.settings.kp for recording in recordings]
     return {
@@ -113,10 +119,14 @@ def peak_speed(time: Array, position: Array) -> float:
 
 
 def beyond_reach(model: ServoModel, bench: Bench, kp: float, speed: float, released: bool) -> str:
-    """Return why a model cannot predict a motion, empty where it was fitted to motions of that kind.
+    """Return why a model cannot predict a motion; empty if it was fitted to motions of that kind.
 
-    speed: `peak_speed` of the motion [rad/s]; released: whether the torque is off in a part of it. A shipped model
-    reaches as far as its servo's suggested plan.
+    Args:
+        model: The model. A shipped model has the reach of its servo's suggested plan.
+        bench: Bench of the motion.
+        kp: Gain of the motion.
+        speed: `peak_speed` of the motion [rad/s].
+        released: True if torque is off in a part of it.
     """
     title = model.friction.upper()
     reach: Any = model.provenance.get(REACH) or _shipped_reach(model)
@@ -141,7 +151,7 @@ def beyond_reach(model: ServoModel, bench: Bench, kp: float, speed: float, relea
 
 
 def _shipped_reach(model: ServoModel) -> dict[str, Any] | None:
-    """Reach of a shipped model; None for any other."""
+    """Return the reach of a shipped model; None for any other."""
     shipped = model.friction in shipped_models(model.servo) and load_model(model.servo, model.friction)
     if not shipped or dict(shipped.values) != dict(model.values):
         return None
@@ -151,12 +161,12 @@ def _shipped_reach(model: ServoModel) -> dict[str, Any] | None:
 
 
 def saturated_share(recordings: Sequence[Recording]) -> float:
-    """Largest share of a run's driven time with the servo's output at its limit."""
+    """Return the largest share of a run's driven time with the servo's output at its limit."""
     return max(excitation_of(recording).saturated_share for recording in recordings)
 
 
 def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
-    """Warning about runs that saturate the servo more than those a model was fitted to; empty where none does."""
+    """Return a warning about runs that saturate the servo more than those of the fit; empty if none does."""
     known = model.provenance.get("saturated_share")
     if known is None:
         return ""
@@ -167,6 +177,6 @@ def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
     most = max(shares.values())
     return (
         f"the output is at its limit for up to {100 * most:.0f} % of {named_runs(beyond)}, for at most "
-        f"{100 * known:.0f} % of any run of the fit: what the servo does at its limit is little known; fit to such "
+        f"{100 * known:.0f} % of any run of the fit: the behaviour at the limit is uncertain; fit to such "
         "runs too"
     )

@@ -1,7 +1,7 @@
-"""How far an identified model can be trusted: intervals, bounds, and what the runs leave open.
+"""Trust in an identified model: intervals, bounds, and the parameters that the runs leave open.
 
-Data and words only; `sensitivity` computes the numbers. Nothing here loads the compiler, so that results travel to the
-window's process.
+Data and text only; `sensitivity` computes the numbers. This module does not load the compiler, so results can be sent
+to the window's process.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
 OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not determined"
-"""What a released motor does: nothing, brake as its shorted winding does, something between; or nobody knows."""
+"""Behaviour of a released motor: none, braking like a shorted winding, in between, or unknown."""
 
 BRAKING_MARGIN = 0.05
-"""A 95 % interval of β that comes this close to 0 or 1 speaks for open or shorted."""
+"""Distance from 0 or 1 within which a 95 % interval of β means open or shorted."""
 REPORTED_ANGLE, REPORTED_SUPPLY = math.radians(0.3), 0.1
-"""Smaller offsets of a run are not worth a word [rad, V]."""
+"""Smallest offsets of a run that are reported [rad, V]."""
 MOST_APART = 0.5
-"""Share of the runs that can stand apart from the others."""
+"""Largest share of the runs that can differ from the others."""
 
 STRIBECK = FRICTION.keys() - NEUTRAL.keys()
-"""Parameters without a value at which they have no effect: speed and exponent of the Stribeck curve."""
+"""Parameters without a neutral value: speed and exponent of the Stribeck curve."""
 
 WIDEST_BRAKING = 0.5
-"""A 95 % interval of β that is wider tells nothing."""
+"""Width beyond which a 95 % interval of β has no meaning."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,30 +46,30 @@ class ParameterEvidence:
     unit: str
     value: float
     initial: float
-    """Where the search began: the catalogue's value, or that of the start the request gives."""
+    """Start value of the search: the catalogue's, or that of the request's start."""
     lower: float
     upper: float
     frozen: bool
     at_bound: str
     """"lower", "upper" or empty."""
     standard_error: OrInfinite
-    """Linearised; infinite where these runs do not determine the value, NaN for a frozen one."""
+    """Linearised standard error; infinite if these runs do not determine the value, NaN for a frozen one."""
     traded_with: tuple[str, ...] = ()
-    """Symbols of the parameters that can make up for a change of this one; empty where it has no effect at all."""
+    """Symbols of the parameters that can compensate a change of this one; empty if it has no effect at all."""
 
     @property
     def determined(self) -> bool:
-        """Whether these runs say more about the value than its catalogue bounds do."""
+        """True if these runs narrow the value further than its catalogue bounds do."""
         return self.frozen or math.isfinite(self.standard_error)
 
     @property
     def half_width(self) -> float:
-        """Of the approximate 95 % interval; infinite where it is not determined, NaN for a frozen one."""
+        """Half width of the approximate 95 % interval; infinite if it is not determined, NaN for a frozen parameter."""
         return NORMAL_95 * self.standard_error
 
     @property
     def bound_warning(self) -> str:
-        """What to know about a value at a bound, with the remedy; empty for one that is not."""
+        """Warning about a value at a bound, with the remedy; empty for another one."""
         if not self.at_bound:
             return ""
         if self.at_limit:
@@ -82,66 +82,66 @@ class ParameterEvidence:
 
     @property
     def least(self) -> str:
-        """Where a value at the end of what is possible lies, for example "is 0 s, its minimum"."""
+        """Text for a value at the end of its possible range, e.g. "is 0 s, its minimum"."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         return f"is {self.bound:g}{unit}, its {'minimum' if self.at_bound == 'lower' else 'maximum'}"
 
     @property
     def absence(self) -> str:
-        """Meaning of a value at the end of what is possible."""
+        """Explanation of a value at the end of its possible range."""
         if self.traded_with:
-            return f"these runs cannot tell it from {listed(self.traded_with)}"
+            return f"these runs cannot separate it from {listed(self.traded_with)}"
         return "these runs show no such effect"
 
     @property
     def at_limit(self) -> bool:
-        """Whether it lies at a bound beyond which no value means anything."""
+        """True if it lies at a bound beyond which values have no meaning."""
         low, high, included = physical_limits(self.name)
         return bool(self.at_bound) and included and self.bound in (low, high)
 
     @property
     def bound(self) -> float:
-        """The bound it lies at."""
+        """Bound at which it lies."""
         return self.lower if self.at_bound == "lower" else self.upper
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for a standard error that is not a number or infinite."""
+        """Return plain data; null for a standard error that is NaN or infinite."""
         return {**plain_fields(self), "determined": self.determined}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterEvidence:
-        """Inverse of `to_json`."""
+        """Read the data of `to_json`."""
         read = from_plain(cls, data)
         return replace(read, standard_error=math.nan) if read.frozen else read
 
 
 @dataclass(frozen=True)
 class TorqueOff:
-    """What the motor does while its torque is off."""
+    """Behaviour of the motor while its torque is off."""
 
     mode: str
     """OPEN, SHORTED, PARTLY or UNKNOWN."""
     text: str
-    """The same in words, with what it rests on, or the remedy."""
+    """The same as text, with the reason or the remedy."""
     assumed: bool = False
-    """Whether the model takes it for granted."""
+    """True if it is an assumption of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOffset:
-    """What sets one run apart from its header, see `offsets`; standard errors beside the values."""
+    """Difference of one run from its header, see `offsets`; standard errors beside the values."""
 
     id: str
     angle: float
-    """The load hangs so much farther counter-clockwise [rad]."""
+    """Angle by which the load hangs further counter-clockwise [rad]."""
     angle_error: float
     supply: float
-    """So much more than written, or than measured [V]."""
+    """Difference of the supply from the stated or measured voltage [V]."""
     supply_error: float
 
     @property
     def text(self) -> str:
-        """What is clearly different, with the remedy; empty where nothing is."""
+        """Significant differences, with the remedy; empty if there are none."""
         found: list[str] = []
         if abs(self.angle) > max(NORMAL_95 * self.angle_error, REPORTED_ANGLE):
             found.append(f"the load hangs {math.degrees(self.angle):+.1f}° off (set the zero again)")
@@ -152,28 +152,28 @@ class RunOffset:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What the training runs say about a model."""
+    """Evidence from the training runs for a model."""
 
     parameters: tuple[ParameterEvidence, ...]
     conditions: tuple[str, ...]
-    """What the runs lack, with the remedy."""
+    """Conditions that the runs lack, with the remedy."""
     noise: float
-    """Standard deviation of what the model leaves unexplained [rad]."""
+    """Standard deviation of the unexplained residual [rad]."""
     samples: int
     independent: float
-    """Number of independent samples these are worth, as neighbouring samples are correlated."""
+    """Effective number of independent samples, as neighbouring samples are correlated."""
     search: str = ""
-    """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
+    """Reason why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
 
     elsewhere: str = ""
-    """Where other fits that are as good predict other motions, with the remedy; empty where none do."""
+    """Conditions in which other equally good fits predict other motions, with the remedy; empty if there are none."""
 
     offsets: tuple[RunOffset, ...] = ()
-    """Of each run, where they were asked for."""
+    """Offsets of each run, if requested."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Doubts, each with its remedy, those about the model as a whole first."""
+        """Doubts, each with its remedy; those about the whole model come first."""
         at_bound = [p for p in self.parameters if p.at_bound and p.name not in STRIBECK]
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         whole = [text for text in (self.elsewhere, self.search) if text]
@@ -183,7 +183,7 @@ class Evidence:
         )  # fmt: skip
 
     def _stribeck(self) -> list[str]:
-        """Warning about a Stribeck effect that was not seen: its speed or its exponent ran into a bound."""
+        """Return a warning about an absent Stribeck effect: its speed or exponent is at a bound."""
         symbols = [p.symbol for p in self.parameters if p.name in STRIBECK and p.at_bound]
         if not symbols:
             return []
@@ -194,7 +194,7 @@ class Evidence:
         ]
 
     def _absent(self) -> list[str]:
-        """Effects whose values lie at the end of what is possible, those for one reason together."""
+        """Return effects whose values are at the end of their possible range, combined by reason."""
         by_reason: dict[tuple[float, str], list[ParameterEvidence]] = {}
         for p in self.parameters:
             if p.at_limit:
@@ -207,26 +207,27 @@ class Evidence:
         ]
 
     def _apart(self) -> list[str]:
-        """What sets runs apart; where it is many of them, that the model is rather to blame."""
+        """Return runs that differ from the others; if there are many, the model is the likely cause."""
         apart = [offset for offset in self.offsets if offset.text]
         if len(apart) <= MOST_APART * len(self.offsets):
             return [offset.text for offset in apart]
         return [
-            f"{len(apart)} of {len(self.offsets)} runs follow the model better with another angle or supply, so many "
+            f"{len(apart)} of {len(self.offsets)} runs fit the model better with another angle or supply, so many "
             "that the model probably lacks physics: look at the residuals, and identify without offsets of runs"
         ]
 
     def about(self, name: str) -> str:
-        """What to know about one parameter; empty when nothing is wrong with it."""
+        """Return what to know about one parameter; empty if there are no doubts."""
         parameter = self.of(name)
         if parameter.bound_warning:
             return parameter.bound_warning
         return next((text for names, text in self.open_groups() if name in names), "")
 
     def torque_off(self, control: ControlLaw) -> TorqueOff:
-        """What the runs say about a released motor, from β and its 95 % interval; what the model assumes without β.
+        """Return the behaviour of a released motor, from β and its 95 % interval, or the model's assumption without β.
 
-        control: the model's own, as only a voltage law has a β.
+        Args:
+            control: The model's control law; only a voltage law has a β.
         """
         if control.law == "current":
             return TorqueOff(
@@ -234,7 +235,7 @@ class Evidence:
             )
         known = next((p for p in self.parameters if p.name == "release_braking"), None)
         if known is None:
-            text = f"assumed {OPEN} (β = 0): identify the term release_braking of the command path to know"
+            text = f"assumed {OPEN} (β = 0): identify the term release_braking of the command path to check"
             return TorqueOff(OPEN, text, True)
         if known.frozen:
             mode = _braking(known.value, known.value)
@@ -245,7 +246,7 @@ class Evidence:
             return TorqueOff(mode, f"{mode}, as β = {known.value:.2g}, between {low:.2g} and {high:.2g} (95 %)")
         if known.traded_with:
             others = listed(known.traded_with)
-            text = f"{UNKNOWN}, as {others} can make up for β: freeze one that you know, e.g. a measured R"
+            text = f"{UNKNOWN}, as {others} can compensate β: freeze one that you know, e.g. a measured R"
             return TorqueOff(UNKNOWN, text)
         return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
 
@@ -253,7 +254,7 @@ class Evidence:
         return tuple(text for _, text in self.open_groups())
 
     def open_groups(self) -> list[tuple[set[str], str]]:
-        """Parameters that are not determined, those that make up for each other together, and what to know."""
+        """Return the undetermined parameters, grouped by those that compensate each other, with the explanation."""
         undetermined = {p.symbol: p for p in self.parameters if not p.determined and not p.at_limit}
         found: list[tuple[set[str], str]] = []
         idle = [symbol for symbol, p in undetermined.items() if not p.traded_with]
@@ -286,27 +287,31 @@ class Evidence:
         return found
 
     def of(self, name: str) -> ParameterEvidence:
-        """Evidence of one parameter."""
+        """Return the evidence for one parameter."""
         return next(parameter for parameter in self.parameters if parameter.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("the evidence of a model", IdentificationError)
     def from_json(cls, data: Any) -> Evidence:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe evidence.
+        """
         read = from_plain(cls, data)
         symbols = {parameter.symbol for parameter in read.parameters}
         strange = {symbol for parameter in read.parameters for symbol in parameter.traded_with} - symbols
         if strange:
-            raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
+            raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which do not exist")
         return read
 
 
 def _braking(low: float, high: float) -> str:
-    """What an interval of β says that tells something."""
+    """Return the conclusion from an interval of β that is narrow enough."""
     if low <= BRAKING_MARGIN:
         return OPEN
     return SHORTED if high >= 1.0 - BRAKING_MARGIN else PARTLY

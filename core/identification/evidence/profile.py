@@ -1,9 +1,9 @@
-"""Profile likelihood: how far one parameter can be moved while all others make up for it as well as they can.
+"""Profile likelihood: how far one parameter can move while all others compensate it as well as they can.
 
-The deviance is that of the smooth loss, which `polish` makes small: twice the logarithm of the likelihoods' ratio, with
-as many independent samples as `sensitivity` counts. A parameter is held at values farther and farther from the
-optimum, the others are polished from where they were at the value beside, and the 95 % interval ends where the
-deviance crosses that of χ² with one degree of freedom. Unlike the linearised interval it may be lopsided, or open.
+The deviance is that of the smooth loss, which `polish` minimises: twice the logarithm of the likelihood ratio, with the
+number of independent samples from `sensitivity`. A parameter is held at values further and further from the optimum,
+and the others are polished from their values at the previous point. The 95 % interval ends where the deviance crosses
+that of χ² with one degree of freedom. Unlike the linearised interval, it may be asymmetric or open.
 """
 
 from __future__ import annotations
@@ -29,32 +29,31 @@ from core.recording import Recording
 from core.terms import Supply
 
 ROOT = math.sqrt(LIMIT)
-"""The square root of the deviance is searched for, which is linear in the parameter where the model is."""
+"""The search uses the square root of the deviance, which is linear in the parameter if the model is."""
 CLOSE = 0.05
-"""Share of the limit's root that a point may miss, or of the distance that two points may lie apart, to end the search
-for a crossing."""
+"""Tolerance that ends the search for a crossing: relative distance from the limit's root, or between two points."""
 MOST_OUTWARD, MOST_INWARD = 10, 6
-"""Points of a side on the way out, and then between the last two."""
+"""Largest number of points of a side: outward, and then between the last two."""
 FIRST = 0.1
-"""Of the way to the bound: the first point where the linearised interval is infinite."""
+"""Share of the way to the bound at which the first point lies if the linearised interval is infinite."""
 MOST_ROUNDS = 4
-"""Times the way out is taken up again."""
+"""Number of times that the outward search may be resumed."""
 GROWTH = (1.5, 3.0)
-"""Least and largest ratio of a point's distance to that of the one before, on the way out."""
+"""Smallest and largest ratio of a point's distance to that of the previous one, outward."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """A model at the nearby minimum of the smooth loss of its runs, and what a rise of it means."""
+    """Model at the nearby minimum of its runs' smooth loss, and the scale of the deviance."""
 
     batch: Batch
-    """Its model is at the minimum."""
+    """Recordings, prepared for the model at the minimum."""
     loss: float
     """Mean over runs of the mean over samples [rad]."""
     factor: float
-    """Deviance of a rise of the loss [1/rad]."""
+    """Deviance per rise of the loss [1/rad]."""
     moved: float
-    """Deviance of the model as it was given: zero for one at the minimum."""
+    """Deviance of the given model; 0 if it is at the minimum."""
 
     @classmethod
     def near(
@@ -68,9 +67,13 @@ class Optimum:
         prior: Prior = NO_PRIOR,
         should_yield: Callable[[], bool] = lambda: False,
     ) -> Optimum:
-        """Polish a model on the runs it was fitted to; raises IdentificationError for one without free parameters."""
+        """Polish a model on the runs that it was fitted to.
+
+        Raises:
+            IdentificationError: The model has no free parameters.
+        """
         if not model.parameters.free:
-            raise IdentificationError("every parameter of the model is frozen: there is nothing to be certain of")
+            raise IdentificationError("every parameter of the model is frozen: there is nothing to profile")
         batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads, prior=prior)
         batch.spared = 1 if should_yield() else 0
         given = model.parameters.vector()
@@ -79,7 +82,7 @@ class Optimum:
         at.model = model.with_vector(vector)
         before, loss = smooth_losses(batch, np.array([given, vector])).tolist()
         residuals = batch.residuals(vector[None], lambda _, found: found[:, 0].copy())
-        # The loss counts every run alike, so that long ones are worth less than their samples (Kish 1965).
+        # Every run has the same weight in the loss, so long ones count less than their samples (Kish 1965).
         samples = len(residuals) / float(np.mean(1.0 / batch.samples))
         factor = deviance_factor(np.concatenate(residuals), smooth_scale(model.servo))
         factor *= samples / correlation_length(residuals)
@@ -94,10 +97,18 @@ def profile(
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
 ) -> Profile | None:
-    """Profile of a free parameter; None when it was stopped before the end.
+    """Compute the profile of a free parameter.
 
-    half_width: of the linearised interval, where the search for the ends begins; infinite where there is none;
-    should_yield: as `identify`, asked between points.
+    Args:
+        optimum: Model at its minimum.
+        name: Name of the parameter.
+        half_width: Half width of the linearised interval, where the search for the ends starts; infinite if there is
+            none.
+        should_stop: Polled between points.
+        should_yield: As for `identify`, polled between points.
+
+    Returns:
+        The profile, or None if it was stopped before the end.
     """
     line = _Line(optimum, name, should_stop, should_yield)
     lower = line.crossing(-1.0, half_width)
@@ -108,14 +119,14 @@ def profile(
 
 
 def _polished(batch: Batch, vector: Array) -> Array:
-    """Wide differences look over kinks, small ones find the minimum."""
+    """Polish with wide differences, which look across kinks, then with small ones, which find the minimum."""
     for difference in (FINE, DIFFERENCE):
         vector, _ = polish(batch, vector, difference=difference)
     return vector
 
 
 class _Step(NamedTuple):
-    """A distance from the optimum and the square root of the deviance there."""
+    """Distance from the optimum, and the square root of the deviance there."""
 
     distance: float
     root: float
@@ -133,16 +144,16 @@ class _Line:
         self._parameter = parameters[name]
         others = [p.value for p in parameters.free if p.name != name]
         self._found: dict[float, tuple[float, Array]] = {self._parameter.value: (0.0, np.array(others))}
-        """Value to deviance and the others' values."""
+        """Deviance and the others' values, by value."""
         self.stopped = False
 
     @property
     def points(self) -> tuple[ProfilePoint, ...]:
-        """All that were looked at, in ascending order."""
+        """All computed points, in ascending order."""
         return tuple(ProfilePoint(value=value, deviance=self._found[value][0]) for value in sorted(self._found))
 
     def crossing(self, side: float, half_width: float) -> float | None:
-        """Where the deviance crosses the limit on a side, −1 or 1; None where it does not before the bound."""
+        """Return where the deviance crosses the limit on a side, −1 or 1; None if it does not before the bound."""
         parameter = self._parameter
         room = parameter.upper - parameter.value if side > 0.0 else parameter.value - parameter.lower
         if room <= AT_BOUND_FRACTION * (parameter.upper - parameter.lower):
@@ -154,7 +165,7 @@ class _Line:
                 return None
             within, beyond, settled = self._inward(side, room, *bracket)
             if not settled:
-                # The step beyond was reached from afar; from the one within it may follow the runs as well.
+                # The outer step was reached from a distant point; from the inner one, its fit may be as good.
                 beyond = self._step(side, room, beyond.distance)
             bracket = within, beyond
             if settled or self.stopped or beyond.root >= ROOT:
@@ -163,7 +174,7 @@ class _Line:
         return None if bracket is None or self.stopped else parameter.value + side * _crossing(*bracket)
 
     def _outward(self, side: float, room: float, within: _Step, distance: float) -> tuple[_Step, _Step] | None:
-        """The last step within the interval and the first one beyond it; None where the bound is within."""
+        """Return the last step within the interval and the first one beyond; None if the bound is within."""
         for left in reversed(range(MOST_OUTWARD)):
             step = self._step(side, room, distance if left else room)
             if step.root >= ROOT:
@@ -174,14 +185,17 @@ class _Line:
         return None
 
     def _farther(self, room: float, step: _Step) -> float:
-        """Distance of the next step out, by the rise so far."""
+        """Return the distance of the next outward step, by the rise so far."""
         least, largest = GROWTH
         distance = step.distance * min(max(1.1 * ROOT / max(step.root, 1e-9), least), largest)
         return room if distance > 0.9 * room else distance
 
     def _inward(self, side: float, room: float, within: _Step, beyond: _Step) -> tuple[_Step, _Step, bool]:
-        """Two steps close to the crossing between two, by secants, halving where one end stays; and whether the outer
-        one was looked at last."""
+        """Narrow the crossing between two steps by secants, halving where one end stays.
+
+        Returns:
+            Two steps close to the crossing, and True if the outer one was computed last.
+        """
         settled, repeated = True, False
         for place in range(MOST_INWARD):
             span = beyond.distance - within.distance
@@ -196,7 +210,7 @@ class _Line:
         return within, beyond, settled
 
     def _step(self, side: float, room: float, distance: float) -> _Step:
-        """Look at a distance, unless it is to be stopped."""
+        """Compute the step at a distance, unless it is to be stopped."""
         self.stopped = self.stopped or self._should_stop()
         if self.stopped:
             return _Step(distance, 0.0)
@@ -224,7 +238,7 @@ class _Line:
         return batch
 
     def _starts(self, value: float) -> Array:
-        """The others at the two nearest values, and on the line through them."""
+        """Return the others' values at the two nearest values, and on the line through them."""
         near = sorted(self._found.keys() - {value}, key=lambda known: abs(known - value))[:2]
         known = [self._found[at][1] for at in near]
         if len(near) == 2:
@@ -234,6 +248,6 @@ class _Line:
 
 
 def _crossing(within: _Step, beyond: _Step) -> float:
-    """Distance at which the line through two roots crosses the limit."""
+    """Return the distance at which the line through two roots crosses the limit."""
     share = (ROOT - within.root) / (beyond.root - within.root)
     return within.distance + share * (beyond.distance - within.distance)

@@ -1,11 +1,11 @@
-"""What a model leaves unexplained, and which physics it hints at.
+"""Unexplained error of a model, and the physics that it suggests.
 
-Two residuals are looked at: of the position, simulated minus measured over a whole run, and of the torque: the shaft is
-put into its measured state at every sample, the model moves it one step, and what the measured acceleration asks for
-beyond that is torque the model lacks. The second does not add up along a run, so it can be compared between speeds,
-loads, directions and temperatures; counted against the motion it is friction the model lacks. A hint needs an effect
-that is large against the model's own friction and significant with runs, not samples, as independent (sandwich estimate
-by cluster, Liang and Zeger 1986).
+There are two residuals. That of the position is simulated minus measured over a whole run. For that of the torque, the
+shaft is put into its measured state at every sample, and the model moves it one step; the difference from the measured
+acceleration is torque that the model lacks. It does not accumulate along a run, so it can be compared between speeds,
+loads, directions and temperatures. Taken against the motion, it is friction that the model lacks. A hint needs an
+effect that is large compared with the model's own friction, and significant with runs, not samples, as independent
+(sandwich estimate by cluster, Liang and Zeger 1986).
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from core.recording import Recording
 from core.terms import Supply
 
 LARGE = 0.25
-"""Of the model's mean friction: effects below are left alone."""
+"""Smallest effect that is reported, as a share of the model's mean friction."""
 
 SIGNIFICANT = 4.0
-"""Effect over its standard error."""
+"""Smallest ratio of an effect to its standard error."""
 
 CONCENTRATED = 2.0
-"""Mean square of the torque residual near reversals over the rest."""
+"""Smallest ratio of the torque residual's mean square near reversals to that elsewhere."""
 
 FEWEST_RUNS = 4
-"""With fewer, runs cannot be taken as independent."""
+"""Smallest number of runs that can count as independent."""
 
 FEWEST_SAMPLES = 50
 
 SPEEDS = (0.04, 0.15, 0.3, 0.6)
-"""Edges of the bins of |velocity| over the no-load speed."""
+"""Edges of the bins of |velocity|, as shares of the no-load speed."""
 
 PARTS = 4
-"""Bins of load, temperature and time, by quantiles."""
+"""Number of bins of load, temperature and time, by quantiles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,35 +62,39 @@ class ResidualBin:
     samples: int
     position_mean: OrUnknown
     position_spread: OrUnknown
-    """Simulated minus measured [rad]."""
+    """Spread of simulated minus measured position [rad]; `position_mean` is its mean."""
     friction_mean: OrUnknown
     friction_spread: OrUnknown
-    """Friction the model lacks, against the motion [N·m]; NaN where nothing moves."""
+    """Spread of the friction that the model lacks, against the motion [N·m]; NaN where nothing moves."""
     significance: OrUnknown
-    """Mean of that over its standard error, runs independent; NaN for fewer than two runs."""
+    """Mean of the lacking friction over its standard error, with independent runs; NaN for fewer than two runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResidualDiagnosis:
-    """What a model leaves unexplained in some recordings."""
+    """Unexplained error of a model on some recordings."""
 
     position_rms: float
-    """[rad]"""
+    """Root mean square of the position residual [rad]."""
     torque_rms: float
-    """Of moving samples [N·m]."""
+    """Root mean square of the torque residual over moving samples [N·m]."""
     friction: float
-    """Mean friction of the model in the same samples, what effects are measured against [N·m]."""
+    """Mean friction of the model in the same samples, the reference for effects [N·m]."""
     bins: tuple[ResidualBin, ...]
     hints: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is not known."""
+        """Return plain data; null for unknown values."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("a diagnosis of residuals", IdentificationError)
     def from_json(cls, data: Any) -> ResidualDiagnosis:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a diagnosis.
+        """
         return from_plain(cls, data)
 
 
@@ -102,7 +106,18 @@ def diagnose_residuals(
     supply: Supply = "logged",
     threads: int | None = None,
 ) -> ResidualDiagnosis:
-    """Bin what a model leaves unexplained and say what it hints at; dt [s], supply: as `Batch`."""
+    """Bin the unexplained error of a model, and report what it suggests.
+
+    Args:
+        model: The model.
+        recordings: The recordings.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+
+    Raises:
+        IdentificationError: There are no recordings.
+    """
     if not recordings:
         raise IdentificationError("no recordings to compare with; record or import some")
     with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
@@ -121,7 +136,7 @@ def diagnose_residuals(
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """All samples of all runs end to end, (n,) each."""
+    """All samples of all runs, end to end, (n,) each."""
 
     run: NDArray[np.int64]
     time: Array
@@ -134,7 +149,7 @@ class _Table:
     moving: NDArray[np.bool_]
     near_turn: NDArray[np.bool_]
     trajectory: tuple[str, ...]
-    """Of each run."""
+    """Trajectory of each run."""
     kp: tuple[float, ...]
     no_load_speed: float
     level: float
@@ -228,7 +243,16 @@ def _bin(table: _Table, factor: str, label: str, mask: NDArray[np.bool_]) -> Res
 
 
 def _regression(columns: Array, values: Array, clusters: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Least squares with standard errors for clusters of dependent samples: columns (n, k), values, clusters (n,)."""
+    """Solve least squares with standard errors for clusters of dependent samples.
+
+    Args:
+        columns: Regressors, (n, k).
+        values: Values, (n,).
+        clusters: Cluster of each sample, (n,).
+
+    Returns:
+        Coefficients and their standard errors, (k,) each.
+    """
     inverse = np.linalg.pinv(columns.T @ columns)
     found = inverse @ (columns.T @ values)
     left = values - columns @ found
@@ -251,11 +275,14 @@ def _hints(model: ServoModel, table: _Table) -> list[Finding]:
 
 
 _HINTS = {
-    "speed": ("friction the model lacks grows with speed", "free or raise the viscous term, check the supply voltage"),
-    "load": ("friction the model lacks grows with load", "fit a load-dependent model (M3 … M6)"),
+    "speed": (
+        "friction that the model lacks increases with speed",
+        "free or raise the viscous term, check the supply voltage",
+    ),
+    "load": ("friction that the model lacks increases with load", "fit a load-dependent model (M3 … M6)"),
     "direction": ("the error depends on the direction of motion", "a directional friction term or an angle offset"),
     "directional_speed": (
-        "the error grows with speed in one direction: friction differs between the directions",
+        "the error increases with speed in one direction: friction differs between the directions",
         "a directional viscous term",
     ),
     "temperature": (
@@ -266,7 +293,7 @@ _HINTS = {
 
 
 def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
-    """A regression of the lacking friction on speed, load, direction and temperature."""
+    """Return hints from a regression of the lacking friction on speed, load, direction and temperature."""
     speed = np.abs(table.velocity[where])
     load = np.abs(table.external[where])
     side = np.sign(table.velocity[where])
@@ -294,7 +321,7 @@ def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
                 Finding(
                     kind=f"residual_{name}",
                     severity="note",
-                    text=f"{text} ({1e3 * effect:+.2g} mN·m over the range recorded, friction is "
+                    text=f"{text} ({1e3 * effect:+.2g} mN·m over the recorded range; friction is "
                     f"{1e3 * table.level:.2g})",
                     remedy=remedy,
                 )

@@ -1,8 +1,9 @@
-"""How the simulated motion answers to each parameter, and what follows for their certainty.
+"""Sensitivity of the simulated motion to each parameter, and the resulting intervals.
 
-The Jacobian of every simulated position by every free parameter, from central differences at the optimum. Intervals
-are linearised: the residual's variance, spread over as many samples as are independent, through the inverse of JᵀJ. A
-parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these runs.
+The Jacobian of every simulated position with respect to every free parameter comes from central differences at the
+optimum. Intervals are linearised: the variance of the residuals, for the number of independent samples, through the
+inverse of JᵀJ. A parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these
+runs.
 """
 
 from __future__ import annotations
@@ -27,34 +28,38 @@ from core.simulation import on_grid
 from core.terms import Supply
 
 DIFFERENCE = 1e-6
-"""Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and
-larger ones make trade-offs that are exact seem broken."""
+"""Step of the differences, as a share of the catalogue's bounds.
+
+It is small because stiction makes the motion a kinked function of the parameters: larger ones hide exact trade-offs.
+"""
 
 MOST_STEPS = 6_000_000
-"""Simulated for one Jacobian, in as many parts as the model's substeps, which takes a fraction of a second; of more
-recordings a random selection is taken."""
+"""Largest number of time steps, substeps included, simulated for one Jacobian, which takes a fraction of a second.
+
+Of more recordings, a random selection is taken.
+"""
 
 PARTNER_SHARE = 0.05
-"""Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
+"""Share of an undetermined direction from which parameters count as compensating each other."""
 
 TRADED = 0.9
-"""Correlation with others from which a parameter at a bound cannot be told from them."""
+"""Correlation with others from which a parameter at a bound cannot be distinguished from them."""
 
 SMALLEST = 1e-9
-"""Singular values below this share of the largest are zero."""
+"""Share of the largest singular value below which others are zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sensitivity:
-    """At an optimum: jacobian (n, p) [rad per catalogue interval], residuals [rad] run by run."""
+    """Sensitivity at an optimum: jacobian (n, p) [rad per catalogue interval] and residuals [rad] of each run."""
 
     parameters: tuple[Parameter, ...]
     widths: Array
-    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    """Widths of the catalogue's bounds, (p,) in the parameters' units."""
     jacobian: Array
     residuals: tuple[Array, ...]
     all_seen: bool = True
-    """Whether these are all recordings, not a selection."""
+    """True if these are all recordings rather than a selection."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,24 +67,28 @@ class Differences:
     """Candidates whose motions, subtracted, give the Jacobian at a point; a side beyond a bound is left out."""
 
     widths: Array
-    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    """Widths of the catalogue's bounds, (p,) in the parameters' units."""
     matrix: Array
     """The point, then each parameter lower and higher, (1 + 2p, p)."""
     spacing: Array
-    """Between the two, in catalogue intervals, (p,)."""
+    """Distance between the two, in catalogue intervals, (p,)."""
 
     @classmethod
     def at(cls, model: ServoModel, vector: Array, difference: float, widths: Array | None = None) -> Differences:
-        """About values (p,) of a model's free parameters.
+        """Return differences about values of a model's free parameters.
 
-        difference: as a share of the catalogue's bounds; widths: of those bounds, where they are known already.
+        Args:
+            model: The model.
+            vector: Values, (p,).
+            difference: Step, as a share of the catalogue's bounds.
+            widths: Widths of those bounds, if known already.
         """
         if widths is None:
             catalogue = tunable_parameters(model.spec, contact=model.contact)
             widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
         low, high = model.parameters.bounds().T
         below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
-        # A parameter between equal bounds, or left at one by rounding, still needs a step.
+        # A parameter between equal bounds, or at one by rounding, still needs a step.
         above = np.where(above > below, above, below + difference * widths)
         count = len(vector)
         matrix = np.repeat(vector[None], 1 + 2 * count, axis=0)
@@ -88,11 +97,11 @@ class Differences:
         return cls(widths, matrix, (above - below) / widths)
 
     def split(self, residuals: Array) -> tuple[Array, Array]:
-        """Jacobian (n, p), 0 where a simulation ran away, and residuals (n,), of the candidates' (n, 1 + 2p)."""
+        """Split residuals (n, 1 + 2p) into Jacobian (n, p), 0 where a simulation diverged, and residuals (n,)."""
         jacobian = (residuals[:, 2::2] - residuals[:, 1::2]) / self.spacing
         if max(residuals.max(), -residuals.min()) >= DIVERGED:
             jacobian[(np.abs(residuals[:, 1:]) >= DIVERGED).reshape(len(jacobian), -1, 2).any(axis=2)] = 0.0
-        # A copy: a view would keep the motions of all candidates, of every run.
+        # A copy, since a view would keep the motions of all candidates of every run in memory.
         return jacobian, residuals[:, 0].copy()
 
 
@@ -104,9 +113,9 @@ def sensitivity(
     supply: Supply = "logged",
     threads: int | None = None,
 ) -> Sensitivity:
-    """Differences of all positions at a model's values.
+    """Return the differences of all positions at a model's values.
 
-    Of recordings that take more than MOST_STEPS to simulate a random selection is taken.
+    Of recordings that take more than MOST_STEPS to simulate, a random selection is taken.
     """
     differences = Differences.at(model, model.parameters.vector(), DIFFERENCE)
     chosen = _selection(recordings, len(differences.matrix))
@@ -139,11 +148,19 @@ def judge(
     others: Sequence[Array] = (),
     scatter: Sequence[Array] = (),
 ) -> Evidence:
-    """Evidence for a model from the runs it was fitted to; initial: the values its search began with.
+    """Return the evidence for a model from the runs that it was fitted to.
 
-    others: other optima (n_free,). Those the runs do not tell from this one, by the ratio of their likelihoods, widen
-    the intervals, so that they hold theirs as well. scatter: where descents (n_free,) ended of a search that did not
-    confirm its best; how far they lie from it is an error of the search, which adds to that of the runs.
+    Args:
+        model: Fitted model.
+        initial: Values with which its search started.
+        recordings: Runs that it was fitted to.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+        others: Other optima, (n_free,) each. Those that the runs cannot distinguish from this one, by the likelihood
+            ratio, widen the intervals to include theirs.
+        scatter: Ends (n_free,) of the descents of a search that did not confirm its best. Their distance is an error of
+            the search, which is added to that of the runs.
     """
     options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
     found = sensitivity(model, recordings, **options)
@@ -199,7 +216,7 @@ def _evidence_of(
 
 
 def correlation_length(residuals: Sequence[Array]) -> float:
-    """How many neighbouring samples count as one, at least 1: 1 + 2·Σρ_k, summed to five times itself (Sokal 1997)."""
+    """Return how many neighbouring samples count as one: 1 + 2·Σρ_k, summed to five times itself (Sokal 1997)."""
     longest = max(len(residual) for residual in residuals)
     total = np.zeros(longest)
     for residual in residuals:
@@ -214,10 +231,15 @@ def correlation_length(residuals: Sequence[Array]) -> float:
 
 
 def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
-    """Standard errors in the parameters' units, and the symbols that each parameter is traded with, where it is not
-    determined or lies at a bound.
+    """Return standard errors in the parameters' units, and the trade-offs of undetermined parameters.
 
-    variance: of the residuals [rad²], as many times as large as samples count as one.
+    Args:
+        found: Sensitivity at the optimum.
+        variance: Variance of the residuals [rad²], times the number of samples that count as one.
+
+    Returns:
+        Standard errors, and for each parameter the symbols with which it is traded if it is not determined or at a
+        bound.
     """
     jacobian = found.jacobian
     count = jacobian.shape[1]
@@ -229,7 +251,7 @@ def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], l
     wide = (0.5 / NORMAL_95) ** 2
     shares = directions**2
     with np.errstate(invalid="ignore"):
-        # One row a direction: what it adds to each parameter's variance.
+        # Each row is a direction with its contribution to each parameter's variance.
         added = np.where(shares > SMALLEST, shares * spread[:, None], 0.0)
     scaled = added.sum(axis=0)
     alone = variance / np.maximum((jacobian**2).sum(axis=0), np.finfo(np.float64).tiny)
@@ -246,10 +268,13 @@ def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], l
 
 
 def deviance_factor(residuals: Array, scale: float) -> float:
-    """What a rise of the smooth loss [rad], summed over samples, is multiplied by to be χ² at the optimum, were all
-    samples independent: whatever the residuals (n,) [rad] are distributed like (Heritier and Ronchetti 1994).
+    """Return the factor from a rise of the summed smooth loss [rad] to χ² at the optimum, for independent samples.
 
-    scale: ε of the loss [rad].
+    It holds for any distribution of the residuals (Heritier and Ronchetti 1994).
+
+    Args:
+        residuals: Residuals [rad], (n,).
+        scale: ε of the loss [rad].
     """
     size = np.sqrt(residuals**2 + scale**2)
     slope, curvature = np.mean((residuals / size) ** 2), np.mean(scale**2 / size**3)
@@ -257,7 +282,7 @@ def deviance_factor(residuals: Array, scale: float) -> float:
 
 
 def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
-    """Twice the logarithm of the likelihoods' ratio, were all samples independent: that of the smooth loss."""
+    """Return twice the logarithm of the likelihood ratio of the smooth loss, for independent samples."""
     ours, theirs = (np.sqrt(np.concatenate(s.residuals) ** 2 + scale**2) for s in (found, other))
     return deviance_factor(np.concatenate(found.residuals), scale) * float(np.sum(theirs - ours))
 
@@ -265,18 +290,18 @@ def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
 def _wide_enough(
     errors: Sequence[float], theirs: Sequence[float], excess: float, apart: Array, widths: Array
 ) -> list[float]:
-    """Standard errors whose intervals hold what is left of another optimum's, infinite beyond half of the bounds."""
+    """Return standard errors whose intervals include another optimum's, infinite beyond half of the bounds."""
     share = math.sqrt(1.0 - max(excess, 0.0) / NORMAL_95**2)
     return _at_most_half(np.maximum(errors, np.abs(apart) / NORMAL_95 + share * np.array(theirs)), widths)
 
 
 def _at_most_half(errors: Array, widths: Array) -> list[float]:
-    """Standard errors, infinite where the interval is wider than that of the catalogue."""
+    """Return standard errors, infinite where the interval is wider than that of the catalogue."""
     return np.where(NORMAL_95 * errors > 0.5 * widths, np.inf, errors).tolist()
 
 
 def _opened(found: Sensitivity, before: Sequence[float], after: Sequence[float]) -> list[tuple[str, ...]]:
-    """Per parameter, the symbols of the other ones that only other optima leave open, if it is one of them itself."""
+    """Return, for each parameter that only other optima leave open, the symbols of the others that they leave open."""
     opened = [
         p.symbol if math.isfinite(b) and not math.isfinite(a) else ""
         for p, b, a in zip(found.parameters, before, after, strict=True)
@@ -285,15 +310,15 @@ def _opened(found: Sensitivity, before: Sequence[float], after: Sequence[float])
 
 
 def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tuple[str, ...]:
-    """Symbols of the parameters that make up for a change of one: those of the direction that leaves it most open."""
-    # Of directions that are entirely open, the one it has the largest share in.
+    """Return symbols of the parameters that compensate one: those of the direction that leaves it most open."""
+    # Of entirely open directions, take the one in which it has the largest share.
     candidates = np.flatnonzero(added[:, place] == added[:, place].max())
     direction = shares[candidates[shares[candidates, place].argmax()]]
     return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
 
 
 def _correlated(found: Sensitivity, directions: Array, spread: Array, place: int) -> tuple[str, ...]:
-    """Symbols of the parameters whose estimates are closely correlated with that of one that is determined."""
+    """Return symbols of the parameters whose estimates are closely correlated with that of a determined one."""
     known = np.isfinite(spread)
     covariance = (directions[known].T * spread[known]) @ directions[known]
     size = np.sqrt(np.maximum(np.diag(covariance), np.finfo(np.float64).tiny))
@@ -302,7 +327,7 @@ def _correlated(found: Sensitivity, directions: Array, spread: Array, place: int
 
 
 def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
-    """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
+    """Return as many recordings as can be simulated, always the same, at random so that no condition is left out."""
     order: list[int] = np.random.default_rng(0).permutation(len(recordings)).tolist()
     steps = np.cumsum([recordings[i].samples * variants for i in order])
     count = max(1, int((steps <= MOST_STEPS).sum()))

@@ -1,7 +1,7 @@
-"""The torque a model lacks along a run.
+"""Torque that a model lacks along a run.
 
-The shaft is put into its measured state at every sample and the model moves it one step; what the measured acceleration
-asks for beyond that is torque the model lacks. Unlike the position's error it does not add up along the run.
+The shaft is put into its measured state at every sample, and the model moves it one step. The difference from the
+measured acceleration is torque that the model lacks. Unlike the position's error, it does not accumulate along the run.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from core.smoothing import savitzky_golay
 from core.terms import Supply
 
 MOVING = 0.04
-"""Of the no-load speed: slower, stiction hides the torque."""
+"""Share of the no-load speed below which stiction hides the torque."""
 
 AFTER_TURN = 0.12
-"""So long after a reversal or a breakaway it is near [s]."""
+"""Time after a reversal or a breakaway that counts as near [s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class TorqueResidual:
-    """One run on its grid, all (n,)."""
+    """Residuals of one run on its grid, all (n,)."""
 
     time: Array
-    """Since the first sample [s]."""
+    """Time since the first sample [s]."""
     position_error: Array
-    """Simulated minus measured [rad]."""
+    """Simulated minus measured position [rad]."""
     torque: Array
-    """Torque the model lacks [N·m]."""
+    """Torque that the model lacks [N·m]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity [rad/s]."""
     external: Array
-    """Torque of gravity [N·m]."""
+    """Gravity torque [N·m]."""
     friction: Array
     """Friction budget of the model [N·m]."""
     enable: NDArray[np.bool_]
     moving: NDArray[np.bool_]
     near_turn: NDArray[np.bool_]
     temperature: Array
-    """[°C], NaN where it was not recorded."""
+    """Temperature [°C], NaN if it was not recorded."""
 
     @property
     def lacking(self) -> Array:
-        """Friction the model lacks, positive against the motion [N·m]."""
+        """Friction that the model lacks, positive against the motion [N·m]."""
         return -self.torque * np.sign(self.velocity)
 
 
 def torque_residual(
     model: ServoModel, recording: Recording, *, dt: float | None = None, supply: Supply = "logged"
 ) -> TorqueResidual:
-    """Residuals of one run; the command path keeps its state along the run, only the shaft is put back."""
+    """Return the residuals of one run; only the shaft is reset, the command path keeps its state along the run."""
     run, step = on_grid(recording, dt)
     measured = np.asarray(run.position, dtype=np.float64)
     simulated = simulate_recording(model, recording, dt, supply).position
@@ -81,7 +81,7 @@ def torque_residual(
         )
         predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
     inertia = run.bench.inertia + model.values["armature"]
-    # Both accelerations through the same filter.
+    # Both accelerations pass through the same filter.
     missing = inertia * (acceleration - savitzky_golay(predicted, length, 2))
     offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
     external = -run.bench.gravity_torque * np.sin(measured + offset)
@@ -105,7 +105,7 @@ def torque_residual(
 
 
 def _near_turn(velocity: Array, step: float) -> NDArray[np.bool_]:
-    """Samples less than AFTER_TURN after the velocity crossed zero."""
+    """Return which samples are less than AFTER_TURN after the velocity crossed zero."""
     turned = np.flatnonzero(np.diff(np.signbit(velocity)))
     near = np.zeros(len(velocity), dtype=bool)
     for place in turned:

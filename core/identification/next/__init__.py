@@ -1,1 +1,1 @@
-"""Which recordings would help most."""
+"""Proposal of the recordings that would help most."""

@@ -1,12 +1,12 @@
-"""The next best recording: which cell of a grid narrows a model's intervals most (Bayesian D-optimal design).
+"""Next best recording: the cell of a grid that narrows a model's intervals most (Bayesian D-optimal design).
 
-A recording's information is JᵀJ/σ², J being what its motion answers to each parameter in catalogue intervals. The
-catalogue's bounds are the prior, a Gaussian as wide as they are, so that there is an answer before anything was
-recorded. Of all cells the one is chosen whose information raises the logarithm of the posterior's determinant most,
-then the next one on top of it (greedy).
+The information of a recording is JᵀJ/σ², where J is the sensitivity of its motion to each parameter in catalogue
+intervals. The prior is a Gaussian as wide as the catalogue's bounds, so there is a result before anything was recorded.
+The first choice is the cell whose information raises the logarithm of the posterior's determinant most, then the next
+one on top of it (greedy).
 
-One linearisation at wrong parameters misleads, so the gain is the mean over an ensemble: the current values and draws
-from their own posterior, each with its own Jacobians (Chaloner and Verdinelli 1995, section 6).
+One linearisation at wrong parameters misleads. The gain is therefore the mean over an ensemble: the current values and
+draws from their own posterior, each with its own Jacobians (Chaloner and Verdinelli 1995, section 6).
 """
 
 from __future__ import annotations
@@ -36,21 +36,23 @@ from core.trajectories import Trajectory, make_trajectory
 __all__ = ["OBJECTIVES", "candidate_cells", "next_best"]
 
 OBJECTIVES = ("volume", "widths")
-"""What a choice makes small: the joint interval's volume, or the product of the parameters' half widths."""
+"""Quantity that a choice minimises: the joint interval's volume, or the product of the parameters' half widths."""
 
 PRIOR_INFORMATION = 12.0
-"""Of a parameter known to lie within its catalogue interval, in units of that interval: 1 over a uniform's variance."""
+"""Information of a uniform prior on the catalogue interval, in units of that interval: 1 over its variance."""
 
 MEMBERS = 4
-"""Parameter vectors the gain is averaged over, the current one among them. Before anything was recorded six choices by
-four beat the paper's six by 13.2 nats, by one 11.7 (means of 18 trials of `tests.bench.design`); after a fit it hardly
-matters."""
+"""Number of parameter vectors over which the gain is averaged, including the current one.
+
+Before anything was recorded, six choices by four vectors beat the paper's six by 13.2 nats, by one vector 11.7 (means
+of 18 trials of `tests.bench.design`). After a fit the number hardly matters.
+"""
 
 SAMPLING = 0.005
-"""Sampling interval assumed before anything was recorded [s]; a model's own step says nothing about it."""
+"""Sampling interval assumed before anything was recorded [s]; a model's own time step is no indication of it."""
 
 SWEEPS = 20
-"""Of the sampler, each from the current values on."""
+"""Number of sweeps of the sampler, each from the current values."""
 
 
 def next_best(
@@ -70,22 +72,40 @@ def next_best(
     threads: int | None = None,
     on_run: Callable[[float], object] = lambda done: None,
 ) -> tuple[Proposal, ...]:
-    """The `count` cells that help most, the best first, each worth what it adds to those before it.
+    """Return the cells that help most, the best first, each with what it adds to those before it.
 
-    model: fitted to the recordings, or the catalogue's start values when there are none; its free parameters are the
-    ones to be told. duration [s] of each cell's run; dt [s]: its sampling, None for that of the recordings, SAMPLING
-    when there are none. bench and settings: what a cell leaves open (arm, supply, other gains), None for those of the
-    last recording or the catalogue's. on_run: hears which share of the planned runs is simulated, 0 … 1. Raises
-    IdentificationError when there is nothing to choose from or nothing to tell.
+    Args:
+        model: Model fitted to the recordings, or the catalogue's start values if there are none. Its free parameters
+            are to be narrowed.
+        recordings: Existing recordings.
+        cells: Cells to choose from.
+        count: Number of cells to return.
+        objective: One of OBJECTIVES.
+        members: Number of parameter vectors over which the gain is averaged.
+        seed: Random seed of the draws.
+        duration: Duration of each cell's run [s].
+        dt: Sampling interval [s]. None: that of the recordings, or SAMPLING if there are none.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        bench: Bench for what a cell leaves open, e.g. the arm. None: that of the last recording, or a default one.
+        settings: Settings for what a cell leaves open, e.g. other gains. None: those of the last recording or the
+            catalogue.
+        threads: Number of threads. None: all processors.
+        on_run: Called with the share of the planned runs that is simulated, 0 to 1.
+
+    Raises:
+        IdentificationError: There are no cells to choose from, every parameter is frozen, or the recordings are of
+            another servo.
     """
     if objective not in OBJECTIVES:
         raise IdentificationError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
     if count < 1 or members < 1:
-        raise IdentificationError("at least one recording has to be chosen, by at least one parameter vector")
+        raise IdentificationError("choose at least one recording, with at least one parameter vector")
     if not cells:
         raise IdentificationError("no recording to choose from: name other masses, lengths, gains or trajectories")
     if not model.parameters.free:
-        raise IdentificationError(f"every parameter of {model.title} is frozen; free one to know what would tell it")
+        raise IdentificationError(
+            f"every parameter of {model.title} is frozen; free one to find recordings that determine it"
+        )
     others = sorted({r.settings.servo for r in recordings} - {model.servo})
     if others:
         raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
@@ -106,7 +126,7 @@ def next_best(
 
 
 def commands(trajectory: Trajectory, bench: Bench, settings: ServoSettings, dt: float) -> Recording:
-    """A run that is not recorded yet: what is commanded from rest at the first goal, a sample every dt [s]."""
+    """Return a run that is not recorded yet: commands from rest at the first goal, one sample every dt [s]."""
     time = np.arange(max(2, math.ceil(trajectory.duration / dt - 1e-9)), dtype=np.float64) * dt
     goal = trajectory.goal(time)
     channels = {
@@ -120,20 +140,20 @@ def commands(trajectory: Trajectory, bench: Bench, settings: ServoSettings, dt: 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Known:
-    """What the recordings there are say about a model, and how precisely any recording speaks."""
+    """Information in existing recordings about a model, and the precision of any recording."""
 
     model: ServoModel
     sensitivity_at: Callable[[ServoModel], Sensitivity]
-    """On the recordings; on a planned run when there are none."""
+    """Sensitivity on the recordings, or on a planned run if there are none."""
     found: Sensitivity
-    """At the model."""
+    """Sensitivity at the model."""
     share: float
-    """Samples there are to samples that were simulated; 0 without recordings."""
+    """Ratio of existing samples to simulated ones; 0 without recordings."""
     variance: float
-    """Of a sample's residual times how many neighbours count as one [rad²]."""
+    """Variance of a sample's residual, times the number of neighbours that count as one [rad²]."""
 
     def information(self, member: ServoModel) -> Array:
-        """Prior and recordings together, (p, p) per squared catalogue interval."""
+        """Return the information of prior and recordings together, (p, p) per squared catalogue interval."""
         prior = PRIOR_INFORMATION * np.eye(len(self.found.widths))
         if not self.share:
             return prior
@@ -141,7 +161,7 @@ class _Known:
         return prior + _information(found) * (self.share / self.variance)
 
     def draws(self, count: int, seed: int) -> list[ServoModel]:
-        """The model at values from its own posterior: the Gaussian about its values, within their bounds."""
+        """Return the model at values from its own posterior: a Gaussian about its values, within their bounds."""
         if not count:
             return []
         parameters, widths = self.model.parameters, self.found.widths
@@ -178,8 +198,11 @@ def _known(
 
 
 def _truncated_normal(mean: Array, information: Array, low: Array, high: Array, count: int, seed: int) -> list[Array]:
-    """Draws (n,) from a Gaussian within a box: Gibbs sampling along the information matrix's own directions, along
-    which its components are independent, so that it follows a trade-off as far as the bounds let it."""
+    """Draw (n,) from a Gaussian within a box.
+
+    Gibbs sampling uses the information matrix's own directions. Along them the components are independent, so the draws
+    follow a trade-off as far as the bounds allow.
+    """
     randomness = np.random.default_rng(seed)
     values, directions = np.linalg.eigh(information)
     spread = 1.0 / np.sqrt(values)
@@ -206,7 +229,7 @@ def _informations(
     threads: int,
     on_run: Callable[[float], object],
 ) -> Array:
-    """What each run would say at each parameter vector, (k, c, p, p) per squared catalogue interval."""
+    """Return the information of each run at each parameter vector, (k, c, p, p) per squared catalogue interval."""
 
     def of(pair: tuple[ServoModel, Recording]) -> Array:
         return _information(sensitivity(pair[0], [pair[1]], threads=1)) / variance
@@ -247,7 +270,7 @@ def _greedy(
 
 
 def _half_widths(information: Array) -> Array:
-    """Of the 95 % intervals in catalogue intervals: geometric means over the ensemble, at most the catalogue's own."""
+    """Return half widths of the 95 % intervals in catalogue intervals: geometric means over the ensemble."""
     variances = np.diagonal(np.linalg.inv(information), axis1=-2, axis2=-1)
     widths = np.minimum(NORMAL_95 * np.sqrt(np.maximum(variances, 0.0)), 0.5)
     return np.exp(np.log(np.maximum(widths, np.finfo(np.float64).tiny)).mean(axis=0))

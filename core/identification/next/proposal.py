@@ -1,6 +1,6 @@
-"""Which recording would help most, as data and in words; `design` computes it.
+"""Recording that would help most, as data and text; `design` computes it.
 
-Nothing here loads the compiler, so that proposals travel to the window's process.
+This module does not load the compiler, so proposals can be sent to the window's process.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from core.plan import Cell, GridPlan
 from core.recording import Recording
 
 SMALL_SHRINKING = 1.2
-"""Factor below which nobody would call an interval narrower."""
+"""Factor below which an interval does not count as narrower."""
 
 HALVED = 1.7
-"""Factor from which on an interval counts as halved, and a parameter that was open as pinned down."""
+"""Factor from which an interval counts as halved, and an open parameter as pinned down."""
 
 STILL_OPEN = 0.999
-"""Of the catalogue's half interval, from which on an interval says no more than the catalogue does."""
+"""Share of the catalogue's half interval from which an interval counts as open."""
 
 MOST_NAMED = 4
 
@@ -32,51 +32,51 @@ _SHARES = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}
 
 @dataclass(frozen=True, kw_only=True)
 class Narrowing:
-    """What one recording is expected to do to one parameter's 95 % interval; SI units."""
+    """Expected effect of one recording on one parameter's 95 % interval; SI units."""
 
     name: str
     symbol: str
     unit: str
     widest: float
-    """Half the catalogue's interval: an interval as wide as that is open."""
+    """Half of the catalogue's interval: an interval as wide as that is open."""
     before: float
     """Half width without the recording."""
     after: float
-    """Half width with it."""
+    """Half width with the recording."""
 
     @property
     def factor(self) -> float:
-        """By how much the interval shrinks, at least 1."""
+        """Factor by which the interval shrinks, at least 1."""
         return max(1.0, self.before / self.after) if self.after > 0.0 else math.inf
 
     @property
     def newly_determined(self) -> bool:
-        """Whether nothing but the catalogue bounds it before, and something does after."""
+        """True if only the catalogue bounds the parameter without the recording, but not with it."""
         return self.before >= STILL_OPEN * self.widest and self.factor >= HALVED
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {**self.__dict__, "factor": self.factor}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """A recording to make, and what it is worth after those proposed before it."""
+    """Recording to make, and its benefit after those proposed before it."""
 
     cell: Cell
     nats: float
-    """Expected information gain: logarithm of the factor by which the joint interval's volume shrinks."""
+    """Expected information gain [nat]: logarithm of the factor by which the joint interval's volume shrinks."""
     narrowings: tuple[Narrowing, ...]
-    """Of every free parameter, in the model's order."""
+    """Effect on every free parameter, in the model's order."""
 
     @property
     def factor(self) -> float:
-        """By how much the volume of the joint 95 % interval shrinks."""
+        """Factor by which the volume of the joint 95 % interval shrinks."""
         return math.exp(min(self.nats, 700.0))
 
     @property
     def foremost(self) -> tuple[Narrowing, ...]:
-        """The parameters to name: those open so far, then those whose intervals shrink most; empty when none does."""
+        """Parameters to name: open ones first, then those whose intervals shrink most; empty if none shrinks."""
         shrunk = [n for n in self.narrowings if n.factor >= SMALL_SHRINKING]
         enough = max((math.sqrt(n.factor) for n in shrunk), default=1.0)
         named = [n for n in shrunk if n.newly_determined or n.factor >= enough]
@@ -84,7 +84,7 @@ class Proposal:
 
     @property
     def words(self) -> str:
-        """What it pins down: "halves the interval of K_m and k_t"."""
+        """Return the benefit as text, e.g. "halves the interval of K_m and k_t"."""
         found = self.foremost
         if not found:
             return "hardly narrows any interval"
@@ -100,7 +100,7 @@ class Proposal:
         return head + interval + tail.replace(INTERVAL, "that of")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             **self.cell.__dict__,
             "nats": self.nats,
@@ -111,7 +111,7 @@ class Proposal:
 
 
 def candidate_cells(plan: GridPlan, recordings: Sequence[Recording] = ()) -> tuple[Cell, ...]:
-    """Every combination of a grid's axes once, in the plan's order, without those that are recorded already."""
+    """Return every combination of a grid's axes once, in the plan's order, without those already recorded."""
     recorded = {
         Cell(run.bench.length, run.bench.mass, run.settings.kp, run.trajectory, 1).condition for run in recordings
     }

@@ -1,1 +1,1 @@
-"""The runs an identification is made of: their conditions, and how they are divided."""
+"""Runs of an identification: their conditions, and how they are divided."""

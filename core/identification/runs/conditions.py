@@ -1,7 +1,7 @@
-"""What a set of runs can tell: runs no fit can use, and conditions that are missing.
+"""Suitability of a set of runs: runs that no fit can use, and missing conditions.
 
-A richer model needs richer runs: load-dependent friction is told from Coulomb friction by another load, gain and
-back-EMF by another gain and by speed, braking by the moments the motor is released.
+A richer model needs richer runs. Another load separates load-dependent friction from Coulomb friction, another gain and
+speed separate gain and back-EMF, and releases of the motor show braking.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from core.terms import COMMAND_PATH_TERMS
 from core.words import counted
 
 FEWEST_SAMPLES = 20
-"""A run with fewer samples says nothing about motion."""
+"""Smallest number of samples of a usable run."""
 
 IMPOSSIBLE_SPEED = 5.0
-"""In no-load speeds: what a reading that jumps by more would need is an error of the reading."""
+"""Speed, in no-load speeds, from which a jump between readings is an error of the reading."""
 
 SLOW = 0.15
-"""Of the no-load speed: runs that stay below it hardly see back-EMF and viscous friction."""
+"""Share of the no-load speed: slower runs hardly show back-EMF and viscous friction."""
 
 FEW_RUNS = 3
 
@@ -37,19 +37,21 @@ class UnusableRuns(IdentificationError):
     def __init__(self, message: str, runs: Sequence[str]) -> None:
         super().__init__(message)
         self.runs = tuple(runs)
-        """Their ids."""
+        """Ids of the runs."""
 
     def __reduce__(self):
         return UnusableRuns, (str(self), self.runs)
 
 
 class DivergingError(IdentificationError):
-    """A simulation that leaves the finite numbers on every run, wherever the search begins."""
+    """A simulation diverges on every run, wherever the search starts."""
 
 
 def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> IdentificationRequest:
-    """The request for these recordings: a supply voltage that was measured has sagged already, and the usual command
-    path needs no term for it."""
+    """Return the request adapted to these recordings.
+
+    A measured supply voltage includes the sag, so the usual command path then needs no term for it.
+    """
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
     if not measured or request.command_path != COMMAND_PATH_TERMS:
         return request
@@ -57,12 +59,16 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
 
 
 def unused_channels(recordings: Sequence[Recording]) -> list[str]:
-    """Channels measured at the motor, which a fit of positions does not use."""
+    """Return the channels measured at the motor, which a fit of positions does not use."""
     return [name for name in MOTOR_CHANNELS if any(name in (*run.channels, *run.unread) for run in recordings)]
 
 
 def require_own_motor(recordings: Sequence[Recording]) -> None:
-    """Raise UnusableRuns naming the runs in which another actuator moved the shaft: no servo model is true of them."""
+    """Check that no other actuator moved the shaft, since no servo model describes it.
+
+    Raises:
+        UnusableRuns: Another actuator moved the shaft; the message names the runs.
+    """
     driven = {r.id: r.settings.actuator for r in recordings if r.settings.actuator is not None}
     if not driven:
         return
@@ -76,18 +82,26 @@ def require_own_motor(recordings: Sequence[Recording]) -> None:
 
 
 def as_own_motor(recording: Recording) -> Recording:
-    """The run as if the servo's own motor had made it, to see how far a servo model is from another actuator."""
+    """Return the run as if the servo's own motor had made it, to compare a servo model with another actuator."""
     return replace(recording, settings=replace(recording.settings, actuator=None, preset=None))
 
 
 def check_runs(recordings: Sequence[Recording]) -> None:
-    """Raise UnusableRuns naming the runs that are too short, jump as no servo can, or are of another actuator."""
+    """Check that a servo model can be fitted to the runs.
+
+    Raises:
+        UnusableRuns: A run is too short, jumps as no servo can, or is of another actuator; the message names the runs.
+    """
     require_own_motor(recordings)
     check_motion(recordings)
 
 
 def check_motion(recordings: Sequence[Recording]) -> None:
-    """Raise UnusableRuns naming the runs that are too short or whose position jumps as no servo can."""
+    """Check length and speed of the runs.
+
+    Raises:
+        UnusableRuns: A run is too short, or its position jumps as no servo can; the message names the runs.
+    """
     faults = {recording.id: fault for recording in recordings if (fault := _fault(recording))}
     if not faults:
         return
@@ -100,7 +114,7 @@ def _fault(recording: Recording) -> str:
     if recording.samples < FEWEST_SAMPLES:
         return f"has {counted(recording.samples, 'sample')}, too few to fit to (at least {FEWEST_SAMPLES})"
     spec = load_servo(recording.settings.servo)
-    # Times jitter: a step counts as no shorter than is usual in the run.
+    # Sampling times jitter, so no interval counts as shorter than the run's median.
     steps = np.maximum(np.diff(recording.time), float(np.median(np.diff(recording.time))))
     jumps = np.abs(np.diff(recording.position))
     possible = IMPOSSIBLE_SPEED * spec.no_load_speed * steps + 4.0 * spec.encoder_step
@@ -114,12 +128,12 @@ def _fault(recording: Recording) -> str:
 
 
 def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """What these runs lack to determine a model, each with the remedy; empty when nothing is missed."""
+    """Return the conditions that these runs lack to determine a model, each with a remedy."""
     free = {p.name: p.symbol for p in model.parameters.free}
     found: list[str] = []
     if len(recordings) < FEW_RUNS:
         count = counted(len(recordings), "run")
-        found.append(f"fitted to {count} only: record the four trajectories at several loads and gains")
+        found.append(f"fitted to only {count}: record the four trajectories at several loads and gains")
     loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
     by_load = _symbols(free, "load_friction_", "armature")
     if len(loads) == 1 and by_load:
@@ -141,10 +155,10 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
 
 
 def _symbols(free: dict[str, str], *prefixes: str) -> str:
-    """Symbols of the free parameters whose names begin so, e.g. "K_m, K_e"."""
+    """Return symbols of the free parameters whose names begin with a prefix, e.g. "K_m, K_e"."""
     return ", ".join(symbol for name, symbol in free.items() if name.startswith(prefixes))
 
 
 def _speed(recording: Recording) -> float:
-    """A speed that is reached but for single readings [rad/s]."""
+    """Return the highest speed, ignoring single readings [rad/s]."""
     return float(np.percentile(np.abs(np.gradient(recording.position, recording.time)), 99.0))

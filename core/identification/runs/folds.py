@@ -1,7 +1,7 @@
-"""Dividing recordings by their conditions: one fold per value, and a smaller selection that keeps every condition.
+"""Division of recordings by their conditions: one fold per value, and a smaller selection that keeps every condition.
 
-A random share held out says how well a model repeats conditions it has seen. A mass, gain or unit held out whole says
-how well it transfers to one it has not, which is what a simulation is for.
+A random held-out share shows how well a model repeats conditions it has seen. A held-out mass, gain or unit shows how
+well it transfers to an unseen one, which is the purpose of a simulation.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from core.recording import Recording
 from core.words import counted
 
 UNIT = "unit"
-"""Which specimen of a servo a run was recorded with: a condition only some recordings tell."""
+"""Unit of the servo that made a run: a condition that only some recordings state."""
 
 UNIT_KEYS = ("servo_serial", "unit", "session")
-"""Entries of a recording's provenance that tell the unit, the surest first, where the device told no serial number."""
+"""Provenance entries that identify the unit, the most certain first, if the device reported no serial number."""
 
 FOLD_CONDITIONS = (*CONDITIONS, UNIT)
-"""What runs can be held out by."""
+"""Conditions that runs can be held out by."""
 
 _ALIASES = {"vin": "supply_voltage", "supply": "supply_voltage"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fold:
-    """The runs of one value of a condition held out, the others trained on; ids in the order the recordings came."""
+    """Runs of one value of a condition, held out, and the training runs; ids in the order of the recordings."""
 
     condition: str
     value: Value
@@ -43,17 +43,21 @@ class Fold:
 
     @property
     def label(self) -> str:
-        """What is held out, as a person reads it, e.g. "0.535 kg"."""
+        """Held-out value as displayed text, e.g. "0.535 kg"."""
         return named(self.condition, self.value)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("a fold", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Fold:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a fold.
+        """
         value = data["value"]
         if data["condition"] not in FOLD_CONDITIONS:
             raise ValueError(f"no condition {data['condition']!r}")
@@ -67,23 +71,30 @@ class Fold:
 
 @dataclass(frozen=True, kw_only=True)
 class Folds:
-    """What can be held out, and the conditions that cannot with the reason."""
+    """Folds, and the conditions that cannot be held out, with the reason."""
 
     folds: tuple[Fold, ...]
     skipped: tuple[tuple[str, str], ...] = ()
-    """Condition and why nothing can be held out by it."""
+    """Condition, and the reason why it cannot be held out."""
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Conditions with folds, in the order they were asked for."""
+        """Conditions with folds, in the requested order."""
         return tuple(dict.fromkeys(fold.condition for fold in self.folds))
 
 
 def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
-    """One fold per value of each condition in `by`, see FOLD_CONDITIONS.
+    """Return one fold per value of each condition.
 
-    A run with the same content as one held out, e.g. a copy said to be of another unit, is not trained on. Raises
-    InputError for a condition that does not exist, IdentificationError when no condition takes two values.
+    A run with the same content as a held-out one, e.g. a copy declared to be of another unit, is not a training run.
+
+    Args:
+        recordings: The recordings.
+        by: Conditions, see FOLD_CONDITIONS.
+
+    Raises:
+        InputError: A condition does not exist.
+        IdentificationError: No condition has two values.
     """
     found: list[Fold] = []
     skipped: list[tuple[str, str]] = []
@@ -102,7 +113,7 @@ def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
 
 
 def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value, tuple[str, ...]]:
-    """Ids of the runs with each value of a condition, values rising; runs that do not tell their unit are left out."""
+    """Return the run ids of each value of a condition, values rising; runs of unknown units are left out."""
     if condition == UNIT:
         known = [(unit, recording.id) for recording in recordings if (unit := unit_of(recording))]
         return {unit: tuple(i for other, i in known if other == unit) for unit in sorted({unit for unit, _ in known})}
@@ -111,14 +122,14 @@ def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value
 
 
 def unit_of(recording: Recording) -> str:
-    """The specimen of the servo a run was recorded with; empty where its provenance does not tell."""
+    """Return the unit of the servo that made a run; empty if its provenance does not state it."""
     return unit_named(recording.provenance)
 
 
 def unit_named(origin: Mapping[str, Any]) -> str:
-    """As `unit_of`, from a provenance alone.
+    """Return the unit that a provenance states, see `unit_of`.
 
-    The recorder keeps what the device said about itself, its serial number included, under "device".
+    The recorder stores the device's report about itself, including its serial number, under "device".
     """
     device = origin.get("device")
     serial = device.get("serial") if is_object(device) else None
@@ -126,26 +137,29 @@ def unit_named(origin: Mapping[str, Any]) -> str:
 
 
 def spoken(condition: str) -> str:
-    """A condition in a sentence, e.g. "arm mass"."""
+    """Return a condition as part of a sentence, e.g. "arm mass"."""
     return condition if condition == UNIT else CONDITIONS[condition][0].lower()
 
 
 def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: int = 0) -> list[Recording]:
-    """At most `count` recordings that keep every condition in as equal shares as possible, in their order.
+    """Return at most `count` recordings that keep every condition in shares as equal as possible, in their order.
 
-    One after the other, the run is taken whose trajectory, load, gain, supply and whole combination of these are least
-    present so far; the seed decides between equals. Raises IdentificationError for a count below 1.
+    Runs are taken one by one. Each time, it is the run whose trajectory, load, gain, supply and combination of these
+    are least represented so far. The seed decides between equals.
+
+    Raises:
+        IdentificationError: `count` is below 1.
     """
     if count is None or count >= len(recordings):
         return list(recordings)
     if count < 1:
-        raise IdentificationError(f"a sample of {counted(count, 'training run')} is too small; give at least 1")
+        raise IdentificationError(f"a sample of {counted(count, 'training run')} is too small; use at least 1")
     conditions = [{**recording.conditions(), UNIT: unit_of(recording)} for recording in recordings]
     return [recordings[place] for place in balanced_places(conditions, count, seed)]
 
 
 def balanced_places(conditions: Sequence[Mapping[str, Value]], count: int, seed: int = 0) -> list[int]:
-    """As `balanced_subset`, from what is known of the runs before they are read: places of those taken, rising."""
+    """As `balanced_subset`, from conditions known before reading the runs; returns rising indices."""
     keys = [[*each.items(), tuple(value for name, value in each.items() if name != UNIT)] for each in conditions]
     names = {key: place for place, key in enumerate(dict.fromkeys(key for row in keys for key in row))}
     places = np.array([[names[key] for key in row] for row in keys])
@@ -163,7 +177,7 @@ def balanced_places(conditions: Sequence[Mapping[str, Value]], count: int, seed:
 def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:
     if not values:
         return (
-            "the runs do not say which unit they were recorded with: record servos that tell a serial number, or "
+            "the runs do not say which unit they were recorded with: record servos that report a serial number, or "
             "import runs whose provenance names the unit"
         )
     only = named(condition, next(iter(values)))

@@ -1,6 +1,6 @@
-"""Errors of runs by what the runs have in common: trajectory, load, gain, or two of them as a grid.
+"""Errors of runs by shared conditions: trajectory, load, gain, or two of them as a grid.
 
-Works on plain numbers, so that the window's tables and `bench evaluate --by` group alike without simulating anything.
+It works on plain numbers, so the window's tables and `bench evaluate --by` group alike without any simulation.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ CONDITIONS: dict[str, tuple[str, str]] = {
     "supply_voltage": ("Supply", "V"),
     "servo": ("Servo", ""),
 }
-"""What runs can be grouped by, as `Recording.conditions` names it: title and unit; gains have the servo's own."""
+"""Title and unit of the conditions by which runs can be grouped; gains are in the servo's own unit."""
 
 SAME_DIGITS = 6
-"""Numbers that agree in so many significant digits are the same condition."""
+"""Numbers that agree in this many significant digits are the same condition."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Runs that share the values of the conditions they are grouped by."""
+    """Runs that share the values of the conditions by which they are grouped."""
 
     values: tuple[Value, ...]
     runs: tuple[str, ...]
 
     def mean(self, errors: Mapping[str, float]) -> float | None:
-        """Mean of the runs' errors, run id to error; None when none of them has one."""
+        """Return the mean error of the runs; `errors` are by run id. None if no run has one."""
         known = [errors[run] for run in self.runs if math.isfinite(errors.get(run, math.nan))]
         return sum(known) / len(known) if known else None
 
@@ -54,10 +54,10 @@ class Grid:
     rows: tuple[Value, ...]
     columns: tuple[Value, ...]
     cells: Mapping[tuple[Value, ...], Group]
-    """(row, column) to the runs there; cells nobody recorded are absent."""
+    """Runs by (row, column); cells without recordings are absent."""
 
     def means(self, errors: Mapping[str, float]) -> Array:
-        """Mean errors, (rows, columns); NaN where there is none."""
+        """Return mean errors, (rows, columns); NaN where there is none."""
         found = np.full((len(self.rows), len(self.columns)), np.nan)
         for i, row in enumerate(self.rows):
             for k, column in enumerate(self.columns):
@@ -69,9 +69,10 @@ class Grid:
 
 
 def group_runs(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str]) -> tuple[Group, ...]:
-    """Divide runs, id to conditions, into groups: numbers rising, texts by the alphabet.
+    """Divide runs, conditions by id, into groups: numbers rising, texts in alphabetical order.
 
-    Raises InputError for a condition that does not exist.
+    Raises:
+        InputError: A condition does not exist.
     """
     wrong = [name for name in by if name not in CONDITIONS]
     if wrong or not by:
@@ -84,7 +85,11 @@ def group_runs(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str]) -> tu
 
 
 def grid_of(runs: Mapping[str, Mapping[str, Value]], row: str, column: str) -> Grid:
-    """Lay runs out by two conditions; raises InputError."""
+    """Lay out runs by two conditions.
+
+    Raises:
+        InputError: A condition does not exist.
+    """
     groups = group_runs(runs, (row, column))
     rows = tuple(group.values[0] for group in group_runs(runs, (row,)))
     columns = tuple(group.values[0] for group in group_runs(runs, (column,)))
@@ -92,7 +97,7 @@ def grid_of(runs: Mapping[str, Mapping[str, Value]], row: str, column: str) -> G
 
 
 def named(condition: str, value: Value) -> str:
-    """A value as a person reads it, e.g. "0.741 kg", "kp 200", "sin_sin"."""
+    """Return a value as displayed text, e.g. "0.741 kg", "kp 200", "sin_sin"."""
     if isinstance(value, str):
         return value
     title, unit = CONDITIONS[condition]
@@ -102,7 +107,7 @@ def named(condition: str, value: Value) -> str:
 
 
 def heading(condition: str) -> str:
-    """A condition with its unit, e.g. "Mass [kg]"."""
+    """Return a condition with its unit, e.g. "Mass [kg]"."""
     title, unit = CONDITIONS[condition]
     return f"{title} [{unit}]" if unit else title
 

@@ -1,4 +1,4 @@
-"""Dividing recordings into those a fit sees and those it is judged on (seed 004, section V-B: 75 % and 25 %)."""
+"""Division of recordings into training runs and held-out runs (seed 004, section V-B: 75 % and 25 %)."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from core.words import counted
 
 
 class SplitError(IdentificationError):
-    """A rule that cannot divide these recordings."""
+    """A rule cannot divide these recordings."""
 
 
 class Divisible(Protocol):
-    """A recording, or as much as is known of it before it is read."""
+    """Recording, or the part of it that is known before reading it."""
 
     @property
     def id(self) -> str:
-        """Of the run."""
+        """Id of the run."""
         ...
 
     @property
     def content_sha256(self) -> str:
-        """Equal for runs with the same content; empty where it is not known."""
+        """Hash that is equal for runs with the same content; empty if unknown."""
         ...
 
     def conditions(self) -> Mapping[str, str | float]:
-        """As `Recording.conditions`."""
+        """Conditions, as for `Recording.conditions`."""
         ...
 
 
 @dataclass(frozen=True)
 class Split:
-    """Recording ids of both sides, in the order the recordings came."""
+    """Recording ids of both sides, in the order of the recordings."""
 
     rule: str
     train: tuple[str, ...]
@@ -50,9 +50,16 @@ class Split:
 def split_recordings(recordings: Sequence[Divisible], rule: str = DEFAULT_RULE, seed: int = 0) -> Split:
     """Divide recordings by a rule.
 
-    "none": all are trained on; "25%" (any percentage): a seeded random share is held out; "kp=200", "mass=0.741",
-    "trajectory=sin_sin", any of a recording's conditions: the runs that match are held out. Recordings
-    with the same content stay on one side. Raises SplitError when a side would be empty or a rule makes no sense.
+    Recordings with the same content stay on one side.
+
+    Args:
+        recordings: The recordings.
+        rule: "none" trains on all. A percentage, e.g. "25%", holds out a random share. A condition, e.g. "kp=200",
+            "mass=0.741" or "trajectory=sin_sin", holds out the runs that match.
+        seed: Random seed of the share.
+
+    Raises:
+        SplitError: A side would be empty, or the rule is not valid.
     """
     ids = [recording.id for recording in recordings]
     text = rule.strip()
@@ -64,24 +71,24 @@ def split_recordings(recordings: Sequence[Divisible], rule: str = DEFAULT_RULE, 
         side = "trained" if not train else "validated"
         raise SplitError(
             f"split {rule!r} of {counted(len(ids), 'recording')} leaves none to be {side} on: record more motions, "
-            'or hold out "none", and no error on unseen motions is known'
+            'or hold out "none", which leaves the error on unseen motion unknown'
         )
     return Split(text, train, tuple(i for i in ids if i in held))
 
 
 def equal_runs(recordings: Sequence[Divisible]) -> tuple[tuple[str, ...], ...]:
-    """Ids of recordings with the same content, each set of two or more in the order the recordings came."""
+    """Return sets of two or more ids of recordings with the same content, in the order of the recordings."""
     return tuple(tuple(group) for group in _groups(recordings) if len(group) > 1)
 
 
 def without_equals(recordings: Sequence[Divisible], held: AbstractSet[str]) -> tuple[str, ...]:
-    """Ids of the recordings to train on when these are held out: neither they nor any with the same content."""
+    """Return ids of the training runs if these are held out: neither they nor runs with the same content."""
     out = {run for group in _groups(recordings) if not held.isdisjoint(group) for run in group}
     return tuple(recording.id for recording in recordings if recording.id not in out)
 
 
 def _groups(recordings: Sequence[Divisible]) -> list[list[str]]:
-    """Ids by content, in the order the recordings came; most groups have one member."""
+    """Return ids by content, in the order of the recordings; most groups have one member."""
     groups: dict[str, list[str]] = {}
     for recording in recordings:
         groups.setdefault(recording.content_sha256 or recording.id, []).append(recording.id)
@@ -98,7 +105,7 @@ def _share(groups: Sequence[Sequence[str]], text: str, seed: int) -> set[str]:
     count = max(1, round(share * sum(map(len, groups))))
     held: set[str] = set()
     order = np.random.default_rng(seed).permutation(len(groups))
-    # One group is left to be trained on.
+    # One group is left for training.
     for place in map(int, order[:-1]):
         if len(held) >= count:
             break

@@ -1,1 +1,1 @@
-"""The search for a model's values: objective, start, CMA-ES, descents, and its record."""
+"""Search for a model's values: objective, start, CMA-ES, descents, and its record."""

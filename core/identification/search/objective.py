@@ -1,8 +1,8 @@
-"""The objective: how far a population of candidates is from a set of recordings.
+"""Objective: the errors of a population of candidates on a set of recordings.
 
-Recordings of any length and sampling are laid out once, end to end; a population is then scored by a few calls into
-the kernel, spread over threads. Each recording's sum is written to its own place and added up in a fixed order, so
-that the result does not depend on the number of threads, bit for bit.
+Recordings of any length and sampling are laid out once, end to end. A population is then scored by a few calls of the
+kernel, spread over threads. The sum of each recording is stored separately, and sums are added in a fixed order: the
+result does not depend on the number of threads, bit for bit.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ T = TypeVar("T")
 NO_PRIOR = Prior()
 
 VELOCITY_WEIGHT = 0.02
-"""Share of the velocity's mean absolute error in "mae_velocity" [s]."""
+"""Weight of the velocity's mean absolute error in "mae_velocity" [s]."""
 
 CHUNKS_PER_THREAD = 4
-"""Work is dealt out in this many portions a thread, so that an uneven machine does not leave one waiting."""
+"""Chunks of work per thread: enough that a slow core does not leave the others idle."""
 
 SMOOTHING = 0.05
-"""Over which the velocity is taken that a shaft is put back with [s]."""
+"""Smoothing time of the velocity to which a shaft is reset [s]."""
 
 DIVERGED = 1e3
-"""No residual is larger, however far a simulation runs away [rad]."""
+"""Largest residual, for simulations that diverge [rad]."""
 
 CHECKED_SUBSTEPS = 10
-"""How much finer than the fit the comparison run is, whose difference states the discretisation error."""
+"""Ratio of time steps between the fit and the finer simulation that gives the discretisation error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Scores:
     velocity_mae: Array
 
     def combined(self, metric: Metric) -> Array:
-        """One number a candidate, (n,): the mean over recordings of the metric."""
+        """Return one number per candidate, (n,): the mean of the metric over recordings."""
         if metric == "mae":
             return self.mae.mean(axis=0)
         if metric == "rmse":
@@ -72,26 +72,26 @@ class Scores:
 
 
 def available_threads() -> int:
-    """Processors this program may use."""
+    """Return the number of processors that this program may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def measured_velocity(recording: Recording) -> Array:
-    """Velocity by central differences of the measured position, (n,) rad/s: servos report theirs late."""
+    """Return the velocity from central differences of the position [rad/s], (n,); servos report theirs late."""
     velocity = np.gradient(recording.position, recording.time)
     velocity[0] = initial_velocity(recording)
     return velocity
 
 
 def _joined(parts: list[NDArray[Any]]) -> Array:
-    """Arrays one behind the other; the list is emptied, so that nothing is held twice."""
+    """Concatenate arrays; the list is emptied so that nothing is in memory twice."""
     whole = np.concatenate(parts).astype(np.float64, copy=False)
     parts.clear()
     return whole
 
 
 class Batch:
-    """Recordings ready to be simulated for many candidates at once."""
+    """Recordings prepared for simulating many candidates at once."""
 
     def __init__(
         self,
@@ -103,10 +103,18 @@ class Batch:
         threads: int | None = None,
         prior: Prior = NO_PRIOR,
     ) -> None:
-        """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones; prior:
-        what values cost beside the errors, see `prior_costs`.
+        """Prepare recordings.
 
-        Raises IdentificationError for no recordings or recordings of another servo or actuator.
+        Args:
+            model: Model that defines the free parameters and the simulation.
+            recordings: The recordings.
+            dt: Time between samples [s]. None: that of each regular recording.
+            supply: Supply voltage, see `core.simulation.supply_of`.
+            threads: Number of threads. None: all processors.
+            prior: Penalty of values in addition to the errors, see `prior_costs`.
+
+        Raises:
+            IdentificationError: There are no recordings, or they are of another servo or actuator.
         """
         if not recordings:
             raise IdentificationError("no recordings to compare with; record or import some")
@@ -117,7 +125,7 @@ class Batch:
         self.model = model
         self.prior = prior
         self.ids = tuple(recording.id for recording in recordings)
-        # Of each run on its grid only what is simulated is kept: of many all channels would be most of the memory.
+        # Only the simulated channels of each resampled run are kept: all channels would dominate the memory use.
         parts: list[tuple[NDArray[Any], ...]] = []
         steps: list[float] = []
         substeps: list[int] = []
@@ -151,10 +159,10 @@ class Batch:
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0
-        """Threads left to others from the next scores on; the scores are the same."""
+        """Threads left to others from the next call of `scores` on; the scores are the same."""
 
     def selection(self, most_samples: int) -> Batch:
-        """These runs, or the same random ones each time of more than so many samples."""
+        """Return these runs, or always the same random runs if there are more samples than this."""
         order = np.random.default_rng(0).permutation(len(self.samples))
         count = max(1, int((np.cumsum(self.samples[order]) <= most_samples).sum()))
         chosen = np.sort(order[:count])
@@ -169,14 +177,14 @@ class Batch:
         return some
 
     def in_pieces(self, duration: float) -> Batch:
-        """These runs with the shaft put back to where it was measured every so often [s] (multiple shooting)."""
+        """Return these runs with the shaft reset to its measured state at this interval [s] (multiple shooting)."""
         cut = copy.copy(self)
         cut._resets = np.array([max(1, round(duration / step)) for step in self.steps])
         cut._velocity = self._smoothed_velocity()
         return cut
 
     def shifted(self, angles: Array, supplies: Array) -> Batch:
-        """These runs with each load turned by an angle [rad] and each supply raised [V], both (n_recordings,)."""
+        """Return these runs with each load turned by an angle [rad] and each supply raised [V], (runs,) each."""
         moved = copy.copy(self)
         moved._setups, moved._supply = self._setups.copy(), self._supply.copy()
         moved._setups[:, Setup.ANGLE_OFFSET] += angles
@@ -185,7 +193,7 @@ class Batch:
         return moved
 
     def _smoothed_velocity(self) -> Array:
-        """Velocity that a shaft is put back with, (N,) rad/s: the slope of parabolas through a few samples."""
+        """Return the velocity to which a shaft is reset [rad/s], (N,): slopes of parabolas through a few samples."""
         velocity = self._velocity.copy()
         for first, samples, step in zip(self._first, self.samples, self.steps, strict=True):
             length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, samples - 1 + samples % 2)
@@ -196,11 +204,11 @@ class Batch:
 
     @property
     def total_samples(self) -> int:
-        """Samples of all recordings."""
+        """Number of samples of all recordings."""
         return int(self.samples.sum())
 
     def _deal(self, threads: int) -> list[NDArray[np.int64]]:
-        """Portions of recordings of nearly equal length, the longest first."""
+        """Return portions of recordings of nearly equal length, the longest first."""
         count = 1 if threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * threads)
         loads = np.zeros(count)
         portions: list[list[int]] = [[] for _ in range(count)]
@@ -211,11 +219,11 @@ class Batch:
         return [np.array(portion) for portion in portions]
 
     def prior_costs(self, matrix: Array) -> Array:
-        """What the prior adds to a mean error of candidates (n, n_free), (n,) [rad]."""
+        """Return the penalty that the prior adds to the mean error of candidates (n, n_free), (n,) [rad]."""
         return self.prior.costs([p.name for p in self.model.parameters.free], matrix)
 
     def scores(self, matrix: Array | None = None) -> Scores:
-        """Simulate candidates, matrix (n, n_free) in the order of the model's free parameters; None: the model."""
+        """Simulate candidates (n, n_free) of the model's free parameters; None simulates the model itself."""
         rows, count = self._padded(matrix)
         sums = np.empty((len(self.samples), len(rows), SUMS))
         nothing = np.empty((0, len(rows)))
@@ -227,10 +235,15 @@ class Batch:
         return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
 
     def residuals(self, matrix: Array | None, take: Callable[[int, Array], T]) -> list[T]:
-        """What `take(run, residuals)` makes of each run, in their order; it is called by several threads.
+        """Apply a function to the residuals of each run.
 
-        Residuals are the candidates' positions less the measured ones, (samples, n) [rad], at most DIVERGED. Matrix as
-        for `scores`.
+        Args:
+            matrix: Candidates, as for `scores`.
+            take: Function of the run's index and its residuals: simulated minus measured positions [rad], (samples, n),
+                limited to DIVERGED. Several threads call it.
+
+        Returns:
+            The results in the order of the runs.
         """
         rows, count = self._padded(matrix)
         sums = np.empty((len(self.samples), len(rows), SUMS))
@@ -239,7 +252,7 @@ class Batch:
             motions = np.empty((self.samples[run], len(rows)))
             self._simulate(rows, np.array([run]), sums, motions)
             motions -= self.measured(run)[:, None]
-            # Most never run away, and the sum of squares tells at a fraction of the cost.
+            # Most candidates never diverge; the sum of squares shows this at a fraction of the cost.
             if not sums[run, :, 1].max() < DIVERGED**2:
                 motions = np.clip(np.nan_to_num(motions, nan=DIVERGED), -DIVERGED, DIVERGED)
             return take(run, motions[:, :count])
@@ -247,11 +260,11 @@ class Batch:
         return _spread(max(1, self._threads - self.spared), simulate, range(len(self.samples)))
 
     def measured(self, run: int) -> Array:
-        """Measured positions of a run on its grid, (samples,) [rad]."""
+        """Return the measured positions of a run on its grid [rad], (samples,)."""
         return self._position[self._first[run] : self._first[run] + self.samples[run]]
 
     def _padded(self, matrix: Array | None) -> tuple[Array, int]:
-        """Rows of the candidates, filled up to whole lanes with the last one, and how many are wanted."""
+        """Return the rows of the candidates, padded to whole lanes with the last one, and the number of candidates."""
         rows = self.model.rows(matrix)
         count = len(rows)
         return np.concatenate([rows, np.repeat(rows[-1:], -count % LANES, axis=0)]), count
@@ -281,7 +294,7 @@ _POOLS: dict[int, ThreadPoolExecutor] = {}
 
 
 def _spread(threads: int, work: Callable[[S], T], portions: Sequence[S]) -> list[T]:
-    """Results of the portions in their order."""
+    """Return the results of the portions in their order."""
     if threads == 1:
         return [work(portion) for portion in portions]
     return list(_pool(threads).map(work, portions))

@@ -1,8 +1,8 @@
-"""Offsets of single runs: a horn that was put on anew, a supply that was not measured, as nuisance parameters.
+"""Offsets of single runs as nuisance parameters: a remounted horn, a supply that was not measured.
 
-An angle and a voltage of its own for every run are fitted in turn with the values that all runs share (block
-coordinate descent), each under a normal prior about what the headers say. The shared values then no longer make up for
-single runs; the offsets themselves tell which runs were made otherwise. Reported errors of a model exclude them.
+An angle and a voltage for each run are fitted alternately with the values that all runs share (block coordinate
+descent), under normal priors on the deviation from the headers. The shared values then no longer absorb the differences
+of single runs, and the offsets show which runs differ. Reported errors of a model exclude the offsets.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from core.identification.search.polish import FINE, polish, smooth_scale
 from core.identification.search.steps import normal_equations, smooth_loss
 
 SPREADS = np.array([0.02, 0.3])
-"""Standard deviations of the priors: angle [rad], supply [V]."""
+"""Standard deviations of the priors: angle [rad], supply voltage [V]."""
 DIFFERENCES = np.array([1e-4, 1e-2])
-"""Of the derivatives by them."""
+"""Differences for the derivatives by angle [rad] and supply voltage [V]."""
 SHARES = (1.0, 0.5, 0.25, 0.0)
-"""Of a step that are tried."""
+"""Shares of a step that are tried."""
 ROUNDS = 6
 ENOUGH = 0.05
-"""Largest movement, in standard deviations of the priors, that ends them."""
+"""The iteration ends when the largest change is below this, in standard deviations of the priors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """Angle [rad] and supply [V] of each run, (runs, 2), and their standard errors."""
+    """Angle [rad] and supply voltage [V] offsets of each run, (runs, 2), and their standard errors."""
 
     values: Array
     errors: Array
 
     def reported(self, batch: Batch) -> tuple[RunOffset, ...]:
-        """By run."""
+        """Return the offsets of each run."""
         return tuple(
             RunOffset(id=identity, angle=v[0], angle_error=e[0], supply=v[1], supply_error=e[1])
             for identity, v, e in zip(batch.ids, self.values.tolist(), self.errors.tolist(), strict=True)
@@ -45,7 +45,7 @@ class Offsets:
 
 
 def with_offsets(batch: Batch, vector: Array) -> tuple[Array, Offsets]:
-    """Values (n,) of the batch's model near `vector` that follow the runs best where each has offsets of its own."""
+    """Return values (n,) of the batch's model near `vector` that fit best with run offsets, and the offsets."""
     offsets = Offsets(np.zeros((len(batch.samples), 2)), np.tile(SPREADS, (len(batch.samples), 1)))
     for _ in range(ROUNDS):
         before = offsets.values
@@ -59,7 +59,7 @@ def with_offsets(batch: Batch, vector: Array) -> tuple[Array, Offsets]:
 
 
 def _improved(batch: Batch, vector: Array, offsets: Offsets) -> Offsets:
-    """A Gauss-Newton step of each run's offsets."""
+    """Take a Gauss-Newton step of each run's offsets."""
     scale = smooth_scale(batch.model.servo)
     here = _residuals(batch, vector, offsets.values)
     answers: list[list[Array]] = []
@@ -68,7 +68,7 @@ def _improved(batch: Batch, vector: Array, offsets: Offsets) -> Offsets:
         above, below = (_residuals(batch, vector, offsets.values + sign * moved) for sign in (1.0, -1.0))
         answers.append([(a - b) / (2.0 * difference) for a, b in zip(above, below, strict=True)])
     alike = correlation_length(here)
-    # Of one run's deviance for a rise of its summed loss: neighbours err alike.
+    # Converts a rise of one run's summed loss to deviance; neighbouring samples have similar errors.
     factor = deviance_factor(np.concatenate(here), scale) / alike
     steps, errors = np.empty_like(offsets.values), np.empty_like(offsets.values)
     for run, residual in enumerate(here):

@@ -1,10 +1,11 @@
-"""The last part of a fit: a smooth loss made small from where the search ended.
+"""Last part of a fit: minimise a smooth loss from the result of the search.
 
-A search makes the mean absolute error small, which outliers and model error do not lead astray. On readings rounded to
-encoder steps that error is smallest where a shaft at rest lies on a step, not where it was. The polish minimises
-√(r² + ε²) with ε one encoder step (pseudo-Huber): squares for residuals of the encoder's kind, absolute values for all
-larger ones, where it changes next to nothing. It is smooth, so that damped Gauss-Newton steps find its minimum, and
-intervals follow from it (Huber 1964). SciPy's trust region spends most of its time on decompositions of tall matrices.
+A search minimises the mean absolute error, which is robust against outliers and model error. On readings rounded to
+encoder steps, this error is smallest where a shaft at rest lies on a step, not where it really was. The polish
+minimises √(r² + ε²) with ε one encoder step (pseudo-Huber): squares for residuals of the size of the rounding, absolute
+values for all larger ones, where it hardly changes anything. The loss is smooth, so damped Gauss-Newton steps find its
+minimum, and intervals follow from it (Huber 1964). SciPy's trust region spends most of its time on decompositions of
+tall matrices.
 """
 
 from __future__ import annotations
@@ -18,43 +19,51 @@ from core.identification.search.objective import Batch
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 
 WIDE, FINE = 1e-3, 1e-4
-"""Differences on the way down, of pieces and of whole runs, as a share of the catalogue's bounds."""
+"""Differences of early Jacobians, for pieces and for whole runs, as a share of the catalogue's bounds."""
 AT_BOUND = 1e-9
-"""A value this close to a bound, as a share of the catalogue's, lies at it."""
+"""A value this close to a bound, as a share of the catalogue's interval, lies at it."""
 POLISHED = 4
-"""Of all ends of the searches, those with the least smooth loss, from which the final one is sought."""
+"""Number of ends of the searches, those with the smallest smooth loss, among which the final one is sought."""
 APART = 1e-2
-"""Ends whose parameters differ by less, as a share of the bounds, are the same."""
+"""Ends whose parameters differ by less than this share of the bounds are the same."""
 NEAR = 2e-3
-"""Of them, those whose loss comes this near to the least are polished to the end."""
+"""Ends whose loss is within this relative distance of the smallest are polished completely."""
 ALIKE = 1.02
-"""Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
+"""Largest mean absolute error of a richer model, relative to that of a simpler one.
+
+The smooth loss decides, and it is never larger.
+"""
 _DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
 _SHARES = (1.0, 0.5)
-"""With the dampings as many candidates as the kernel simulates together."""
+"""Together with the dampings, as many candidates as the kernel simulates together."""
 _WHOLE = Effort(steps=25, enough=1e-6, dampings=_DAMPINGS, shares=_SHARES)
 _ROUGH = Effort(steps=12, enough=1e-3, dampings=_DAMPINGS, shares=_SHARES)
-"""For a polish that is one of many."""
+"""Effort for one polish among many."""
 
 
 def smooth_scale(servo: str) -> float:
-    """ε of the loss [rad]."""
+    """Return ε of the loss [rad]."""
     return load_servo(servo).encoder_step
 
 
 def smooth_losses(batch: Batch, matrix: Array) -> Array:
-    """Mean over runs of the mean of √(r² + ε²) − ε [rad], (p,) for candidates (p, n), and what the prior adds."""
+    """Return the mean over runs of the mean of √(r² + ε²) − ε plus the prior [rad], (p,) for candidates (p, n)."""
     scale = smooth_scale(batch.model.servo)
     losses = batch.residuals(matrix, lambda _, residuals: smooth_loss(residuals, scale).mean(axis=0))
     return np.mean(losses, axis=0) + batch.prior_costs(matrix)
 
 
 def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: float = DIFFERENCE) -> tuple[Array, int]:
-    """Values (n,) of the batch's model at the minimum of the smooth loss near `vector`, within its bounds, and how many
-    candidates were simulated for it.
+    """Minimise the smooth loss near `vector`, within the bounds.
 
-    The same values where no minimum is nearby; rough: stop where little is left to gain; difference: of the Jacobian,
-    as a share of the catalogue's bounds, wide ones look over kinks.
+    Args:
+        batch: Recordings, prepared for the model.
+        vector: Values of the free parameters, (n,).
+        rough: Stop when little can be gained.
+        difference: Difference of the Jacobian, as a share of the catalogue's bounds. A wide one looks across kinks.
+
+    Returns:
+        Values at the minimum, `vector` if there is none nearby, and the number of simulated candidates.
     """
     scale, count = smooth_scale(batch.model.servo), len(batch.samples)
     widths = Differences.at(batch.model, vector, difference).widths
@@ -90,10 +99,16 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
 
 
 def best_end(batch: Batch, best: Array, ends: list[Array], lifted: list[Array]) -> tuple[Array, list[Array]]:
-    """Polish where searches ended: the end with the least smooth loss, and other polished ones; values (n,).
+    """Polish the results of searches.
 
-    best: the search's best; ends: where its descents ended; lifted: optima of simpler models, than all of which the end
-    is not worse.
+    Args:
+        batch: Recordings, prepared for the model.
+        best: Best values of the search, (n,).
+        ends: Ends of its descents, (n,) each.
+        lifted: Optima of simpler models, than all of which the result is not worse.
+
+    Returns:
+        The end with the smallest smooth loss, and other polished ends.
     """
     found = np.array([best, *ends, *lifted])
     polished: list[Array] = []

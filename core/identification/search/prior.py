@@ -1,9 +1,9 @@
-"""What is known of a servo before it is recorded, as a part of what a fit makes small.
+"""Prior knowledge of a servo as a part of the objective.
 
-Runs that leave a parameter open say nothing about runs under other conditions: what follows the ones at a small gain
-best may follow those at a large one worst. A prior costs a parameter that moves away from where its search begins, the
-catalogue's value or that of a known unit, the square of its distance (maximum a posteriori, ridge regression: Hoerl
-and Kennard 1970). What runs determine moves little; what they leave open stays.
+Runs that leave a parameter open give no information for other conditions: the value that fits best at a small gain may
+be the worst at a large one. A prior penalises the squared distance of each parameter from its start value, the
+catalogue's or that of a known unit (maximum a posteriori, ridge regression: Hoerl and Kennard 1970). Values that the
+runs determine hardly move; the others stay near the start.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from core.parameters import Parameter, ParameterSet
 
 @dataclass(frozen=True)
 class Prior:
-    """A cost of values, by parameter name; the usual one costs nothing."""
+    """Penalty of values by parameter name; the default has none."""
 
     weight: float = 0.0
-    """Cost of a parameter that lies a whole catalogue interval away [rad of a run's mean error]."""
+    """Penalty of a parameter that lies one whole catalogue interval away [rad of a run's mean error]."""
     centre: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Value of each parameter that costs nothing, SI units; others cost nothing wherever they lie."""
+    """Value of each parameter without penalty [SI units]; parameters that are missing here are never penalised."""
     widths: Mapping[str, float] = field(default_factory=dict[str, float])
     """Catalogue interval of each of these."""
 
     @classmethod
     def about(cls, model: ServoModel, weight: float) -> Prior:
-        """About a model's free parameters."""
+        """Return a prior about a model's free parameters."""
         catalogue = tunable_parameters(model.spec, contact=model.contact)
         return cls(
             weight,
@@ -41,23 +41,23 @@ class Prior:
         )
 
     def costs(self, names: Sequence[str], matrix: Array) -> Array:
-        """Of candidates (p, n) by the names of their columns, (p,) [rad]."""
+        """Return the penalty of candidates (p, n) with these column names, (p,) [rad]."""
         if not self.weight:
             return np.zeros(len(matrix))
         return self.weight * np.square(self._distances(names, matrix)).sum(axis=1)
 
     def equations(self, names: Sequence[str], vector: Array) -> tuple[Array, Array]:
-        """Curvature of the costs and their slope at values (n,), each (n,) per catalogue interval."""
+        """Return curvature and slope of the penalty at values (n,), (n,) each per catalogue interval."""
         known = np.array([name in self.centre for name in names], dtype=bool)
         return np.where(known, 2.0 * self.weight, 0.0), 2.0 * self.weight * self._distances(names, vector[None])[0]
 
     def _distances(self, names: Sequence[str], matrix: Array) -> Array:
-        """From the centre in catalogue intervals, 0 for parameters without one."""
+        """Return distances from the centre in catalogue intervals, 0 for parameters without one."""
         centre = np.array([self.centre.get(name, np.nan) for name in names])
         return np.nan_to_num((matrix - centre) / np.array([self.widths.get(name, 1.0) for name in names]))
 
 
 def catalogue_width(parameter: Parameter, catalogue: ParameterSet) -> float:
-    """Of a parameter's bounds in the catalogue, of its own where that does not have it."""
+    """Return the width of a parameter's bounds in the catalogue, or of its own bounds if it is not there."""
     known = catalogue.get(parameter.name, parameter)
     return max(known.upper - known.lower, 1e-12)

@@ -1,12 +1,14 @@
 """Global search: many descents, each by CMA-ES (Hansen and Ostermeier 2001, package `cmaes`) and local steps.
 
-Motion with stiction has many optima: a run in which the simulated servo sticks a moment earlier stays apart to its
-end. A descent from a random point first follows a surrogate, an objective whose optima are fewer and lie near the true
-ones: a short CMA-ES on it, then steps to its minimum and from there to the objective's own. The first descents begin
-at given starts; after them, ones from random points take turns with ones from the best. The search ends when its
-budget is used and two descents from random points confirm the best value, or when most of them ended at it. The whole
-sequence is a pure function of the seed and of the objectives' values, which makes a search resumable: the values on
-record are used again, and the search goes on from there.
+Motion with stiction has many optima: a run in which the simulated servo sticks slightly earlier remains different to
+its end. A descent from a random point therefore first follows a surrogate, an objective with fewer optima that lie near
+the true ones. It runs a short CMA-ES on the surrogate, then steps to its minimum, and from there to the objective's
+own.
+
+The first descents begin at given starts. After them, descents from random points alternate with descents from the best.
+The search ends when its budget is used and two descents from random points confirm the best value, or when most of them
+ended there. The whole sequence is a pure function of the seed and of the objectives' values. A search can therefore be
+resumed: recorded values are used again, and the search continues from there.
 """
 
 from __future__ import annotations
@@ -21,51 +23,51 @@ from core.arrays import Array
 
 Objective = Callable[[Array], Array]
 Descent = Callable[[Array], tuple[Array, int]]
-"""From a point (n,) to the minimum nearby, and how many candidates it took."""
+"""Function from a point (n,) to the minimum nearby and the number of candidates used."""
 
 MARGIN = 0.02
-"""Starts are moved this far off their bounds, as a distribution centred on a bound loses half its samples."""
+"""Distance by which starts are moved off their bounds: a distribution centred on a bound loses half its samples."""
 AGREEMENT = 5e-3
-"""A descent that ends this close to the best, relatively, has found the same optimum, or as good a one."""
+"""A descent whose value is within this relative distance of the best has found the same or an equally good optimum."""
 AGREEING_DESCENTS = 4
-"""So many descents from random points with the same optimum end the search, if they are …"""
+"""Number of descents from random points with the same optimum that end the search, if they are …"""
 AGREEING_SHARE = 0.75
-"""… most of them: an optimum that few of them find may not be the best."""
+"""… this share of all: an optimum that few of them find may not be the best."""
 CONFIRMING_DESCENTS, CONFIRMING = 3, 1e-2
-"""So many confirm the best value by ending this close to it, relatively."""
+"""Number of descents that confirm the best value by ending within this relative distance of it."""
 SURROGATE_EVALUATIONS = 50
-"""Of the surrogate's CMA-ES, per parameter."""
+"""Evaluations per parameter of the CMA-ES on the surrogate."""
 TURNS = ("spread", "jump", "random", "jump", "random", "jump", "random", "jump")
-"""How descents begin after the given starts: by CMA-ES from the best, at a random point, with a jump off the best."""
+"""Kinds of descents after the given starts: CMA-ES from the best, a random point, a jump off the best."""
 JUMPS = (0.02, 0.05, 0.1, 0.2)
-"""Standard deviation of the jumps off the best, in turn, of the unit interval."""
+"""Standard deviations of the jumps off the best, in turn, in the unit interval."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a CMA-ES goes about it; sigma of the unit interval."""
+    """Settings of a CMA-ES; sigma in the unit interval."""
 
     population: int
     sigma: float
     patience: int
-    """Generations without progress that end it."""
+    """Number of generations without progress that end it."""
     improvement: float
     """Relative improvement that counts as progress."""
 
 
 _BY_SURROGATE = _Kind(16, 0.3, 25, 1e-3)
-"""By the surrogate."""
+"""Settings on the surrogate."""
 _AFTER_SURROGATE = _Kind(16, 0.03, 25, 3e-4)
 _WARM = _Kind(16, 0.07, 25, 3e-4)
-"""From the optimum of another model."""
+"""Settings from the optimum of another model."""
 _RANDOM = _Kind(32, 0.3, 25, 3e-4)
 _SPREADING = (_Kind(16, 0.05, 25, 3e-4), _Kind(24, 0.1, 25, 3e-4), _Kind(48, 0.3, 25, 3e-4))
-"""From the best, in turn."""
+"""Settings from the best, in turn."""
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """An objective that is easier to descend, and steps to its minimum."""
+    """Objective that is easier to descend, and steps to its minimum."""
 
     objective: Objective
     descend: Descent
@@ -76,50 +78,50 @@ class Generation:
     """One population of a search."""
 
     descent: int
-    """0 for the first descent, then 1, 2, …"""
+    """Number of the descent, from 0."""
     surrogate: bool
-    """Whether its values are the surrogate's; the best ones below are the objective's all the same."""
+    """True if the values are those of the surrogate; the best ones below are always those of the objective."""
     index: int
-    """Counts generations over all descents."""
+    """Number of the generation, over all descents."""
     evaluations: int
-    """Candidates evaluated so far, this population included."""
+    """Number of candidates evaluated so far, including this population."""
     sigma: float
-    """Step size, of the unit interval."""
+    """Step size in the unit interval."""
     values: tuple[float, ...]
-    """Of each candidate."""
+    """Value of each candidate."""
     best: Array
     """Best candidate of this generation in the parameters' units, (n,)."""
     best_value: float
-    """Its value, the smallest of `values`."""
+    """Value of the best candidate, the smallest of `values`."""
     overall_best_value: float
     """Smallest value of the objective so far."""
     improved: bool
-    """Whether it holds the best candidate so far."""
+    """True if this generation has the best candidate so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """Where a descent ended."""
+    """End of a descent."""
 
     value: float
     point: Array
-    """In the parameters' units, (n,)."""
+    """Point in the parameters' units, (n,)."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Outcome of a search."""
+    """Result of a search."""
 
     best: Array
     value: float
     ends: tuple[Array, ...]
-    """Where descents ended, the best first; the first one is `best`."""
+    """Ends of the descents, best first; the first one is `best`."""
     random_ends: tuple[End, ...]
-    """Of the descents from random points, and of the first one, which searches as widely."""
+    """Ends of the descents from random points, and of the first one, which searches as widely."""
     evaluations: int
     descents: int
     stopped: bool
-    """Whether it was asked to stop before its budget was used."""
+    """True if it was stopped before its budget was used."""
 
 
 def search(
@@ -139,12 +141,23 @@ def search(
 ) -> SearchResult:
     """Minimise an objective over a box.
 
-    objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
-    each begin a descent, in order, with an even share of the budget; budget: evaluations, those of the surrogate and
-    of the steps included; most: what it may use while the best is not confirmed, None: no more; surrogate: what
-    descents from random points follow first; refine: steps to the objective's own minimum, in place of CMA-ES;
-    recorded: values of the first generations of an earlier search with the same seed and bounds, used instead of
-    evaluations; on_recorded hears of these, on_generation of the others. The result is never worse than any start.
+    The result is never worse than any start.
+
+    Args:
+        objective: Function of candidates (p, n) that returns values (p,).
+        bounds: Lower and upper bounds, (n, 2).
+        starts: Candidates (n,) that are evaluated exactly. Each begins a descent, in order, with an equal share of the
+            budget.
+        budget: Number of evaluations, including those of the surrogate and of the steps.
+        seed: Random seed.
+        most: Largest number of evaluations while the best value is not confirmed. None: `budget`.
+        surrogate: Objective that descents from random points follow first.
+        refine: Steps to the objective's own minimum, in place of CMA-ES.
+        recorded: Values of the first generations of an earlier search with the same seed and bounds, used in place of
+            evaluations.
+        on_generation: Called with each evaluated generation.
+        on_recorded: Called with each recorded generation.
+        should_stop: Polled between generations.
     """
     run = _Search(objective, bounds, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
     return run.through(starts, budget, max(budget, most or 0))
@@ -152,7 +165,7 @@ def search(
 
 @dataclass(eq=False)
 class _Search:
-    """The descents of one search; points are of the unit cube."""
+    """Descents of one search; points are in the unit cube."""
 
     objective: Objective
     bounds: Array
@@ -175,7 +188,7 @@ class _Search:
         self.descent = 0
 
     def through(self, starts: Sequence[Array], budget: int, most: int) -> SearchResult:
-        """All descents."""
+        """Run all descents."""
         state = self.state
         ordered = [(start - self.lower) / self.width for start in starts]
         self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
@@ -213,7 +226,7 @@ class _Search:
         )
 
     def begin(self, starts: Sequence[Array]) -> tuple[str, Array, _Kind | None]:
-        """How the next descent begins, where, and the CMA-ES it takes, None where steps do."""
+        """Return the kind of the next descent, its start, and its CMA-ES; None if it uses steps."""
         wide = None if self.refine is not None else _RANDOM if self.surrogate is None else _AFTER_SURROGATE
         if self.descent == 0:
             return "random", starts[0], wide
@@ -228,7 +241,7 @@ class _Search:
         return "random", self.randomness.uniform(0.05, 0.95, self.dimension), wide
 
     def by_surrogate(self, mean: Array, far: bool, share: int) -> Array:
-        """Where the surrogate leads from a point."""
+        """Return the result of the surrogate from a point."""
         if self.surrogate is None:
             return mean
         if far:
@@ -240,13 +253,13 @@ class _Search:
         return mean
 
     def stepped(self, steps: Descent, unit: Array) -> Array:
-        """Where steps end."""
+        """Return the end of the steps."""
         found, candidates = steps(self.lower + self.width * np.clip(unit, 0.0, 1.0))
         self.state.evaluations += candidates
         return (found - self.lower) / self.width
 
     def evaluate(self, unit: Array, sigma: float, surrogate: bool = False) -> Array:
-        """Values of candidates, from the record while there is one."""
+        """Return the values of candidates, from the record as long as there is one."""
         candidates = self.lower + self.width * unit
         place = self.state.generations
         known = self.recorded[place] if place < len(self.recorded) else None
@@ -261,7 +274,7 @@ class _Search:
         return values
 
     def descend(self, mean: Array, kind: _Kind, share: int, surrogate: bool = False) -> tuple[Array, float]:
-        """Best point of a CMA-ES and its value."""
+        """Return the best point of a CMA-ES and its value."""
         cma = CMA(
             mean=np.clip(mean, MARGIN, 1.0 - MARGIN),
             sigma=kind.sigma,
@@ -271,7 +284,7 @@ class _Search:
         )
         point, best, idle = mean, np.inf, 0
         while self.state.evaluations < share and idle < kind.patience and not cma.should_stop():
-            # What is on record comes first, which takes no time: stopping must not end with less than there was.
+            # Recorded generations come first and take no time, so stopping never ends with less than was recorded.
             on_record = self.state.generations < len(self.recorded)
             if self.should_stop is not None and not on_record and self.should_stop():
                 self.stopped = True
@@ -287,7 +300,7 @@ class _Search:
 
 
 def _agreed(random_ends: Sequence[End], best: float) -> bool:
-    """Whether enough descents from random points ended at the best value."""
+    """Return True if enough descents from random points ended at the best value."""
     return _agreeing(random_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(random_ends))
 
 
@@ -296,18 +309,18 @@ def _agreeing(random_ends: Sequence[End], best: float, within: float) -> int:
 
 
 def confirmed(random_ends: Sequence[End], best: float) -> bool:
-    """Whether enough descents from random points came to the best value for it to be taken for the least there is."""
+    """Return True if enough descents from random points reached the best value to accept it as the smallest."""
     return _agreeing(random_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
 
 
 def _descent_budget(used: int, budget: int, descent: int, starts: int) -> int:
-    """Evaluations at which a descent must end: descents from given starts share what is left evenly."""
+    """Return the evaluations at which a descent must end: descents from given starts share the rest evenly."""
     waiting = max(1, starts - descent)
     return used + -(-(budget - used) // waiting)
 
 
 class _Progress:
-    """The best so far and the count."""
+    """Best candidate and counts so far."""
 
     def __init__(self) -> None:
         self.best: Array = np.empty(0)

@@ -1,6 +1,6 @@
-"""Where a search may begin besides the catalogue's values: a model that is known, of an earlier unit of the same servo.
+"""Start of a search other than the catalogue's values: a known model, e.g. of an earlier unit of the same servo.
 
-Nothing here loads the compiler, so that the window can check a start before anything is begun.
+This module does not load the compiler, so the window can check a start before anything runs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from core.terms import COMMAND_PATH, FRICTION, MOTOR_TERMS, NEUTRAL, SPLIT
 
 
 def started(parameters: ParameterSet, start: Mapping[str, float]) -> ParameterSet:
-    """Move free parameters to a start given by name, SI units, clipped to their bounds; frozen ones stay.
+    """Move free parameters to a start, clipped to their bounds; frozen ones stay.
 
-    The start may be of another friction model: one coefficient of the load becomes two equal ones, two become their
-    mean. Where it holds a whole model's friction, terms it lacks are zero; where it holds a motor, command path terms
-    it lacks are neutral. Of a start that holds neither, what it does not name stays.
+    The start may be of another friction model: one load coefficient becomes two equal ones, two become their mean. If
+    the start contains the friction of a whole model, terms that it lacks are zero. If it contains a motor, command path
+    terms that it lacks are neutral. If it contains neither, parameters that it does not name stay.
+
+    Args:
+        parameters: Parameters of the model to search.
+        start: Values by parameter name [SI units].
     """
     known = {name: value for name, value in start.items() if name in parameters}
     for shared, split in SPLIT.items():
@@ -27,7 +31,7 @@ def started(parameters: ParameterSet, start: Mapping[str, float]) -> ParameterSe
     if {"friction_base", "friction_viscous"} <= start.keys():
         known = _neutral(FRICTION, parameters) | known
     if set(MOTOR_TERMS) <= start.keys():
-        # A model without a delay of its own for switching the torque delays it as it does the goal.
+        # A model without a separate delay for switching the torque delays it like the goal.
         late = {"release_delay": start.get("command_delay", 0.0)} if "release_delay" in parameters else {}
         known = _neutral(COMMAND_PATH, parameters) | late | known
     return parameters.with_values(
@@ -40,5 +44,5 @@ def started(parameters: ParameterSet, start: Mapping[str, float]) -> ParameterSe
 
 
 def _neutral(terms: Iterable[str], parameters: ParameterSet) -> dict[str, float]:
-    """Values of the parameters among these terms at which they change nothing."""
+    """Return the neutral values of those parameters that are among these terms."""
     return {name: NEUTRAL[name] for name in terms if name in parameters and name in NEUTRAL}

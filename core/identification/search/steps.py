@@ -1,8 +1,8 @@
 """Damped Gauss-Newton steps to the minimum of a smooth loss, within bounds.
 
 The loss of a residual r is √(r² + ε²) − ε (pseudo-Huber, Huber 1964): squares for residuals below ε, magnitudes for
-larger ones, so that outliers and model error do not decide. Several dampings are tried at each step (Levenberg 1944,
-Marquardt 1963), as a simulation costs little beside a Jacobian.
+larger ones, so that outliers and model error do not dominate. Several dampings are tried at each step (Levenberg 1944,
+Marquardt 1963), as a simulation costs little compared with a Jacobian.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from core.arrays import Array
 
 FIRST_TRUST = 1e-3
 LEAST_TRUST, MOST_TRUST = 1e-9, 1.0
-"""What the dampings are relative to: at the start, and bounds of the last damping that served."""
+"""Reference of the dampings: at the start, and the bounds of the last successful damping."""
 WORST_TRUST = 1e4
-"""Where no damping serves, stronger ones are tried until they are relative to this."""
+"""Largest reference, up to which stronger dampings are tried if none succeeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How far a descent goes, and what it tries at each step."""
+    """Limits of a descent, and the trials of each step."""
 
     steps: int
-    """At most so many, each with one Jacobian."""
+    """Largest number of steps, each with one Jacobian."""
     enough: float
-    """A relative improvement below this ends it."""
+    """Relative improvement below which the descent ends."""
     dampings: tuple[float, ...]
-    """Rising, of the normal equations' diagonal, relative to the last one that served."""
+    """Dampings relative to the last successful one and to the normal equations' diagonal, rising."""
     shares: tuple[float, ...] = (1.0,)
-    """Of each damped step."""
+    """Shares of each damped step to try."""
 
 
 def smooth_loss(residuals: Array, scale: float) -> Array:
-    """√(r² + ε²) − ε of each residual; scale: ε, in their unit."""
+    """Return √(r² + ε²) − ε of each residual; `scale` is ε, in the residuals' unit."""
     return np.sqrt(residuals * residuals + scale * scale) - scale
 
 
 def normal_equations(jacobian: Array, residuals: Array, scale: float) -> tuple[Array, Array]:
-    """JᵀWJ (p, p) and JᵀWr (p,) of the smooth loss for jacobian (n, p), residuals (n,): W weighs by 1/√(r² + ε²)."""
+    """Return JᵀWJ (p, p) and JᵀWr (p,) of the smooth loss: jacobian (n, p), residuals (n,), weights 1/√(r² + ε²)."""
     weighted = jacobian / np.sqrt(residuals * residuals + scale * scale)[:, None]
     return weighted.T @ jacobian, weighted.T @ residuals
 
@@ -54,9 +54,17 @@ def descend(
     equations: Callable[[Array], tuple[Array, Array]],
     effort: Effort,
 ) -> tuple[Array, float]:
-    """Where damped steps lead from `start` (p,) within bounds (p, 2), and the loss there; `start` if nothing is better.
+    """Take damped steps to a minimum.
 
-    losses: candidates (k, p) → (k,); equations: a point (p,) → normal matrix and slope, see `normal_equations`.
+    Args:
+        start: First point, (p,).
+        bounds: Lower and upper bounds, (p, 2).
+        losses: Function of candidates (k, p) that returns losses (k,).
+        equations: Function of a point (p,) that returns normal matrix and slope, see `normal_equations`.
+        effort: Limits and trials.
+
+    Returns:
+        The best point, `start` if nothing is better, and its loss.
     """
     low, high = bounds.T
     at = np.clip(start, low, high)
@@ -87,7 +95,7 @@ def damped_step(
 ) -> Array:
     """Solve (N + λ·diag N)·step = −slope, (p,); parameters at a bound that the step would leave are held."""
     diagonal = np.diag(normal)
-    # A parameter that nothing answers to must not make the system singular.
+    # A parameter without any effect must not make the system singular.
     system = normal + np.diag(damping * (diagonal + 1e-12 * max(float(diagonal.max()), np.finfo(np.float64).tiny)))
     held = np.zeros(len(slope), dtype=bool)
     while True:

@@ -1,8 +1,8 @@
-"""The record of a search: an Optuna study in a journal file beside the result, or in a storage of one's own.
+"""Record of a search: an Optuna study in a journal file beside the result, or in a storage of the user.
 
-One trial is one generation: its parameters and value are those of the generation's best candidate, its attributes
-hold every candidate's value. The journal is written by a thread of its own, off the search's path; the study opens in
-optuna-dashboard, and a search that was stopped is resumed from it by telling the recorded values again.
+One trial is one generation. Its parameters and value are those of the generation's best candidate; its attributes hold
+every candidate's value. A separate thread writes the journal while the search continues. The study opens in
+optuna-dashboard. A search that was stopped resumes from its recorded values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ JOURNAL = "study.journal"
 """File name of the journal in a result folder."""
 
 JOURNAL_SCHEME = "journal:///"
-"""Begins the address of a journal file; what follows is its path."""
+"""Start of the address of a journal file; its path follows."""
 
 _VALUES = "values"
 _SETTINGS = "settings"
@@ -48,9 +48,13 @@ _SETTINGS = "settings"
 def open_storage(url: str) -> BaseStorage:
     """Open or create the Optuna storage at an address.
 
-    url: "journal:///PATH" for a journal file, which several machines can share over a network file system, or what
-    SQLAlchemy takes, e.g. "sqlite:///PATH" for one machine, "postgresql://USER@HOST/DATABASE" for many (a relative PATH
-    follows three slashes, an absolute one begins with a fourth). Raises IdentificationError when it cannot be used.
+    Args:
+        url: "journal:///PATH" for a journal file, which several machines can share over a network file system, or an
+            address of SQLAlchemy: "sqlite:///PATH" for one machine, "postgresql://USER@HOST/DATABASE" for many. A
+            relative PATH follows three slashes, an absolute one begins with a fourth.
+
+    Raises:
+        IdentificationError: The storage cannot be used.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -60,21 +64,24 @@ def open_storage(url: str) -> BaseStorage:
             return JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
         return RDBStorage(url)
     except Exception as error:
-        # Which ones there are depends on the database and its driver.
+        # The classes of errors depend on the database and its driver.
         raise StorageError(
-            f"{url} cannot be used as a storage of studies: {_first_line(error)}; give journal:///PATH, sqlite:///PATH "
+            f"{url} cannot be used as a storage of studies: {_first_line(error)}; use journal:///PATH, sqlite:///PATH "
             "or postgresql://USER@HOST/DATABASE"
         ) from None
 
 
 class StorageError(IdentificationError):
-    """The studies' storage refused a search or a generation, e.g. on a full disk; the search may go on later."""
+    """The studies' storage rejected a search or a generation, e.g. on a full disk; the search may continue later."""
 
 
 def mend_journal(path: Path) -> None:
-    """Cut a journal file before its first line that is not whole, which a full disk or a crash leaves behind.
+    """Truncate a journal file before its first incomplete line, which a full disk or a crash leaves behind.
 
-    Optuna would write its next line behind a torn one, and read neither this nor what follows. Raises OSError.
+    Optuna would append its next line to the incomplete one, and could read neither this line nor those that follow.
+
+    Raises:
+        OSError: The file cannot be changed.
     """
     if not path.exists():
         return
@@ -101,17 +108,25 @@ def _is_json(line: bytes) -> bool:
 
 
 def _check_last_line(journal: Path) -> None:
-    """Raise ValueError for a damaged last line, which optuna takes for one that is being written and passes over."""
+    """Check the last line of a journal, since Optuna ignores a damaged one as if it were still being written.
+
+    Raises:
+        ValueError: The last line is damaged.
+    """
     content = journal.read_bytes() if journal.exists() else b""
     if content.endswith(b"\n"):
         json.loads(content[content.rfind(b"\n", 0, -1) + 1 :])
 
 
 def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
-    """Return a study's trials in order; raises IdentificationError for one that is not as it was written."""
+    """Return a study's trials in order.
+
+    Raises:
+        IdentificationError: A trial differs from what was written.
+    """
     trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
     for trial in trials:
-        # Databases keep no order, and trials of earlier versions have no seal.
+        # Databases do not keep the order, and trials of earlier versions have no seal.
         attributes = dict(sorted(trial.user_attrs.items()))
         value = trial.value if trial.state == TrialState.COMPLETE else None
         whole = (attributes.get("generation"), attributes.get("value")) == (trial.number, value)
@@ -121,9 +136,16 @@ def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 
 def study_place(folder: Path, storage: str, search: str) -> tuple[str, str]:
-    """Address of the storage that keeps a search's study, and the study's name there; raises IdentificationError.
+    """Return the address of the storage for a search's study, and the study's name there.
 
-    storage: empty for a journal in the folder, which is made; in another one the folder's name begins the study's.
+    Args:
+        folder: Folder of the result.
+        storage: Address of another storage, in which the study's name begins with the folder's name. Empty: a journal
+            in the folder, which is created.
+        search: Name of the search.
+
+    Raises:
+        IdentificationError: The folder cannot be created.
     """
     if storage:
         return storage, f"{folder.name}/{search}"
@@ -141,7 +163,7 @@ def search_settings(
     budget: int,
     starts: Sequence[Array],
 ) -> dict[str, Any]:
-    """What the values on record depend on; where a search begins depends on the simpler models before it."""
+    """Return everything that the recorded values depend on; starts depend on the simpler models fitted before."""
     return {
         "servo": template.servo,
         "friction": template.friction,
@@ -165,14 +187,22 @@ def search_settings(
 
 
 class StudyRecord:
-    """One search's study, open for writing; use as a context manager."""
+    """Study of one search, open for writing; a context manager."""
 
     def __init__(
         self, storage: str, name: str, parameters: Sequence[Parameter], settings: Mapping[str, Any], resume: bool
     ) -> None:
-        """storage: its address, see `open_storage`; settings: what the search depends on, compared on resume.
+        """Open or create the study.
 
-        Raises IdentificationError when the storage cannot be used, or holds another search of that name.
+        Args:
+            storage: Address of its storage, see `open_storage`.
+            name: Name of the study.
+            parameters: Free parameters.
+            settings: Everything that the search depends on, compared on resume.
+            resume: Continue a recorded search.
+
+        Raises:
+            IdentificationError: The storage cannot be used, or holds another search of this name.
         """
         self._parameters = tuple(parameters)
         self._storage = storage.removeprefix(JOURNAL_SCHEME)
@@ -241,7 +271,7 @@ class StudyRecord:
             trial = optuna.trial.create_trial(
                 params=params,
                 distributions=distributions,
-                # A surrogate's values say nothing about the best trial.
+                # A surrogate's values give no information about the best trial.
                 state=TrialState.PRUNED if generation.surrogate else TrialState.COMPLETE,
                 value=None if generation.surrogate else generation.best_value,
                 user_attrs=sealed(
@@ -258,19 +288,28 @@ class StudyRecord:
             try:
                 self._study.add_trial(trial)
             except Exception as error:
-                # A full disk, a database that went away: told when the search ends.
+                # A full disk or a lost database connection is reported when the search ends.
                 self._failure = error
 
 
 class StudyObjective:
-    """What an Optuna study of one's own makes small: a request's metric over recordings [rad].
+    """Objective for the user's own Optuna study: a request's metric over recordings [rad].
 
-    Each free parameter is suggested within its bounds under its name, so that trials can be enqueued, sampled and
-    stopped by whatever Optuna offers, by several processes on one storage. `model_of` gives a trial's model.
+    Each free parameter is suggested within its bounds under its name. Trials can therefore be enqueued, sampled and
+    stopped with Optuna's own tools, by several processes on one storage. `model_of` returns a trial's model.
     """
 
     def __init__(self, request: IdentificationRequest, friction: str, recordings: Sequence[Recording]) -> None:
-        """friction: the model; raises IdentificationError for recordings of another servo."""
+        """Prepare the recordings.
+
+        Args:
+            request: Servo and options.
+            friction: Friction model.
+            recordings: Recordings of the servo.
+
+        Raises:
+            IdentificationError: The recordings are of another servo.
+        """
         from core.identification.search.objective import Batch
 
         template = search_template(request, friction)
@@ -282,17 +321,17 @@ class StudyObjective:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters that are suggested."""
+        """Names of the suggested parameters."""
         return tuple(parameter.name for parameter in self._template.parameters.free)
 
     def __call__(self, trial: optuna.Trial) -> float:
-        """Judge the values a trial suggests."""
+        """Return the objective for the values that a trial suggests."""
         free = self._template.parameters.free
         vector = np.array([trial.suggest_float(p.name, p.lower, p.upper) for p in free])
         return float(self._batch.scores(vector[None]).combined(self._metric)[0])
 
     def model_of(self, values: Mapping[str, float]) -> ServoModel:
-        """The model of a trial's parameters, e.g. of `study.best_params`."""
+        """Return the model with a trial's parameters, e.g. with `study.best_params`."""
         return self._template.with_values(dict(values))
 
 

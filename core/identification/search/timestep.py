@@ -1,10 +1,10 @@
-"""The simulation step of a fit, chosen from what it costs.
+"""Time step of a fit's simulation, chosen by its cost.
 
-A step that is too long moves the simulated motion, and the parameters absorb it: they then hold for that step only.
-Before a search, rough descents from the start values and from random points of the bounds tell how large an error the
-fit will leave, and the longest step is taken that costs a small share of it. At the optimum this is checked again. The
-end of the search is polished with a finer step where the error of its own would be seen in the intervals of the
-parameters, which are the narrower the more readings a fit rests on.
+A time step that is too long changes the simulated motion. The parameters absorb the difference and are then valid for
+that step only. Before a search, rough descents from the start values and from random points show how large the error of
+the fit will be. The longest step that costs a small share of this error is taken, and checked again at the optimum. The
+end of the search is polished with a finer step if its error would affect the intervals of the parameters, which become
+narrower with the number of readings.
 """
 
 from __future__ import annotations
@@ -26,26 +26,28 @@ from core.recording import Recording
 from core.terms import Supply
 
 SEARCH_SHARE = 0.1
-"""Share of the fit's mean absolute error that the step may cost."""
+"""Share of the fit's mean absolute error that the time step may cost."""
 INTERVAL_SHARE = 0.5
-"""In the result it may cost no more than this share of the error over √n, n being the number of independent readings:
-the step then moves no parameter by more than about half its standard error."""
+"""Share of the error over √n that the time step of the result may cost; n is the number of independent readings.
+
+The time step then moves no parameter by more than about half its standard error.
+"""
 EXPECTED = 0.5
-"""The search is expected to lower the error of the best rough descent to this share of it."""
+"""Ratio to which the search is expected to lower the error of the best rough descent."""
 PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Steps of a sampling interval to choose from."""
+"""Numbers of time steps per sampling interval to choose from."""
 MOST_FINAL = 4
-"""The result's step is at most this many times shorter than that of the search."""
+"""Largest ratio of the search's time step to the result's."""
 ROUGH_STEP = 0.005
-"""Longest step of the rough descents [s]."""
+"""Longest time step of the rough descents [s]."""
 MOST_SAMPLES, FEWEST_RUNS = 6_000, 5
-"""Size of the random selection of runs for the rough descents: at most so many samples, at least so many runs."""
+"""Size of the random selection of runs for the rough descents: largest number of samples, smallest number of runs."""
 RANDOM_STARTS = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """How recordings are simulated: grid [s] (None: their own), kind of supply, threads and prior, see `Batch`."""
+    """Simulation of recordings: time between samples [s] (None: their own), supply, threads and prior, see `Batch`."""
 
     dt: float | None = None
     supply: Supply = "logged"
@@ -53,12 +55,12 @@ class Simulated:
     prior: Prior = NO_PRIOR
 
     def batch(self, model: ServoModel, recordings: Sequence[Recording]) -> Batch:
-        """The recordings ready to be simulated."""
+        """Return the recordings, prepared for the simulation."""
         return Batch(model, recordings, dt=self.dt, supply=self.supply, threads=self.threads, prior=self.prior)
 
 
 def few(recordings: Sequence[Recording]) -> list[Recording]:
-    """At most MOST_SAMPLES of a random selection of whole runs, but FEWEST_RUNS of them; the same each time."""
+    """Return at most MOST_SAMPLES, but at least FEWEST_RUNS runs, selected at random but always the same."""
     order: list[int] = np.random.default_rng(0).permutation(len(recordings)).tolist()
     samples = np.cumsum([recordings[place].samples for place in order])
     return [recordings[place] for place in sorted(order[: max(FEWEST_RUNS, int((samples <= MOST_SAMPLES).sum()))])]
@@ -67,12 +69,22 @@ def few(recordings: Sequence[Recording]) -> list[Recording]:
 def fewest_parts(
     model: ServoModel, recordings: Sequence[Recording], how: Simulated, vector: Array, most: float, parts: Sequence[int]
 ) -> int:
-    """The fewest of these parts of a sampling interval whose step costs at most `most` [rad] at a candidate (n_free,);
-    the last where none does.
+    """Return the smallest number of steps per sampling interval whose cost is at most `most`.
 
-    A step costs the mean |θ(h) − θ(0)|, which for a second-order step is 4/3 of |θ(h) − θ(h/2)|, or 16/3 of
-    |θ(h/2) − θ(h/4)|. The lesser counts in each run: where a shaft comes to rest a moment earlier or later, and from
-    there on somewhere else, one of the two is large however short the step.
+    A step costs the mean |θ(h) − θ(0)|. For a second-order step this is 4/3 of |θ(h) − θ(h/2)|, or 16/3 of |θ(h/2) −
+    θ(h/4)|. The smaller one counts in each run: where a shaft comes to rest slightly earlier or later, and from there
+    on somewhere else, one of the two is large however short the step is.
+
+    Args:
+        model: The model.
+        recordings: The recordings.
+        how: Simulation.
+        vector: Candidate, (n_free,).
+        most: Largest cost [rad].
+        parts: Numbers to choose from, rising.
+
+    Returns:
+        The number of steps; the last of `parts` if none suffices.
     """
     found = model.with_vector(vector)
 
@@ -92,7 +104,7 @@ def fewest_parts(
 
 
 def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Simulated) -> int:
-    """Parts of a sampling interval (the template's dt) to search with, from the error and the cost to be expected."""
+    """Return the steps per sampling interval (the template's dt) to search with, from the expected error and cost."""
     fewest = next((count for count in PARTS if template.dt / count <= ROUGH_STEP), PARTS[-1])
     rough = how.batch(replace(template, substeps=fewest), few(recordings))
     pieces = rough.in_pieces(1.0)
@@ -110,11 +122,11 @@ def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Sim
 
 
 def final_share(residuals: Sequence[Array]) -> float:
-    """Share of the mean absolute error that the step of a result may cost, by its residuals of each run (n,) [rad]."""
+    """Return the share of the mean absolute error that a result's time step may cost; residuals in rad."""
     independent = sum(map(len, residuals)) / correlation_length(residuals)
     return min(SEARCH_SHARE, INTERVAL_SHARE / math.sqrt(independent))
 
 
 def expected_error(model: ServoModel, error: float) -> float:
-    """A mean error [rad], but no less than the encoder's rounding leaves."""
+    """Return a mean error [rad], at least the error of the encoder's rounding."""
     return max(error, 0.25 * model.spec.encoder_step)

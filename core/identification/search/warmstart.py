@@ -1,4 +1,4 @@
-"""Searching on from an optimum that is known: another set of free parameters, a few more evaluations."""
+"""Continuation of a search from a known optimum, with other free parameters and a few more evaluations."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from core.terms import Metric
 __all__ = ["NEAR", "NEARER", "Reduction", "reduction", "search_on"]
 
 NEAR, NEARER = 0.5, 0.1
-"""Share of the bounds that is searched around the best known point, first and then."""
+"""Share of the bounds that is searched around the best known point, first and second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """A search space within a model's: some free parameters held, some tied to others.
+    """Search space within a model's: some free parameters are held, some are tied to others.
 
-    A reduced vector becomes the model's by `fixed + spread @ reduced`: fixed (n_free,) holds the values of held
-    parameters and 0 elsewhere; spread (n_free, n_reduced) is a selection; bounds (n_reduced, 2).
+    A reduced vector becomes the model's by `fixed + spread @ reduced`. fixed (n_free,) holds the values of held
+    parameters and 0 elsewhere, spread (n_free, n_reduced) is a selection, and bounds are (n_reduced, 2).
     """
 
     fixed: Array
@@ -32,17 +32,17 @@ class Reduction:
     bounds: Array
 
     def full(self, reduced: Array) -> Array:
-        """Candidates in the model's free parameters, (p, n_free) of (p, n_reduced)."""
+        """Return candidates (p, n_reduced) in the model's free parameters, (p, n_free)."""
         return self.fixed + reduced @ self.spread.T
 
     def reduced(self, full: Array) -> Array:
-        """The nearest candidate of the reduced space, (n_reduced,) of (n_free,); tied parameters are averaged."""
+        """Return the nearest candidate of the reduced space, (n_reduced,); tied parameters are averaged."""
         shares = self.spread / np.maximum(self.spread.sum(axis=0), 1.0)
         return np.clip(full @ shares, self.bounds[:, 0], self.bounds[:, 1])
 
 
 def reduction(model: ServoModel, held: dict[str, float], tied: Sequence[tuple[str, str]] = ()) -> Reduction:
-    """Hold free parameters at values, also beyond their bounds, and tie pairs of them to one value."""
+    """Hold free parameters at values, possibly beyond their bounds, and tie pairs of them to one value."""
     names = [p.name for p in model.parameters.free]
     limits = model.parameters.bounds()
     leader = {second: first for first, second in tied if first in names and second in names}
@@ -68,10 +68,20 @@ def search_on(
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
 ) -> ServoModel:
-    """The best model found from where this one is, with its free parameters or `within` a reduced space.
+    """Search from a model for a better one.
 
-    The first half of `trials` evaluations looks NEAR the start, the second NEARER the best of those; the result is
-    never worse than the start. batch: the recordings, made for this model; should_yield: as `identify`.
+    The first half of the evaluations searches NEAR the start, the second NEARER the best of those. The result is never
+    worse than the start.
+
+    Args:
+        model: Start.
+        batch: Recordings, prepared for this model.
+        trials: Number of evaluations.
+        seed: Random seed.
+        metric: Error to minimise.
+        within: Reduced search space. None: all free parameters.
+        should_stop: Polled between generations.
+        should_yield: As for `identify`.
     """
 
     def values(candidates: Array) -> Array:

@@ -186,7 +186,7 @@ def test_the_written_supply_is_held_against_catalogue_and_log() -> None:
     assert "header_supply_voltage" in kinds(coverage(high))
     logged = [with_channels(r, supply_voltage=np.full(r.samples, 12.0)) for r in sound()[:2]]
     finding = next(f for f in coverage(logged).findings if f.kind == "header_supply_voltage")
-    assert "15 V is written, 12 V was logged" in finding.text
+    assert "15 V is stated, 12 V was logged" in finding.text
 
 
 def test_spikes_freezes_and_steps_are_told_apart() -> None:
@@ -288,7 +288,7 @@ def test_a_supply_that_is_wrong_everywhere_shows_in_the_motor_constants() -> Non
     assert [d.fact for d in doubts] == ["supply_voltage"]
     assert doubts[0].runs == runs
     assert doubts[0].factor == pytest.approx(0.8, abs=0.06)
-    assert "the supply is likelier" in doubts[0].text
+    assert "the supply is more likely" in doubts[0].text
 
 
 def test_a_gain_that_is_wrong_everywhere_is_named() -> None:

@@ -159,7 +159,7 @@ def test_a_bound_is_named_with_its_remedy() -> None:
     assert at_zero.at_limit
     assert at_zero.bound_warning == "K_v is 0 N·m/A, its minimum; these runs show no such effect"
     traded = replace(at_zero, traded_with=("k_t", "R"))
-    assert traded.bound_warning == "K_v is 0 N·m/A, its minimum; these runs cannot tell it from k_t and R"
+    assert traded.bound_warning == "K_v is 0 N·m/A, its minimum; these runs cannot separate it from k_t and R"
     assert parameter(at_bound="").bound_warning == ""
 
 
@@ -191,7 +191,7 @@ def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
         replace(at_zero, name="load_friction_external_quad", symbol="K_e^q"),
     )
     assert found.warnings == (
-        "K_v is 0 N·m/A, its minimum; these runs cannot tell it from k_t and R",
+        "K_v is 0 N·m/A, its minimum; these runs cannot separate it from k_t and R",
         "K_m^q and K_e^q are 0, the end of their range; these runs show no such effect",
     )
 
@@ -211,11 +211,11 @@ def test_a_value_at_zero_names_what_makes_up_for_it() -> None:
     model = truth().with_parameters(truth().parameters.with_values(values))
     slow = judge(model, model.parameters, [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)])
     assert not slow.of("friction_viscous").determined
-    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot tell it from k_t and R" in slow.warnings
+    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot separate it from k_t and R" in slow.warnings
     # Runs that saturate tell it from these, but not from Coulomb friction: the estimates are correlated by −0.93.
     fast = judge(model, model.parameters, grid())
     assert fast.of("friction_viscous").determined
-    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot tell it from K_c" in fast.warnings
+    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot separate it from K_c" in fast.warnings
 
 
 def test_truth_at_a_bound_is_found_at_the_bound() -> None:
@@ -251,7 +251,7 @@ def test_missing_conditions_are_named_with_what_they_are_for() -> None:
     model = build_model(SERVO, "m4", command_path=("release_braking",))
     few = [record(truth(), "sin_sin", mass=1.0, kp=16.0)]
     text = " ".join(missing_conditions(model, few))
-    for part in ("1 run only", "length, for J_m, K_l, K_l^s", "another kp, for k_t, R", "lift_and_drop, for β"):
+    for part in ("only 1 run", "length, for J_m, K_l, K_l^s", "another kp, for k_t, R", "lift_and_drop, for β"):
         assert part in text, part
     assert missing_conditions(model, grid()) == ()
 
@@ -329,10 +329,10 @@ def identification(**changes) -> Identification:
         ({"stopped": True}, "the identification was stopped before its end: resume it"),
         ({"held": None}, "no run was held out"),
         ({"held": 2.99e-3}, ""),
-        ({"held": 3.01e-3}, "the error on runs held out is 1.5 times that on runs trained on"),
+        ({"held": 3.01e-3}, "the error on held-out runs is 1.5 times that on training runs"),
         ({"held": math.inf}, "the simulation of a held-out run diverges"),
         ({"step_cost": 1.99e-4}, ""),
-        ({"step_cost": 2.01e-4}, "the simulation step costs 0.20 mrad, more than a tenth of the error"),
+        ({"step_cost": 2.01e-4}, "the time step costs 0.20 mrad, more than a tenth of the error"),
         ({"step_cost": 4e-4, "substeps": 3}, "leave the substeps automatic"),
         ({"maes": (2e-3, 2.099e-3)}, ""),
         (
@@ -351,8 +351,8 @@ def test_doubts_begin_where_they_should(changes, told) -> None:
 @pytest.mark.parametrize(
     ("changes", "held_out", "strength", "error", "next_step"),
     [
-        ({}, 2, "weak", 2e-3, "Use the model: nothing speaks against it."),
-        ({}, 6, "good", 2e-3, "Use the model: nothing speaks against it."),
+        ({}, 2, "weak", 2e-3, "Use the model: there are no objections."),
+        ({}, 6, "good", 2e-3, "Use the model: there are no objections."),
         (
             {"held": None},
             0,

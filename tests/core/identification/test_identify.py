@@ -187,7 +187,7 @@ def test_a_trial_of_the_command_path_can_be_stopped_and_resumed(tmp_path: Path) 
 def test_without_a_run_to_hold_out_the_command_path_is_left_out() -> None:
     found = identify(replace(TRY_DELAY, validation="none"), delayed(0.0175)[:1])
     assert found.request.command_path == ()
-    assert "left out: there was no run to hold out" in found.choice
+    assert "left out: no run could be held out" in found.choice
 
 
 def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object) -> Identification:

@@ -85,13 +85,13 @@ def test_a_small_difference_in_every_run_counts_although_runs_differ_by_more() -
     assert found.error(M1).standard_error > found.difference(M1, M6).mean
     assert found.choice.chosen == M6
     assert found.choice.text.startswith("M6 is recommended: lowest error with gain kp held out, 16.0 ± 2.9 mrad.")
-    assert "M1 comes nearest, worse by 1.1 ± 0.1 mrad run by run" in found.choice.text
+    assert "M1 is closest, worse by 1.1 ± 0.1 mrad run by run" in found.choice.text
 
 
 def test_what_the_command_path_buys_is_said() -> None:
     found = judged({M1: [[30.0, 31.0], [32.0, 33.0]], M1_PATH: [[10.0, 11.0], [12.0, 13.5]]})
     assert found.choice.chosen == M1_PATH
-    assert "With M1 the command path buys 19.9 ± 0.1 mrad." in found.choice.text
+    assert "With M1 the command path lowers the error by 19.9 ± 0.1 mrad." in found.choice.text
 
 
 def test_a_diverging_model_is_never_chosen() -> None:
@@ -257,7 +257,7 @@ def test_a_crossvalidation_of_other_models_leaves_the_choice_to_the_split() -> N
     fitted = contenders(m1=(20, 22), m6=(10, 12))
     elsewhere = recommend(fitted, found, command_path=("command_delay",))
     assert (elsewhere.friction, elsewhere.by) == ("m6", VALIDATION)
-    assert "judged none of these models: cross-validate them" in elsewhere.text
+    assert "includes none of these models: cross-validate them" in elsewhere.text
     diverging = recommend(fitted, judged({M1: [[math.inf]], M6: [[math.inf]]}))
     assert (diverging.friction, diverging.by) == ("m6", VALIDATION)
     assert "diverges with every model" in diverging.text
@@ -270,7 +270,7 @@ def test_what_a_crossvalidation_does_not_cover_is_said() -> None:
     assert (chosen.friction, chosen.by) == ("m1", CROSS_VALIDATION)
     assert "M1 + command path is the choice: identify it too" in chosen.text
     assert "M6 was not cross-validated" in chosen.text
-    assert "made of other runs" in chosen.text
+    assert "used other runs" in chosen.text
     with_path = recommend(contenders(m1=(20, 22)), found, command_path=("command_delay",), runs=found.runs)
     assert "identify it too" not in with_path.text
 

@@ -133,5 +133,5 @@ def test_small_and_uncertain_ones_are_not_worth_a_word() -> None:
 
 
 def test_they_need_the_polish() -> None:
-    with pytest.raises(IdentificationError, match="offsets of runs are found while polishing"):
+    with pytest.raises(IdentificationError, match="run offsets are fitted in the polish"):
         IdentificationRequest(servo=SERVO, run_offsets=True, polish=False)

@@ -83,5 +83,5 @@ def test_what_runs_leave_open_stays_and_what_they_determine_moves() -> None:
 
 
 def test_a_negative_one_is_refused() -> None:
-    with pytest.raises(IdentificationError, match="cannot weigh"):
+    with pytest.raises(IdentificationError, match="is not possible; use 0"):
         IdentificationRequest(servo=SERVO, prior=-1.0)

@@ -154,7 +154,7 @@ def test_a_model_is_held_against_the_floor_by_trajectory_and_overall() -> None:
     # (4·12 + 2·4)/6 = 9⅓ mrad over (2·2 + 2·4 + 2·2)/6 = 2⅔ mrad.
     told = found.text(dict.fromkeys("abcd", 0.012) | {"a2": 0.004, "b2": 0.004})
     assert "(3 sets, 6 runs)" in told
-    assert told.endswith("The model's 9.3 mrad on these runs are 3.5 times that.")
+    assert told.endswith("The model's 9.3 mrad on these runs is 3.5 times that.")
 
 
 def test_the_pairs_compared_grow_with_the_runs_not_with_their_square() -> None:

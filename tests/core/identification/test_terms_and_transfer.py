@@ -72,7 +72,7 @@ def test_a_planted_delay_is_dear_and_an_absent_dead_band_is_free(delayed) -> Non
     assert unseen is not None
     assert unseen.mean > 5e-3
     assert abs(by_name["dead_band"].training) < 0.1e-3
-    assert "delay of the command" in costs.text.split("do without")[0]
+    assert "delay of the command" in costs.text.split("do not need")[0]
     assert costs.train_mae == pytest.approx(1e-3 * np.sqrt(2 / np.pi), rel=0.1)
 
 
@@ -143,8 +143,9 @@ def test_what_terms_buy_is_told_by_hand() -> None:
         ),
     )
     assert judged.text == (
-        "On held-out runs these buy: Stribeck: more friction at rest (2.0 mrad), delay of the command (0.1 mrad). "
-        "These runs do without: dead band, lag of the duty cycle."
+        "On held-out runs, these terms lower the error: Stribeck: more friction at rest (2.0 mrad), "
+        "delay of the command (0.1 mrad). "
+        "These runs do not need: dead band, lag of the duty cycle."
     )
     trained = TermCosts(
         model=model,
@@ -152,7 +153,9 @@ def test_what_terms_buy_is_told_by_hand() -> None:
         held_out_mae=None,
         terms=(cost("stribeck", 0.06e-3, None), cost("dead_band", 0.04e-3, None)),
     )
-    assert trained.text.startswith("On training runs these buy: Stribeck: more friction at rest (0.1 mrad). These runs")
+    assert trained.text.startswith(
+        "On training runs, these terms lower the error: Stribeck: more friction at rest (0.1 mrad). These runs"
+    )
 
 
 def test_a_transfer_table_is_told_by_hand() -> None:
@@ -169,8 +172,8 @@ def test_a_transfer_table_is_told_by_hand() -> None:
     )
     assert (table.own, table.elsewhere) == (pytest.approx(2e-3), pytest.approx(6e-3))
     assert table.text == (
-        "M1 fitted to one mass is off by 2.0 mrad there and by 6.0 mrad on the others, 3 times as far. Worst: fitted "
-        "to 0.5 kg, on 2 kg 12.0 mrad, where its own fit has 3.0. The fit to 2 kg carries over best."
+        "M1 fitted to one mass has an error of 2.0 mrad there and of 6.0 mrad on the others, 3 times as much. Worst: "
+        "fitted to 0.5 kg, on 2 kg 12.0 mrad, where the fit to it has 3.0. The fit to 2 kg transfers best."
     )
     data = table.to_json()
     assert (data["own"], data["elsewhere"]) == (table.own, table.elsewhere)

@@ -124,9 +124,9 @@ def test_without_a_start_the_catalogue_s_values_stand(friction: str) -> None:
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ((("gamma", 1.0),), "no parameter 'gamma' that could be started from"),
+        ((("gamma", 1.0),), "no parameter 'gamma' that can be started from"),
         ((("kt", 1.0), ("kt", 2.0)), "twice"),
-        ((("kt", 0.0),), "kt = 0 N·m/A is not possible; give more than 0"),
+        ((("kt", 0.0),), "kt = 0 N·m/A is not possible; use more than 0"),
         ((("R", float("nan")),), "not possible"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_wrong_value_is_said_beside_its_field_and_cannot_be_saved(qtbot):
         ("[ratings] stall_torque", "", "[ratings] stall_torque = '' must be a number"),
         ("[motor] kt", "[3, 1, 2]", "[motor] kt = [3, 1, 2] must be [start, lowest, highest]"),
         ("name", 'mx106"\nx=1', "name = "),
-        ("name", "mx106", "'mx106' is a name of the shipped servo mx106"),
+        ("name", "mx106", "'mx106' is already a name of the shipped servo mx106"),
     ):
         field = dialog.fields[path]
         before = field.text()
@@ -42,7 +42,7 @@ def test_a_wrong_value_is_said_beside_its_field_and_cannot_be_saved(qtbot):
         field.textEdited.emit(text)
         assert dialog.state.text().startswith(said)
         assert not dialog.save_button.isEnabled()
-        assert (dialog.captions[path].property("role") == "fault") == ("is a name of" not in said)
+        assert (dialog.captions[path].property("role") == "fault") == ("is already a name of" not in said)
         field.setText(before)
         field.textEdited.emit(before)
         assert (dialog.state.text(), dialog.save_button.isEnabled()) == ("", True)
