@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := .setup/environment
 
-.PHONY: run test quick slow check bench package bundle fuzz clean
+.PHONY: run test quick slow check docs bench package bundle fuzz clean
 
 run: ## open the window on the simulated servo and the example session; without a display run the demo
 	@$(SETUP) run
@@ -28,6 +28,10 @@ check: ## lint, format, types, room rules
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+docs: ## build/site: the documentation, which needs no network to build or to read
+	@$(SETUP) docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict -f .setup/docs/mkdocs.yml
 
 bench: ## figures and ratios of this machine; WHAT=--help lists those that run by name only, e.g. WHAT="planted clean"
 	@$(SETUP) test
