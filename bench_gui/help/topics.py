@@ -43,7 +43,7 @@ DIALOGS = {
     "EmulationDialog": "servos#without-hardware",
     "ServoDialog": "adding#a-servo-of-your-own",
     "CommandPalette": "window#command-palette",
-    "PreferencesDialog": "window#colours-and-units",
+    "PreferencesDialog": "settings#preferences",
     "RecoveryDialog": "sessions#while-recording",
     "TrimDialog": "sessions#notes-tags-exclusion-and-trims",
     "ExcludeDialog": "sessions#notes-tags-exclusion-and-trims",

@@ -183,7 +183,9 @@ def _space_out(document: QTextDocument) -> None:
             last = _language(block.next()) != language
             shape.setLeftMargin(MARGIN)
             shape.setBottomMargin(12 if last else 0)
-        elif block.textList() is None:
+        elif block.textList() is not None:
+            shape.setBottomMargin(0 if block.next().textList() is not None else 8)
+        else:
             shape.setBottomMargin(8)
             shape.setTopMargin(10 if shape.headingLevel() else 2)
         elif block.next().textList() is None:

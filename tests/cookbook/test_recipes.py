@@ -67,8 +67,9 @@ def test_recipe(name, places, warm, tmp_path):
     follow(BOOK / f"{name}.md", tmp_path, quickly(warm, tmp_path, *places))
 
 
-def test_own_recordings(warm, tmp_path):
-    follow(BOOK.parent / "own_recordings.md", tmp_path, quickly(warm, tmp_path, ROOT))
+@pytest.mark.parametrize("name", ["own_recordings", "python"])
+def test_page_with_examples(name, warm, tmp_path):
+    follow(BOOK.parent / f"{name}.md", tmp_path, quickly(warm, tmp_path, ROOT))
 
 
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")

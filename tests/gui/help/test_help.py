@@ -155,7 +155,7 @@ def test_every_command_is_one(name, capsys):
 
 
 def test_every_setting_is_named_and_every_name_is_one():
-    rows = re.findall(r"^\| (`[^|]+) \|", page_file("window").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]+) \|", page_file("settings").read_text("utf-8"), re.MULTILINE)
     named = re.findall(r"`(\w+)`", " ".join(rows))
     assert named == [field.name for field in fields(Values)]
 
@@ -169,7 +169,7 @@ def test_a_place_is_brought_into_sight(qtbot):
     qtbot.waitUntil(lambda: bar.value() > 0)
     top = window.page.cursorForPosition(window.page.viewport().rect().topLeft())
     low = window.page.cursorForPosition(window.page.viewport().rect().bottomRight())
-    assert "The plan, above the list" in window.page.toPlainText()[top.position() : low.position()]
+    assert "The plan, above the list," in window.page.toPlainText()[top.position() : low.position()]
     assert window.current == "recording"
 
 
