@@ -1,4 +1,4 @@
-"""The window and its headless twin `bench`: one folder per task a person does; no physics, protocol or HDF5."""
+"""Window and command line of ServoBench, one folder per task; no physics, protocol or HDF5 code."""
 
 import sys
 from importlib.util import find_spec
@@ -14,5 +14,5 @@ def _is_ours(room: str) -> bool:
 
 
 if __name__ == "bench_gui" and not all(map(_is_ours, ("core", "drivers", "resources", "sessions"))):
-    # A folder of the same name in the working folder or on PYTHONPATH must not take the place of one of these.
+    # A folder of the same name in the working directory or on PYTHONPATH must not replace one of these.
     sys.path.insert(0, str(_ROOT))

@@ -1,4 +1,4 @@
-"""`python -m bench_gui` is `bench`."""
+"""Entry point of `python -m bench_gui`, the same as `bench`."""
 
 from bench_gui.cli import main
 

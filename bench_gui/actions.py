@@ -1,4 +1,4 @@
-"""What a person can ask for, as data: each action once, for its menu, its keys and the command palette."""
+"""Actions of the user as data, declared once for menu, shortcut and command palette."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ActionSpec:
-    """One action. A page lists its own in `TaskPage.actions_offered`; the window makes menus and palette of them."""
+    """An action; pages list theirs in `TaskPage.actions_offered` for the menus and the palette."""
 
     text: str
-    """As it reads in the palette, e.g. "Abort the run"; "&" marks a menu's letter."""
+    """Text, e.g. "Abort the run"; "&" marks the mnemonic."""
     act: Callable[[], object]
     keys: str = ""
-    """Shortcut, e.g. "Ctrl+R"; empty for none. No two actions share one."""
+    """Unique shortcut, e.g. "Ctrl+R"; empty for none."""
     tip: str = ""
     enabled: Callable[[], bool] | None = None
-    """Asked each time a menu or the palette opens; None: always."""
+    """Called each time a menu or the palette opens; None: always enabled."""

@@ -1,4 +1,4 @@
-"""The way into the window: what `bench` without a command runs."""
+"""Entry point of the window, run by `bench` without a command."""
 
 from __future__ import annotations
 
@@ -23,16 +23,20 @@ from bench_gui.tour.tour import Tour
 from bench_gui.work.memory import return_memory_early
 
 DRAWN = 4096
-"""Memory for parts of widgets once drawn [KiB]; Qt would take hours to fill its 10 MiB."""
+"""Size of Qt's pixmap cache [KiB]; the default of 10 MiB would fill only after hours."""
 PREPARE_AFTER = 300
-"""Time after the window is whole before anything else starts [ms]."""
+"""Delay between the complete window and further work [ms]."""
 
 
 def run_window(session: Path | None, servo: str | None = None) -> int:
     """Show the window until it is closed and return the exit code.
 
-    session: session to open; servo: address of the servo to connect to. None: those of last time, behind the start page
-    for a session. Raises ServoBenchError for an address that names no servo.
+    Args:
+        session: Session to open; None: the last one, behind the start page.
+        servo: Address of the servo to select; None: the last one.
+
+    Raises:
+        ServoBenchError: The address is not that of a servo.
     """
     app = make_application()
     doorbell = take_bell(session)
@@ -64,16 +68,16 @@ def run_window(session: Path | None, servo: str | None = None) -> int:
 
 
 def make_window(controller: Controller, theme: str | None = None, task: int | None = RECORD) -> MainWindow:
-    """Return the window with its tour, as `MainWindow` takes the rest."""
+    """Return the window with its tour; arguments as for `MainWindow`."""
     return MainWindow(controller, Tour, theme, task)
 
 
 def make_application() -> QApplication:
-    """The application with what both themes share; the one that is there already if there is one."""
+    """Return the application, created if needed, with the settings shared by both themes."""
     app = QApplication.instance()
     if not isinstance(app, QApplication):
         if all(name in os.environ for name in ("XDG_CURRENT_DESKTOP", "DBUS_SESSION_BUS_ADDRESS")):
-            # The desktop's own file dialogs; without a desktop Qt would complain.
+            # Use the desktop's own file dialogs; without a desktop Qt would print warnings.
             os.environ.setdefault("QT_QPA_PLATFORMTHEME", "xdgdesktopportal")
         return_memory_early()
         app = QApplication(["servobench"])
@@ -87,16 +91,17 @@ def make_application() -> QApplication:
 
 
 def _leave_on_signals(window: MainWindow) -> None:
-    """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets the handler run.
+    """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets Python run the handler.
 
-    The handler runs amid whatever Python is doing; a window that closes while a page of it is being made never quits.
+    The handler may interrupt any code, and a window that closes while one of its pages is being made never quits.
+    Therefore the handler only schedules the closing.
     """
     for name in ("SIGINT", "SIGTERM"):
         signal.signal(getattr(signal, name), lambda *_: QTimer.singleShot(0, window, window.leave))
 
 
 def _show_unexpected(controller: Controller) -> None:
-    """Errors nobody foresaw are told to the person and to the terminal; the window goes on, the servo stays safe."""
+    """Report unexpected errors in the window and on the terminal; the window continues and the servo stays safe."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         traceback.print_exception(kind, error, trace, file=sys.stderr)

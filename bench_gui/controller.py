@@ -1,4 +1,4 @@
-"""The one object the views talk to: it owns the servo, the session, the computing processes and the heartbeat."""
+"""Controller of the window: owns servo, session, computing processes and heartbeat."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ from core.catalogue import load_servo
 from core.units import ANGLE_UNITS, RADIANS, AngleUnit
 
 TICK = 33
-"""Period of the heartbeat and of everything live [ms]."""
+"""Period of the heartbeat and of live displays [ms]."""
 MOST_UNDONE = 200
-"""Edits that can be taken back; older ones are forgotten, each may hold what was noted about thousands of runs."""
+"""Most undo steps; each may hold the annotations of thousands of runs."""
 TIDY = 10_000
-"""Memory that has become free is given back so often while no servo is driven [ms]."""
+"""Period of returning freed memory while no servo is driven [ms]."""
 
 
 class Controller(QObject):
-    """Everything a person can ask for, task by task; what goes wrong comes out of `message`, once."""
+    """Commands of the user, by task; each error is emitted once by `message`."""
 
     message = Signal(str, str)
-    """Level (info, warning, error) and text."""
+    """Emitted with a level (info, warning, error) and a text."""
     angle_unit_changed = Signal()
     reported = Signal(Path)
-    """A report was written."""
+    """Emitted after a report was written."""
 
     def __init__(self, servo: str | None = None) -> None:
-        """servo: address, None for the one of last time; raises ServoBenchError when there is no such servo."""
+        """Create the controller; servo: address, None for the last one. Raises ServoBenchError for an unknown servo."""
         super().__init__()
         say = self.message.emit
         self.background = background = Background(self._fail)
@@ -62,13 +62,13 @@ class Controller(QObject):
         self.journal = Journal()
         self.angle_unit: AngleUnit = next((u for u in ANGLE_UNITS if u.name == self.settings.angle_unit), RADIANS)
         self.undo = undo = QUndoStack(self)
-        """What a person edited; see bench_gui.undo."""
+        """Edits of the user; see bench_gui.undo."""
         undo.setUndoLimit(MOST_UNDONE)
         self.compute = ComputeProcess()
         self.activities = Activities()
-        """Everything under way that takes more than a moment."""
+        """List of running work."""
         self.computations = Computations(self.activities)
-        """Every process that computes for a task; all end with the window."""
+        """Computing processes; all end with the window."""
         self.library = library = Library(background)
         self.model_list = model_list = ModelList()
         say_of_servo = partial(self.journal.say, cause=SERVO)
@@ -105,7 +105,7 @@ class Controller(QObject):
         self._offer_models()
 
     def _connect(self) -> None:
-        """Join what concerns more than one task."""
+        """Connect signals between tasks."""
         for part in (self.library, self.model_list, self.comparison, self.exporting):
             part.problem.connect(self._fail)
         self.reporting.failed.connect(self._fail)
@@ -124,12 +124,12 @@ class Controller(QObject):
         self.servo.acknowledged.connect(lambda: self.journal.settle(SERVO))
 
     def _remember(self, with_servo: bool) -> None:
-        """Bring back what was set last time; a servo that was asked for by name keeps its place."""
+        """Restore the last state; with_servo: False if the servo was chosen at the start."""
         connecting, setup, plan, queue, hold = self.connecting, self.setup, self.plan, self.queue, self.placing.plan
         keep = self.settings.keep
         if not with_servo:
             self.settings.forget("model", "servo")
-        # Gains belong to a servo, a plan to a load: in this order.
+        # Gains depend on the servo and a plan on the load, hence this order.
         keep("model", lambda: setup.spec.name, lambda name: setup.suit(load_servo(name)), setup.changed)
         keep("servo", lambda: connecting.lasting_address, connecting.choose_servo, connecting.servo_chosen)
         keep(
@@ -161,22 +161,22 @@ class Controller(QObject):
         timer.start()
         return timer
 
-    # What a person asks for that concerns more than one part.
+    # Commands that concern several parts.
 
     def escape(self) -> None:
-        """Stop, unless the motor is off beyond doubt and nothing is about to switch it on."""
+        """Stop, unless the motor is certainly off and nothing is about to switch it on."""
         if not self.servo.released or self.queue.active or self.placing.active:
             self.recording.emergency_stop()
         elif self.servo.recorder is not None:
             self.journal.say("info", "Stop: the motor is already off", cause=SERVO)
 
     def prepare(self) -> None:
-        """Start what the first comparison would have to wait for; called once the window is seen."""
+        """Load what the first comparison needs; called once the window is visible."""
         self.exporting.learn_targets()
         self.background.submit("compute", self.compute.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
 
     def save_plot(self, contents: PlotContents, path: Path) -> None:
-        """Write what a plot shows as a picture or as numbers."""
+        """Write a plot as a figure or as numbers."""
 
         def done(written: Path) -> None:
             self.journal.say("info", f"Plot written to {written}", path=written)
@@ -184,41 +184,42 @@ class Controller(QObject):
         self.background.submit("compute", self.compute.call, save_plot, contents, path, done=done)
 
     def write_report(self, path: Path) -> None:
-        """Write the report on the result in sight as one HTML file."""
+        """Write the report of the displayed result as one HTML file."""
         session, result = self.library.path, self.fitting.result
         if session is None or result is None or result.folder is None:
-            self._fail("there is no identification to report on; identify first")
+            self._fail("there is no identification to report; identify a model first")
             return
 
         self.reporting.start(ReportJob(session=session, folder=result.folder, path=path))
 
     def open_model(self, path: Path) -> None:
-        """Read a model file and compare it too."""
+        """Read a model file and add it to the comparison."""
         key = self.model_list.open_file(path)
         if key:
             self.comparison.choose((*self.comparison.chosen, key))
 
     def begin_anew(self) -> None:
-        """Another bench: no session, nothing in the queue, the servo's typical load."""
+        """Start another bench: no session, an empty queue, and the servo's typical load."""
         self.library.close()
         self.queue.keep(())
         self.setup.edit_new()
 
     def set_angle_unit(self, unit: AngleUnit) -> None:
-        """Show angles in another unit; nothing else changes."""
+        """Display angles in another unit."""
         if unit is not self.angle_unit:
             self.angle_unit = unit
             self.settings.set("angle_unit", unit.name)
             self.angle_unit_changed.emit()
 
     def busy(self) -> list[str]:
-        """What closing would end, one line each."""
+        """Return the work that closing would cancel, one line each."""
         return self.activities.missed
 
     def close(self) -> None:
-        """Release the servo and end every process and thread; idempotent.
+        """Release the servo and end all processes and threads; idempotent.
 
-        Raises MotorOn, once all has ended, when nobody confirmed that the motor is off.
+        Raises:
+            MotorOn: The servo did not confirm that the motor is off; raised after everything has ended.
         """
         if self._closed:
             return
@@ -236,7 +237,7 @@ class Controller(QObject):
             self.background.close()
             self.settings.save()
 
-    # Behind the scenes.
+    # Internals.
 
     def _tick(self) -> None:
         self.connecting.tick()
@@ -249,7 +250,7 @@ class Controller(QObject):
             return_free_memory()
 
     def _settle(self, view: ServoView) -> None:
-        """What was refused to an idle or locked servo need not be read once it moves, connects or is unlocked."""
+        """Remove notices about refused commands once the servo moves, connects or is unlocked."""
         before, self._looked = self._looked, view
         began = view.word != before.word and view.word in ("CONNECTING", "MOVING", "HOLDING")
         if began or (before.locked_for > 0.0 and not view.locked_for):

@@ -9,13 +9,13 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 SCALES = (1, 2)
-"""Device pixel ratios an icon is drawn for."""
+"""Device pixel ratios for which icons are drawn."""
 WINDOW_SIZES = (16, 24, 32, 48, 64, 128, 256)
-"""Sizes in which desktops show a window's icon [px]."""
+"""Sizes of window icons on desktops [px]."""
 
 
 def window_icon() -> QIcon:
-    """The program's own, in its own colours."""
+    """Return the icon of ServoBench, in its own colours."""
     text = (files("resources") / "icons" / "servobench.svg").read_text("utf-8")
     result = QIcon()
     for size in WINDOW_SIZES:
@@ -24,7 +24,7 @@ def window_icon() -> QIcon:
 
 
 def icon(name: str, colour: str, size: int = 20, active: str | None = None) -> QIcon:
-    """An icon by its file name without ending; active: its colour while checked or selected."""
+    """Return an icon by file name without ending; active: its colour while checked or selected."""
     text = (files("resources") / "icons" / f"{name}.svg").read_text("utf-8")
     result = QIcon()
     for scale in SCALES:
@@ -35,7 +35,7 @@ def icon(name: str, colour: str, size: int = 20, active: str | None = None) -> Q
 
 
 def line_icon(colour: str, pattern: tuple[float, ...] | None, width: float = 2.0) -> QIcon:
-    """A short piece of a curve, for legends."""
+    """Return a short piece of a curve, for legends."""
     result = QIcon()
     for scale in SCALES:
         pixmap = _empty(QSize(22, 10), scale)
@@ -53,7 +53,7 @@ def line_icon(colour: str, pattern: tuple[float, ...] | None, width: float = 2.0
 
 
 def swatch(colour: str, size: int = 10) -> QIcon:
-    """A small filled square with round corners, a model's colour in a table."""
+    """Return a small filled square, for the colour of a model in a table."""
     result = QIcon()
     for scale in SCALES:
         pixmap = _empty(QSize(size, size), scale)

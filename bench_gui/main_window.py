@@ -1,4 +1,4 @@
-"""The window: the servo always in sight at the top, the order of work at the left, docks around the task's picture."""
+"""Main window: servo state at the top, tasks in working order at the left, docks around the plot of the task."""
 
 from __future__ import annotations
 
@@ -68,26 +68,26 @@ if TYPE_CHECKING:
     from bench_gui.studies.view import ExploreView
 
 SMALLEST = QSize(880, 470)
-"""Fits a screen of 1920×1080 at 200 % with its panel and the window's title."""
+"""Minimum size, for a screen of 1920×1080 at 200 % with desktop panel and title bar."""
 USUAL = QSize(1280, 720)
 AFTER_PAINT = 30
-"""The window is seen before pages out of sight are made [ms]."""
+"""Delay before hidden pages are made, so that the window appears first [ms]."""
 
 
 class GuidedTour(Protocol):
-    """What the window asks of its tour."""
+    """Interface of the guided tour."""
 
     def begin(self) -> None:
         """Show the first step."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
 
 
 class MainWindow(QMainWindow):
-    """Joins the tasks; holds no physics, no files, no protocol.
+    """Window with all task pages; contains no physics, file or protocol code.
 
-    A page is made when it is first needed; the others follow one by one once the window is seen.
+    Pages are made when they are first needed; the others follow one by one once the window is visible.
     """
 
     def __init__(
@@ -97,18 +97,22 @@ class MainWindow(QMainWindow):
         theme: str | None = None,
         task: int | None = RECORD,
     ) -> None:
-        """theme: "light" or "dark"; None takes the one a person chose last.
+        """Create the window.
 
-        task: the first in sight; None: the start page.
+        Args:
+            controller: Controller of the window.
+            theme: "light" or "dark"; None: the last choice of the user.
+            make_tour: Creates the guided tour.
+            task: Number of the first task; None: the start page.
         """
         super().__init__()
         self.controller = controller
         self._asks_before_closing = True
         self.alarm = ""
-        """A warning that must be read after the window has closed; empty when there is none."""
+        """Warning to show after the window has closed; empty if there is none."""
         self._make_tour = make_tour
         self.tour: GuidedTour | None = None
-        """Made when it is first asked for."""
+        """Created at first use."""
         self.appearance = Appearance(controller.settings, theme, self._paint)
         self._pages = Pages(self._make_page, lambda: not self._asks_before_closing)
         self.stack, self.completed = self._pages.stack, self._pages.completed
@@ -153,51 +157,51 @@ class MainWindow(QMainWindow):
         if app is not None:
             app.installEventFilter(self._keys)
 
-    # The pages.
+    # Pages.
 
     @property
     def bench(self) -> BenchView:
-        """Connecting and setting up."""
+        """Page for connecting and setting up."""
         return cast("BenchView", self.page(BENCH))
 
     @property
     def record(self) -> RecordView:
-        """Recording."""
+        """Page for recording."""
         return cast(RecordView, self.page(RECORD))
 
     @property
     def place(self) -> PlaceView:
-        """Placing by hand."""
+        """Page for placing by hand."""
         return cast("PlaceView", self.page(PLACE))
 
     @property
     def identify(self) -> IdentifyView:
-        """Identifying."""
+        """Page for identification."""
         return cast("IdentifyView", self.page(IDENTIFY))
 
     @property
     def compare(self) -> CompareView:
-        """Comparing."""
+        """Page for comparison."""
         return cast("CompareView", self.page(COMPARE))
 
     @property
     def export(self) -> ExportView:
-        """Exporting."""
+        """Page for export."""
         return cast("ExportView", self.page(EXPORT))
 
     @property
     def explore(self) -> ExploreView:
-        """Exploring."""
+        """Page for exploring models."""
         return cast("ExploreView", self.page(EXPLORE))
 
     @property
     def fleet(self) -> FleetView:
-        """Many units."""
+        """Page for fleets."""
         return cast("FleetView", self.page(FLEET))
 
     @property
     def pages(self) -> list[TaskPage]:
-        """All of them, in the order of the rail, with all their parts."""
+        """All pages in the order of the rail, complete with their parts."""
         pages = [self.page(number) for number in range(len(TASKS))]
         for page in pages:
             while page.make_more():
@@ -205,7 +209,7 @@ class MainWindow(QMainWindow):
         return pages
 
     def page(self, number: int) -> TaskPage:
-        """The page of a task."""
+        """Return the page of a task."""
         return self._pages.page(number)
 
     def _make_page(self, number: int) -> TaskPage:
@@ -227,14 +231,14 @@ class MainWindow(QMainWindow):
         for spec in specs:
             self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
 
-    # Building.
+    # Construction.
 
     def _suppliers(self) -> tuple[QPushButton, QPushButton]:
-        """The buttons of an empty state: record, or look at the example."""
+        """Return the buttons of an empty state: record, or open the example."""
         total = duration(sum(make_trajectory(name).duration for name in PAPER_TRAJECTORIES))
         record = button(
             f"Record four trajectories ({total})",
-            "Connect if need be and record the paper's set",
+            "Connect if needed, and record the paper's four trajectories",
             self.record_four,
             "primary",
         )
@@ -283,7 +287,7 @@ class MainWindow(QMainWindow):
             ActionSpec("&Import recordings…", self.session.opening.ask_import, "Ctrl+I"),
             ActionSpec("Open the &example", library.open_example),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
-            ActionSpec("&Start page", self.show_start, tip="Go on, look at the example, or begin with another bench"),
+            ActionSpec("&Start page", self.show_start, tip="Continue, open the example, or start another bench"),
         ):
             menus.add("&File", spec)
         menus.separate("&File")
@@ -303,7 +307,7 @@ class MainWindow(QMainWindow):
             ActionSpec(
                 "&Ready again",
                 servo.acknowledge,
-                tip="Acknowledge a fault, or go on after a stop",
+                tip="Acknowledge a fault, or continue after a stop",
                 enabled=lambda: servo.view.kind in ("fault", "stopped"),
             ),
             ActionSpec("Record &four trajectories", self.record_four, enabled=lambda: not controller.queue.active),
@@ -314,10 +318,12 @@ class MainWindow(QMainWindow):
             menus.add("&View", ActionSpec(f"&{name}", partial(self.show_task, number), f"Ctrl+{number + 1}", purpose))
         menus.separate("&View")
         for toggle in self.work.toggles():
-            toggle.setToolTip("Show or hide this panel; a hidden one costs nothing")
+            toggle.setToolTip("Show or hide this panel")
             menus.take("&View/&Panels", toggle)
-        menus.add("&View", ActionSpec("&Reset layout", self.work.reset, tip="Put every panel back where it belongs"))
-        menus.add("&View", ActionSpec("Show the &log", self.show_log, "Ctrl+L", "Everything the program said"))
+        menus.add(
+            "&View", ActionSpec("&Reset layout", self.work.reset, tip="Move all panels back to their default places")
+        )
+        menus.add("&View", ActionSpec("Show the &log", self.show_log, "Ctrl+L", "Show all messages"))
         menus.separate("&View")
         self._units = menus.choices(
             "&View", [(f"Angles in {u.name}", u) for u in ANGLE_UNITS], controller.angle_unit, controller.set_angle_unit
@@ -329,10 +335,10 @@ class MainWindow(QMainWindow):
             menus.add("&Session", spec)
         for name, _, _ in TASKS:
             menus.menu(f"&Tasks/&{name}")
-        menus.add("&Help", ActionSpec("&Help on what is in sight", self.help.show, "F1"))
-        menus.add("&Help", ActionSpec("Guided &tour", self.show_tour, tip="The order of work, step by step"))
+        menus.add("&Help", ActionSpec("&Help on this page", self.help.show, "F1"))
+        menus.add("&Help", ActionSpec("Guided &tour", self.show_tour, tip="Walk through the tasks step by step"))
         menus.add("&Help", ActionSpec("&About ServoBench", self.help.show_about))
-        self.help_button = describe(button("?", "", self.help.show, "small"), "Help", "Help on what is in sight (F1)")
+        self.help_button = describe(button("?", "", self.help.show, "small"), "Help", "Help on this page (F1)")
         self.menuBar().setCornerWidget(self.help_button)
 
     def _connect(self) -> None:
@@ -347,10 +353,10 @@ class MainWindow(QMainWindow):
         self._pages.made.connect(self._page_made)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
 
-    # What a person does.
+    # Actions of the user.
 
     def show_task(self, number: int) -> None:
-        """Bring a task into sight."""
+        """Show a task."""
         self.places.setCurrentWidget(self.work)
         self.messages.lie_over(self.stack)
         self.controller.settings.set("task", TASKS[number][0])
@@ -361,14 +367,14 @@ class MainWindow(QMainWindow):
         page.entered()
 
     def bring_into_sight(self, widget: QWidget) -> None:
-        """Bring the page of a widget into sight, and what it lies in there."""
+        """Show the page of a widget, and open the tabs or folds around it."""
         for page in self._pages.there:
             if page is widget or page.isAncestorOf(widget):
                 self.show_task(self._pages.number(page))
         bring_into_sight(widget)
 
     def show_start(self) -> None:
-        """Bring the start page into sight."""
+        """Show the start page."""
         self.rail.show_task(None)
         self.places.setCurrentWidget(self.start)
         self.messages.lie_over(self.start)
@@ -377,21 +383,21 @@ class MainWindow(QMainWindow):
         return self.start if self.start.isVisible() else self._pages.current
 
     def record_four(self) -> None:
-        """Record the paper's set, connecting first if need be."""
+        """Record the paper's four trajectories; connect first if needed."""
         self.show_task(RECORD)
         self.controller.recording.record_paper_set()
 
     def show_palette(self) -> None:
-        """Find any action by a few letters."""
+        """Show the command palette."""
         from bench_gui.shell.command_palette import CommandPalette
 
         palette = CommandPalette(self.menus, self)
         palette.exec()
-        # Its parent would keep it, and the next, until the window closes.
+        # Otherwise its parent would keep each palette until the window closes.
         palette.deleteLater()
 
     def show_preferences(self) -> None:
-        """Show what can be set for all sessions."""
+        """Show the preferences."""
         from bench_gui.shell.preferences import PreferencesDialog
 
         assert self.appearance.actions is not None
@@ -400,14 +406,14 @@ class MainWindow(QMainWindow):
         dialog.deleteLater()
 
     def show_tour(self) -> None:
-        """Point at what to do first, then at what comes next."""
+        """Start the guided tour."""
         if self.tour is None:
             self.tour = self._make_tour(self)
             self.tour.set_theme(self.appearance.theme)
         self.tour.begin()
 
     def show_log(self) -> None:
-        """Bring the log into sight."""
+        """Show the log."""
         if self.start.isVisible():
             self.show_task(self.stack.currentIndex())
         dock = self.work.docks["log"]
@@ -416,9 +422,9 @@ class MainWindow(QMainWindow):
         self.controller.journal.look()
 
     def come_forward(self, session: str) -> None:
-        """A second start asked for this window, and maybe for a session."""
+        """Raise the window for a second start of ServoBench; session: session to open, or empty."""
         if not self._asks_before_closing:
-            return  # it is closing, and would come back as an empty shell
+            return  # a closing window would reappear empty
         if session:
             self.controller.library.open(Path(session))
         self.showNormal() if self.isMinimized() else self.show()
@@ -426,37 +432,37 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def leave(self) -> None:
-        """Close without a question: the program is being ended from outside."""
+        """Close without asking, since the process is being terminated."""
         self._asks_before_closing = False
         self.close()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Make the pages that are not there yet once the window is seen."""
+        """Make the remaining pages once the window is visible."""
         super().showEvent(event)
         QTimer.singleShot(AFTER_PAINT, self, self._pages.make_next)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Remember the window's size."""
+        """Save the size of the window."""
         super().resizeEvent(event)
         self._layout.keep()
 
     def moveEvent(self, event: QMoveEvent) -> None:
-        """Remember the window's place."""
+        """Save the position of the window."""
         super().moveEvent(event)
         self._layout.keep()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Recordings and sessions may be dropped anywhere."""
+        """Accept recordings and sessions anywhere on the window."""
         if self.session.opening.can_take(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open or import what was dropped."""
+        """Open or import the dropped paths."""
         event.acceptProposedAction()
         self.session.opening.take(event.mimeData())
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Release the servo and end everything before the window goes; ask once if that ends something."""
+        """Release the servo and end all work before the window closes; ask once if that cancels work."""
         attended, self._asks_before_closing = self._asks_before_closing, False
         if attended and not may_close(self, self.controller.busy()):
             self._asks_before_closing = True
@@ -469,7 +475,7 @@ class MainWindow(QMainWindow):
         self.hide()
         self.help.close()
         try:
-            self.controller.close()  # first: the servo does not wait for anything
+            self.controller.close()  # first, so that the servo is released without delay
         except MotorOn as error:
             self.alarm = str(error)
             if attended:
@@ -477,7 +483,7 @@ class MainWindow(QMainWindow):
         self._pages.close()
         event.accept()
 
-    # What happens.
+    # Reactions.
 
     def _show_servo(self) -> None:
         servo, setup = self.controller.servo, self.controller.setup

@@ -1,7 +1,7 @@
-"""What the window remembers from one day to the next. Nothing in the file can keep the window from starting.
+"""Persistent settings of the window. No content of the file can keep the window from starting.
 
-One JSON file, replaced as a whole and saved when something changes, not only on a clean exit; the one before stays
-beside it as `.backup`. Each value is taken over by itself: one that does not fit is left at its default and named.
+The settings are one JSON file, replaced atomically after each change, not only on a clean exit; the previous one stays
+beside it as `.backup`. Values are checked one by one: an invalid value is replaced by its default and reported.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from core.sealed import EDITED, is_broken, sealed_text
 NAME = "settings.json"
 FORMAT = 1
 SAVE_AFTER = 500
-"""Changes closer together than this are saved at once [ms]."""
+"""Time within which changes are saved together [ms]."""
 LARGEST_FILE = 20_000_000
-"""More than ten thousand queued runs take [bytes]."""
+"""Largest accepted file, larger than ten thousand queued runs need [bytes]."""
 
 
 def _one_of(*known: str) -> Callable[[Any], bool]:
@@ -51,32 +51,32 @@ def _seconds(value: Any) -> bool:
 
 @dataclass
 class Values:
-    """Everything that is remembered, with its default."""
+    """All settings with their defaults."""
 
     theme: str = "system"
-    """system, light or dark"""
+    """Theme: system, light or dark."""
     angle_unit: str = "radians"
-    """radians or degrees"""
+    """Unit of angles: radians or degrees."""
     geometry: str = ""
-    """Of the window, as Qt saves it, base64."""
+    """Geometry of the window as saved by Qt, base64."""
     layout: str = ""
-    """Of the docks, as Qt saves it, base64."""
+    """Layout of the docks as saved by Qt, base64."""
     folded: dict[str, str] = field(default_factory=dict)
-    """"yes" or "no" by the task in sight when a person folded or unfolded the session."""
+    """Folded state of the session panel, "yes" or "no", by task."""
     recent: list[str] = field(default_factory=list)
-    """Sessions opened last, the newest first."""
+    """Recently opened sessions, the newest first."""
     open_session: str = ""
-    """Session that is open, and opened again at the next start; empty for none."""
+    """Open session, which is opened again at the next start; empty for none."""
     task: str = "Record"
-    """Task that was in sight last."""
+    """Last shown task."""
     capture_key: str = "Space"
     """Key or foot pedal that captures a placed point."""
     countdown: float = 3.0
-    """Before a servo that can move something real begins to move [s]."""
+    """Countdown before a real servo moves [s]."""
     tables: dict[str, str] = field(default_factory=dict)
-    """Meaning of the columns of tables imported last, as `--columns` takes it, by the names of all their columns."""
+    """Meaning of the columns of recently imported tables, in the format of `--columns`, by their column names."""
     parts: dict[str, Any] = field(default_factory=dict)
-    """State of the window's parts, each as its part describes it; see `Settings.keep`."""
+    """State of the window's parts; see `Settings.keep`."""
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
@@ -88,22 +88,25 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "tables": _texts_by_name,
     "parts": lambda value: isinstance(value, dict),
 }
-"""What a value has to be to be taken over; a text where nothing is said."""
+"""Validity check of each value; values without one must be texts."""
 
 
 class Settings(QObject):
-    """The values in the program, and their file."""
+    """Current values, and their file."""
 
     changed = Signal(str)
-    """Name of a value that is another now."""
+    """Emitted with the name of a changed value."""
 
     def __init__(self, submit: Callable[[Callable[[], object]], object] | None = None) -> None:
-        """submit: calls a function in a thread that may wait for the disk; None: here. Never raises; see `notice`."""
+        """Load the settings; never raises, see `notice`.
+
+        submit: calls a function in a thread that may wait for the disk; None: the current thread.
+        """
         super().__init__()
         self._path = home() / NAME
         self._submit = submit
         self.notice = ""
-        """What a person should know about the file; empty when all is well."""
+        """Message about the file for the user; empty if there is no problem."""
         self._states: dict[str, Callable[[], Any]] = {}
         self.values, self.notice = _load(self._path)
         self._timer = QTimer(self)
@@ -112,11 +115,11 @@ class Settings(QObject):
         self._timer.timeout.connect(self._save_later)
 
     def __getattr__(self, name: str) -> Any:
-        """A value by its name."""
+        """Return a value by its name."""
         return getattr(self.__dict__["values"], name)
 
     def set(self, name: str, value: Any) -> None:
-        """Remember a value; saved a moment later."""
+        """Set a value, which is saved shortly afterwards."""
         if getattr(self.values, name) != value:
             setattr(self.values, name, value)
             self._save_soon()
@@ -125,10 +128,13 @@ class Settings(QObject):
     def keep(
         self, name: str, state: Callable[[], Any], restore: Callable[[Any], object], *changes: SignalInstance
     ) -> None:
-        """Bring a part of the window back to its last state, and save it soon after each of these signals.
+        """Restore the last state of a part of the window, and save its state after each of these signals.
 
-        state: returns the part's state as JSON data, and its last one once the part is gone. restore: takes it and
-        raises for what does not fit, which leaves the part as it is and adds a line to `notice`.
+        Args:
+            name: Name of the part.
+            state: Returns the state as JSON data, also after the part was deleted.
+            restore: Applies a state and raises if it is not valid, which adds a line to `notice`.
+            changes: Signals of the part that report a change.
         """
         if name in self.values.parts:
             try:
@@ -140,11 +146,11 @@ class Settings(QObject):
             change.connect(self._save_soon)
 
     def forget(self, *names: str) -> None:
-        """Leave parts as they are when they are kept."""
+        """Drop the stored state of parts."""
         self.values.parts = {name: state for name, state in self.values.parts.items() if name not in names}
 
     def save(self) -> None:
-        """Write the file now; a folder that cannot be written costs the memory, nothing else."""
+        """Write the file now; if the folder is not writable, the settings are lost at the exit."""
         self._timer.stop()
         _write(self._path, self._data())
 
@@ -174,7 +180,7 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 
 
 def _load(path: Path) -> tuple[Values, str]:
-    """Read the file, else its backup, else take the defaults; returns what a person should know."""
+    """Read the file, or its backup, or use the defaults; also return a message for the user."""
     trouble = ""
     for place in (path, path.with_suffix(".backup")):
         try:
@@ -182,18 +188,18 @@ def _load(path: Path) -> tuple[Values, str]:
                 raise ValueError("too large")
             data = json.loads(place.read_text("utf-8"))
             if not isinstance(data, dict):
-                raise ValueError("no settings")
+                raise ValueError("not settings")
         except FileNotFoundError:
             continue
         except (OSError, ValueError, RecursionError):
-            trouble = f"{place.name} was damaged; the settings were set back to their defaults"
+            trouble = f"{place.name} was damaged; the settings were reset to their defaults"
             continue
         values, wrong = _taken_over(data)
         if is_broken(data):
-            return values, f"{place.name}: {EDITED}; what fits is used"
+            return values, f"{place.name}: {EDITED}; valid values are used"
         if wrong:
-            return values, f"settings that do not fit were set back: {', '.join(wrong)}"
-        return values, f"{path.name} was damaged; the settings of the time before were taken" if trouble else ""
+            return values, f"invalid settings were reset: {', '.join(wrong)}"
+        return values, f"{path.name} was damaged; the previous settings are used" if trouble else ""
     return Values(), trouble
 
 

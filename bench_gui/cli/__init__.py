@@ -1,8 +1,8 @@
-"""`bench`: the window's headless twin. Each task is a sub-command with the same code under it as the window's.
+"""Command line `bench`: one sub-command per task, built on the same code as the window.
 
-Sub-commands live in modules of their own that import nothing heavy until they run, so that `bench --help` is instant.
-Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage, 3 done without damaged runs, which
-standard error names, 130 stopped by Ctrl+C.
+Each sub-command has its own module, which imports heavy packages only when it runs, so that `bench --help` is instant.
+Exit codes: 0 done, 1 failed with one line on standard error, 2 wrong usage, 3 done without damaged runs (listed on
+standard error), 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
@@ -20,63 +20,76 @@ from core.errors import ServoBenchError
 
 WRONG_USAGE = 2
 INTERRUPTED = 130
-"""Exit status after Ctrl+C, as shells have it."""
+"""Exit status after Ctrl+C, 128 + SIGINT as in shells."""
 DAMAGED = 3
-"""Exit status of a command that was asked for all runs of a session and did its work without damaged ones."""
+"""Exit status of a command that skipped damaged runs of a session and finished with the others."""
 COMMANDS: dict[str, str] = {
-    "demo": "simulate, record, identify, validate, export and report, without hardware",
-    "import": "import recordings of other tools into a session",
+    "demo": "run the whole workflow on a simulated servo, without hardware",
+    "import": "import recordings from other tools into a session",
     "runs": "list the runs of a session",
     "annotate": "note, tag, exclude or trim runs of a session",
-    "scan": "look for servos on a bus",
-    "emulate": "emulate a servo on its bus, with faults to plant",
+    "scan": "search for servos on a bus",
+    "emulate": "emulate a servo on its bus, optionally with faults",
     "record": "record trajectories with a servo",
-    "next": "say which recordings would help most",
+    "next": "suggest the recordings that would help most",
     "place": "place drive/backdrive points by hand into a session",
-    "coverage": "say what the recordings of a session can tell and what is wrong with them",
+    "coverage": "check what the recordings of a session can identify, and list their problems",
     "simulate": "simulate the recordings of a session with a model",
     "rollout": "simulate a trajectory with a model",
     "identify": "identify friction and motor models from a session",
-    "crossvalidate": "find out which model to use and whether it transfers",
-    "fleet": "identify many units of a servo, on all processors or on a cluster",
-    "certainty": "find out how certain the values of an identified model are",
-    "spread": "describe a fleet's units as one model with its spread, and write it for domain randomisation",
-    "evaluate": "judge a model on the recordings of a session",
-    "drive-backdrive": "drive and backdrive torques of a model",
+    "crossvalidate": "choose a model by cross-validation and test whether it transfers",
+    "fleet": "identify many units of a servo, on this machine or on a cluster",
+    "certainty": "quantify the uncertainty of an identified model's values",
+    "spread": "describe a fleet as one model with a spread, for domain randomisation",
+    "evaluate": "evaluate a model on the recordings of a session",
+    "drive-backdrive": "print or plot the drive and backdrive torques of a model",
     "export": "export a model to a simulator or to firmware, or a session to other formats",
-    "feedforward": "compensate friction ahead: tracking error with and without",
-    "stiction": "simulate stiction without chatter: steps, holding, stick-slip and the conditions on a bristle",
-    "webots": "run a Webots Servo's controller on the bench, or fit a Servo node to a model or recordings",
-    "compliant": "simulate compliant actuators: steps, chirps, arms, contact, learning; identify and export them",
+    "feedforward": "compare tracking errors with and without friction compensation",
+    "stiction": "simulate stiction without chatter: steps, holding, stick-slip",
+    "webots": "run a Webots controller on the bench, or fit a Servo node",
+    "compliant": "simulate, identify and export compliant actuators",
     "arm": "validate friction models on a 2R arm, simulated or measured",
-    "report": "write the report on an identification",
-    "models": "list the servo catalogue and its models, or show one model",
-    "benchmark": "measure how fast simulation and identification are here",
-    "doctor": "check this machine and say what to mend",
+    "report": "write the HTML report of an identification",
+    "models": "list servos and their models, show one model, or add a servo",
+    "benchmark": "measure the speed of simulation and identification on this machine",
+    "doctor": "check this installation and suggest fixes",
 }
-"""Sub-command → what it does; its module is bench_gui.cli.commands.<name, dashes as underscores>."""
+"""Sub-command → summary; its module is bench_gui.cli.commands.<name, dashes as underscores>."""
 
 TRACEBACK_VARIABLE = "SERVOBENCH_TRACEBACK"
+"""Environment variable that makes internal errors print their traceback."""
+
+_EPILOG = f"""\
+examples:
+  bench --example
+  bench evaluate example --model xl330:m6
+  bench identify example --trials 500 -o result
+  bench export result/m6.json --to mujoco -o exported
+
+exit codes:
+  0 done, 1 failed, 2 wrong usage, {DAMAGED} done without damaged runs, {INTERRUPTED} stopped by Ctrl+C"""
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Return the parser of the whole command line."""
     parser = CommandParser(
         prog="bench",
-        description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
-        epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "
-        f"Exit codes: 0 done, 1 failed, 2 wrong usage, {DAMAGED} done without damaged runs, {INTERRUPTED} stopped.",
+        description="ServoBench: record, identify, compare and export servo models.\n\n"
+        "Without a command, the window opens. bench COMMAND --help describes a command.",
+        epilog=_EPILOG,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and end")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument(
         "--session", metavar="SESSION", type=session_place, help=f"session to open in the window{OR_EXAMPLE}"
     )
-    parser.add_argument("--servo", metavar="ADDRESS", help="servo to offer in the window (the one of last time)")
-    parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
+    parser.add_argument("--servo", metavar="ADDRESS", help="servo selected in the window (default: the last one used)")
+    parser.add_argument("--example", action="store_true", help="open a copy of the example session in the window")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         module = import_module(f"{__name__}.commands.{name.replace('-', '_')}")
-        command = subparsers.add_parser(name, help=summary, description=module.__doc__)
+        command = subparsers.add_parser(
+            name, help=summary, description=module.__doc__, epilog=getattr(module, "EXAMPLES", None)
+        )
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
@@ -92,7 +105,7 @@ def _main(argv: list[str]) -> int:
     parser = build_parser()
     arguments = argparse.Namespace(command=None)
     if strange := [text for text in argv if text.encode("utf-8", "ignore").decode() != text]:
-        return _fail(f"{strange[0]}: this is no UTF-8 text; rename the file or folder", WRONG_USAGE)
+        return _fail(f"{strange[0]}: not valid UTF-8; rename the file or folder", WRONG_USAGE)
     try:
         arguments = parser.parse_args(argv)
         if arguments.version:
@@ -103,7 +116,7 @@ def _main(argv: list[str]) -> int:
         Interrupt.heeded = False
         status = int(arguments.run(arguments) or 0)
         if Interrupt.heeded:
-            return _fail("stopped; what was done so far is kept", INTERRUPTED)
+            return _fail("stopped; completed work is kept", INTERRUPTED)
         return DAMAGED if status == 0 and "damage" in arguments else status
     except ServoBenchError as error:
         return _fail(str(error))
@@ -119,7 +132,7 @@ def _main(argv: list[str]) -> int:
             raise
         where = f"bench {arguments.command}" if arguments.command else "the window"
         return _fail(
-            f"internal error in {where}: {type(error).__name__}: {error} (set {TRACEBACK_VARIABLE}=1 for the details)"
+            f"internal error in {where}: {type(error).__name__}: {error} (set {TRACEBACK_VARIABLE}=1 for a traceback)"
         )
 
 
@@ -143,7 +156,7 @@ def _open_window(arguments: argparse.Namespace) -> int:
     from bench_gui.headless.examples import example_session
 
     trial = DisplayTrial()
-    # It goes on while Qt is imported here.
+    # The display check runs while Qt is imported.
     from bench_gui.app import run_window
 
     trial.finish()

@@ -1,4 +1,4 @@
-"""Arguments that several sub-commands share, and how their text becomes what core understands."""
+"""Arguments shared by several sub-commands, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 OPTIONS = options_of(IdentificationOptions)
 SERVO_ARGUMENTS = ("servo", "emulator")
-"""Arguments of any command whose text is a servo's name or address."""
+"""Arguments of any command that hold a servo's name or address."""
 _SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
-"""A path as a whole text or as a part of an address, also one with a drive letter."""
+"""A path that is the whole text or a part of an address; drive letters are allowed."""
 EXAMPLE_NAME = "example"
-OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (a folder of that name here comes first)'
+OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (unless ./{EXAMPLE_NAME} exists)'
 _FORMER = {
     "--models": "--model",
     "--friction-model": "--model",
@@ -38,15 +38,27 @@ _FORMER = {
     "--term-costs": "--terms",
     "--groups": "--terms",
 }
-"""Spellings of earlier versions, which scripts may use; help pages do not show them."""
+"""Option names of earlier versions, still accepted for scripts; the help does not show them."""
 _FORMER_IN = {"crossvalidate": {**_FORMER, "--command-path-terms": "--path-terms"}}
 
 
+class HelpFormatter(argparse.HelpFormatter):
+    """Help formatter that keeps paragraphs, and leaves paragraphs with indented lines as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        wrapped = super()._fill_text
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join(each if "\n " in f"\n{each}" else wrapped(each, width, indent) for each in paragraphs)
+
+
 class CommandParser(argparse.ArgumentParser):
-    """Parser of a command, which takes options by their former spelling too."""
+    """Parser of a command; accepts the former names of options too."""
+
+    def __init__(self, *arguments: Any, **how: Any) -> None:
+        super().__init__(*arguments, **{"formatter_class": HelpFormatter, **how})
 
     def add_argument(self, *flags: str, **how: Any) -> argparse.Action:
-        """As `ArgumentParser.add_argument`."""
+        """Add an argument, and hidden ones for its former names; see `ArgumentParser.add_argument`."""
         action = super().add_argument(*flags, **how)
         former = _FORMER_IN.get(self.prog.rpartition(" ")[2], _FORMER)
         for flag in filter(None, map(former.get, flags)):
@@ -55,24 +67,29 @@ class CommandParser(argparse.ArgumentParser):
         return action
 
 
+def add_task(tasks: Any, name: str, summary: str, **how: Any) -> argparse.ArgumentParser:
+    """Add the parser of one task of a command, with its summary as description; how: as `add_parser`."""
+    return tasks.add_parser(name, help=summary, **{"description": f"{summary[0].upper()}{summary[1:]}.", **how})
+
+
 def not_negative(text: str) -> float:
-    """Parse a finite number that is 0 or more; raises argparse.ArgumentTypeError on others."""
+    """Parse a finite number of at least 0."""
     value = float(text)
     if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not possible here: give 0 or more")
+        raise argparse.ArgumentTypeError(f"{text} is negative or not finite; give 0 or more")
     return value
 
 
 def positive_int(text: str) -> int:
-    """A whole number of at least 1."""
+    """Parse a whole number of at least 1."""
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+        raise argparse.ArgumentTypeError(f"{text} is less than 1; give 1 or more")
     return value
 
 
 def positive_float(text: str) -> float:
-    """A finite number above 0."""
+    """Parse a finite number above 0."""
     value = float(text)
     if not 0.0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
@@ -80,12 +97,12 @@ def positive_float(text: str) -> float:
 
 
 def comma_list(text: str) -> list[str]:
-    """Several values in one argument."""
+    """Split comma-separated values."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 class _Flat(argparse.Action):
-    """Store lists of values as one list."""
+    """Concatenate lists of values into one list."""
 
     def __call__(
         self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
@@ -94,7 +111,7 @@ class _Flat(argparse.Action):
 
 
 def add_several(parser: Any, flag: str, item: Callable[[str], Any] = str, **how: Any) -> None:
-    """Offer an option that takes several values, with commas or spaces between them; how: as `add_argument`."""
+    """Add an option with several values, separated by commas or spaces; how: as `add_argument`."""
 
     def values(text: str) -> list[Any]:
         return [item(part) for part in comma_list(text)]
@@ -108,7 +125,7 @@ RECORDING_OPTIONS = ("dt", "supply", "threads")
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Offer options of an identification by the names of their fields, see `core.identification.options`."""
+    """Add options of an identification by the names of their fields, see `core.identification.options`."""
     for name in names:
         field, option = OPTIONS[name]
         default: Any = field.default
@@ -126,7 +143,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def options_from(arguments: argparse.Namespace, **instead: Any) -> dict[str, Any]:
-    """Fields of a request, SI units, that `add_options` has offered; instead: values that are settled otherwise."""
+    """Return the fields of a request that `add_options` has added, in SI units; instead: values that override them."""
     given: dict[str, Any] = {}
     for name, (_, option) in OPTIONS.items():
         if name in arguments:
@@ -149,7 +166,7 @@ def _parser_of(name: str) -> Callable[[str], Any]:
 
 
 def frozen_value(text: str) -> tuple[str, float]:
-    """Parse NAME=NUMBER; raises IdentificationError."""
+    """Parse NAME=NUMBER; raise IdentificationError otherwise."""
     name, equals, value = text.partition("=")
     try:
         return name, float(value if equals else "")
@@ -158,7 +175,7 @@ def frozen_value(text: str) -> tuple[str, float]:
 
 
 def bounds_of(text: str) -> tuple[str, float, float]:
-    """Parse NAME=LOW:HIGH; raises IdentificationError."""
+    """Parse NAME=LOW:HIGH; raise IdentificationError otherwise."""
     name, _, values = text.partition("=")
     low, _, high = values.partition(":")
     try:
@@ -168,18 +185,18 @@ def bounds_of(text: str) -> tuple[str, float, float]:
 
 
 def friction_models(text: str) -> tuple[str, ...]:
-    """ "all", one friction model, or several with commas between them."""
+    """Parse "all", or comma-separated friction models."""
     names = tuple(name.lower() for name in comma_list(text))
     if names == ("all",):
         return FRICTION_MODELS
     wrong = [name for name in names if name not in FRICTION_MODELS]
     if wrong or not names:
-        raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_MODELS)}")
+        raise argparse.ArgumentTypeError(f'{text!r} is neither "all" nor a list of {",".join(FRICTION_MODELS)}')
     return names
 
 
 def add_servo_files(arguments: argparse.Namespace) -> None:
-    """Replace servo files in the arguments that name a servo by the servos' names, see `servo_text`."""
+    """Replace servo files in the arguments that name a servo by the servo's name, see `servo_text`."""
     for name in SERVO_ARGUMENTS:
         value = getattr(arguments, name, None)
         if isinstance(value, str):
@@ -187,10 +204,13 @@ def add_servo_files(arguments: argparse.Namespace) -> None:
 
 
 def servo_text(text: str) -> str:
-    """A servo's name or address, in which a file of one's own servo (my.toml) became its name.
+    """Return a servo's name or address, with a servo file (my.toml) replaced by the name of its servo.
 
-    The file is checked and kept in the folder of one's own servos, so that later commands, other processes, sessions
-    and models find it by name. Raises ModelError.
+    The file is checked and copied into the folder of the user's servos, so that later commands, other processes,
+    sessions and models find the servo by name.
+
+    Raises:
+        ModelError: The file is not a valid servo.
     """
     return _SERVO_FILE.sub(lambda found: _added(found[0]), text)
 
@@ -206,32 +226,30 @@ def _added(path: str) -> str:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Offer --model."""
+    """Add --model."""
     parser.add_argument(
         "--model",
         required=True,
-        metavar="FILE|SERVO:VARIANT",
-        help="a model file (ours or Rhoban/bam's), or a shipped one such as mx106:m6 or mx106:m6-published",
+        metavar="MODEL",
+        help="model file (ServoBench or Rhoban/bam), or a shipped model such as mx106:m6 or mx106:m6-published",
     )
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
-    """Offer how a model is simulated."""
-    parser.add_argument(
-        "--integrator", choices=CHOICES["integrator"], help="order of update (default: the model's own)"
-    )
+    """Add the options of a simulation."""
+    parser.add_argument("--integrator", choices=CHOICES["integrator"], help="integrator (default: the model's)")
     parser.add_argument(
         "--substeps",
         type=positive_int,
         metavar="N",
-        help="simulation steps in the time between samples that the model was identified with (default: its own)",
+        help="time steps per sample interval of the model's identification (default: the model's)",
     )
 
 
 def session_place(text: str) -> str:
-    """Path of a session as it is named on the command line: itself, or a copy of the example session for EXAMPLE_NAME.
+    """Return the path of a session; EXAMPLE_NAME stands for a copy of the example session.
 
-    A file or folder of that name in the working directory comes first.
+    A file or folder of that name in the working directory takes precedence.
     """
     if text != EXAMPLE_NAME or Path(text).exists():
         return text
@@ -241,18 +259,18 @@ def session_place(text: str) -> str:
 
 
 def add_session(parser: argparse.ArgumentParser, what: str = "session folder or exported session file") -> None:
-    """Offer SESSION."""
+    """Add SESSION."""
     parser.add_argument("session", metavar="SESSION", type=session_place, help=f"{what}{OR_EXAMPLE}")
 
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
-    """Offer a session and how its recordings are used."""
+    """Add a session and the options that select and resample its recordings."""
     add_session(parser)
     parser.add_argument(
         "--runs",
         type=comma_list,
         metavar="ID,…",
-        help="only these runs; default: all that ended well and are not excluded",
+        help="use only these runs (default: all that succeeded and are not excluded)",
     )
     add_tag(parser)
     add_sample(parser)
@@ -260,52 +278,73 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
 
 
 def add_tag(parser: argparse.ArgumentParser) -> None:
-    """Offer --tag."""
-    parser.add_argument("--tag", type=comma_list, metavar="T,…", help="only runs with at least one of these tags")
+    """Add --tag."""
+    parser.add_argument("--tag", type=comma_list, metavar="T,…", help="use only runs with at least one of these tags")
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Offer --sample."""
+    """Add --sample and --sample-seed."""
     parser.add_argument(
         "--sample",
         type=positive_int,
         metavar="N",
-        help="use N of these runs, every condition in as equal shares as possible, and read no other; default: all",
+        help="read only N of these runs, spread evenly over the conditions (default: all)",
     )
     parser.add_argument(
-        "--sample-seed", type=int, default=0, metavar="S", help="another one draws another sample (%(default)s)"
+        "--sample-seed", type=int, default=0, metavar="S", help="random seed of the sample (default: %(default)s)"
     )
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    """Offer the pendulum and the servo's settings."""
-    parser.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
-    parser.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the uniform rod (%(default)s)")
-    parser.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
+    """Add the bench and the servo's settings."""
+    add_pendulum(parser)
     parser.add_argument(
-        "--kp", type=float, metavar="P", help="proportional gain in the servo's unit; default: the catalogue's"
+        "--kp", type=float, metavar="P", help="proportional gain in the servo's unit (default: the catalogue's)"
     )
     parser.add_argument(
-        "--ki", type=float, default=0.0, metavar="I", help="integral gain in the servo's unit (%(default)s)"
+        "--ki", type=float, default=0.0, metavar="I", help="integral gain in the servo's unit (default: %(default)g)"
     )
     parser.add_argument(
-        "--kd", type=float, default=0.0, metavar="D", help="derivative gain in the servo's unit (%(default)s)"
+        "--kd", type=float, default=0.0, metavar="D", help="derivative gain in the servo's unit (default: %(default)g)"
     )
     parser.add_argument(
-        "--supply-voltage", type=positive_float, metavar="V", help="supply voltage; default: the model's"
+        "--supply-voltage", type=positive_float, metavar="V", help="supply voltage (default: the model's)"
     )
-    parser.add_argument("--damping", type=float, metavar="D", help="velocity gain of laws that have one (eRob)")
+    parser.add_argument("--damping", type=float, metavar="D", help="velocity gain, for control laws with one (eRob)")
+
+
+def add_pendulum(parser: Any) -> None:
+    """Add the pendulum's mass, rod and length to a parser or a group of arguments."""
+    parser.add_argument(
+        "--mass", type=positive_float, default=0.5, metavar="KG", help="mass of the load (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--arm-mass", type=float, default=0.0, metavar="KG", help="mass of the uniform rod (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--length",
+        type=positive_float,
+        default=0.15,
+        metavar="M",
+        help="distance from the shaft to the load (default: %(default)g)",
+    )
 
 
 def bench_from(arguments: argparse.Namespace) -> Bench:
-    """The bench of `add_bench`."""
+    """Return the bench of `add_pendulum`'s options."""
     from core.bench import Bench
 
     return Bench(mass=arguments.mass, length=arguments.length, arm_mass=arguments.arm_mass)
 
 
 def model_from(text: str, integrator: Integrator | None = None, substeps: int | None = None) -> ServoModel:
-    """Read a model given as a file or as SERVO:VARIANT; one's own servo has start values. Raises ModelError."""
+    """Load a model given as a file or as SERVO:VARIANT.
+
+    SERVO:VARIANT of the user's own servo is a model at its start values.
+
+    Raises:
+        ModelError: There is no such model, or its file is damaged.
+    """
     from core.catalogue import load_servo
     from core.model import ServoModel
     from core.shipped import PUBLISHED, load_model, nominal_model
@@ -325,10 +364,18 @@ def model_from(text: str, integrator: Integrator | None = None, substeps: int | 
 def recordings_from(
     session: Session, arguments: argparse.Namespace, channels: Container[str] | None = None
 ) -> tuple[list[Recording], Selection]:
-    """Recordings of `runs_from`, each the part it is trimmed to, and what became of the session's other runs.
+    """Load the runs of `runs_from`, trimmed, and describe which runs of the session are used.
 
-    Unless every run is used, that is one line on standard error. A damaged run that is named raises SessionError;
-    others are left out, see `say_damage`. channels: as `Session.load_for_fit`.
+    Unless every run is used, one line on standard error says so. Damaged runs are skipped, see `say_damage`.
+
+    Args:
+        session: The session.
+        arguments: Parsed options of `add_recordings`.
+        channels: As in `Session.load_for_fit`.
+
+    Raises:
+        SessionError: A run of --runs is damaged.
+        InputError: No run is left.
     """
     load = session.load_for_fit if arguments.runs else session.load_readable
     recordings = load(runs_from(session, arguments), channels)
@@ -342,9 +389,9 @@ def recordings_from(
 
 
 def say_damage(arguments: argparse.Namespace, *sentences: str) -> None:
-    """Print on standard error which runs are damaged and left out, and let the command end with `DAMAGED`.
+    """Print on standard error which damaged runs were skipped, and make the command exit with `DAMAGED`.
 
-    sentences: as `Selection.damage`; empty ones say nothing.
+    sentences: as `Selection.damage`; empty ones are ignored.
     """
     for text in filter(None, dict.fromkeys(sentences)):
         print(f"warning: {text}", file=sys.stderr)
@@ -352,16 +399,18 @@ def say_damage(arguments: argparse.Namespace, *sentences: str) -> None:
 
 
 def say_selection(text: str) -> None:
-    """Print a selection's sentence on standard error; nothing for an empty one."""
+    """Print a selection's sentence on standard error, unless it is empty."""
     if text:
         print(f"note: {text}", file=sys.stderr)
 
 
 def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
-    """Ids of the runs that --runs, --tag and --sample choose; raises InputError when there are none.
+    """Return the ids of the runs that --runs, --tag and --sample select.
 
-    Runs that did not end well, and simulated ones beside real ones, are left out unless named. Excluded ones are always
-    left out, and naming one is an error.
+    Failed runs, and simulated runs beside real ones, are used only if named. Excluded runs are never used.
+
+    Raises:
+        InputError: No run is left, or --runs names an excluded run.
     """
     chosen = _usable(session, arguments.runs, arguments.tag)
     if arguments.sample is None:
@@ -388,14 +437,14 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
                 f"to use it: bench annotate {quote(str(place))} {identity} --include"
             )
     if not usable and any(run.exit_status == "success" for run in session.runs()):
-        raise InputError(f"{place}: all finished runs are excluded; bench annotate SESSION RUN… --include changes that")
+        raise InputError(f"{place}: all finished runs are excluded; to use some: bench annotate SESSION RUN… --include")
     if not usable:
         raise _nothing_usable(session, session.selection(()))
     if not tags:
         return usable
     tagged = _tagged(session, tags)
     if not ids:
-        # Asked for by a tag, simulated runs are used where no real one has it.
+        # A tag selects simulated runs too if no real run has it.
         usable = fit_runs([run for run in session.runs() if run.id in tagged], annotations)
     chosen = [identity for identity in usable if identity in tagged]
     if not chosen:

@@ -1,4 +1,4 @@
-"""What the tasks of `bench compliant` share: how they take numbers, and the tables and pictures they write."""
+"""Shared parts of the tasks of `bench compliant`: parsing of numbers and actuators, output of tables and figures."""
 
 from __future__ import annotations
 
@@ -19,46 +19,56 @@ ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove", "coupled")
 
 
 def add_outputs(parser: argparse.ArgumentParser, what: str) -> None:
-    """Offer --csv, --figure and --json; what: the columns of the table."""
-    parser.add_argument("--csv", metavar="FILE", help=f"write {what}")
-    parser.add_argument("--figure", metavar="FILE", help="draw it: .svg, .png or .pdf")
+    """Add --csv, --figure and --json; what: the columns of the table."""
+    parser.add_argument("--csv", metavar="FILE", help=f"write {what} to a CSV file")
+    parser.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
     add_json(parser)
 
 
 def add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
-    """Offer --actuator and --set; default: None for that of the paper."""
-    said = default or "that of the paper"
+    """Add --actuator and --set; default: None for the paper's actuator."""
+    said = default or "the paper's"
     parser.add_argument(
         "--actuator",
         type=actuator_name,
         default=default,
-        metavar="NAME|FILE",
-        help=f"{', '.join(ACTUATOR_CHOICES)}, or the springs of a file of bench compliant identify; default: {said}",
+        metavar="ACTUATOR",
+        help=f"{', '.join(ACTUATOR_CHOICES)}, or a file written by bench compliant identify (default: {said})",
     )
     add_several(
-        parser, "--set", default=[], metavar="NAME=VALUE,…", help="its parameters, e.g. k1=0.002,max_deflection=0.9"
+        parser,
+        "--set",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change parameters of the actuator, e.g. k1=0.002,max_deflection=0.9",
     )
 
 
 def numbers_of(text: str) -> tuple[float, ...]:
-    """Numbers with commas between them, in one argument."""
+    """Parse comma-separated numbers."""
     return tuple(float(part) for part in comma_list(text))
 
 
 def actuator_name(text: str) -> str:
-    """The name of an actuator, or a file of one; raises argparse.ArgumentTypeError on others."""
+    """Check that a text is the name of an actuator or a .json file."""
     if text in ACTUATOR_CHOICES or text.endswith(".json"):
         return text
-    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(ACTUATOR_CHOICES)} and no file of one (.json)")
+    raise argparse.ArgumentTypeError(
+        f"{text!r} is neither one of {', '.join(ACTUATOR_CHOICES)} nor an actuator file (.json)"
+    )
 
 
 def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
-    """What --actuator and --set say; None for neither. Raises ServoBenchError."""
+    """Return the actuator of --actuator and --set, None if neither is given.
+
+    Raises:
+        ServoBenchError: --set without --actuator, or an unusable value or file.
+    """
     from core.errors import InputError
 
     if arguments.actuator is None:
         if arguments.set:
-            raise InputError("--set changes the actuator of --actuator; name one")
+            raise InputError("--set changes the actuator of --actuator; add --actuator")
         return None
     values = {}
     for part in arguments.set:
@@ -68,12 +78,12 @@ def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
         except ValueError:
             equals = ""
         if not equals:
-            raise InputError(f"--set {part}: give NAME=VALUE with a number, such as max_deflection=0.9")
+            raise InputError(f"--set {part}: expected NAME=NUMBER, such as max_deflection=0.9")
     return unit_named(arguments.actuator).actuator.with_values(values)
 
 
 def unit_named(text: str) -> CompliantUnit:
-    """The actuator behind `actuator_name`, with its motors; raises InputError."""
+    """Load the actuator of a name or a file, with its motors; raise InputError if that fails."""
     from core.studies.compliant.elastic import ACTUATORS
     from core.studies.compliant.files import CompliantUnit, read_unit
 
@@ -81,20 +91,20 @@ def unit_named(text: str) -> CompliantUnit:
 
 
 def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:
-    """Two numbers of an option; raises InputError for fewer or more."""
+    """Return the two numbers of an option; raise InputError for fewer or more."""
     from core.errors import InputError
 
     if len(values) != 2:
-        raise InputError(f"{option}: two numbers with a comma between them are needed, not {len(values)}")
+        raise InputError(f"{option}: expected two comma-separated numbers, got {len(values)}")
     return values[0], values[1]
 
 
 def drawing() -> Any:
-    """Pictures; matplotlib is imported only where one is asked for."""
+    """Import the module of the figures, and with it matplotlib, only when a figure is drawn."""
     return import_module("bench_gui.headless.report.compliant")
 
 
 def say_written(files: Sequence[str]) -> None:
-    """Name the files, where there are any."""
+    """Print the names of the files, if any."""
     if files:
         print(f"written: {', '.join(files)}")

@@ -1,4 +1,4 @@
-"""Files that commands write: tables, pictures, and simulated motion as a NumPy archive."""
+"""Output files of commands: tables, figures, and simulated motions as NumPy archives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = ".9g"
 
 
 def write_file(path: str | Path, content: str | bytes) -> Path:
-    """Write a file, replaced as a whole, in a folder that is made if need be."""
+    """Write a file atomically and create its folder if needed."""
     from core.atomic import write_atomically
 
     target = Path(path)
@@ -32,7 +32,7 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
 
 
 def write_table(path: str | Path, heading: Iterable[str], rows: Iterable[Iterable[Any]], digits: str = DIGITS) -> Path:
-    """Write a CSV file; digits: format of what is no text."""
+    """Write a CSV file; digits: format of numbers."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heading)
@@ -41,12 +41,12 @@ def write_table(path: str | Path, heading: Iterable[str], rows: Iterable[Iterabl
 
 
 def by_joint(name: str, values: Any) -> dict[str, Any]:
-    """Columns of an array (n, 2) by name and joint."""
+    """Return the columns of an array (n, 2), named by joint."""
     return {f"{name}{number}": column for number, column in enumerate(values.T, start=1)}
 
 
 def write_outputs(arguments: argparse.Namespace, columns: Mapping[str, Any], draw: Callable[[], Figure]) -> list[str]:
-    """Write what --csv and --figure ask for and return the files; shorter columns end in gaps."""
+    """Write the files of --csv and --figure and return their paths; shorter columns end in empty cells."""
     files: list[Path] = []
     if arguments.csv:
         files.append(write_table(arguments.csv, columns, zip_longest(*columns.values(), fillvalue="")))
@@ -58,13 +58,13 @@ def write_outputs(arguments: argparse.Namespace, columns: Mapping[str, Any], dra
 
 
 def print_written(files: Sequence[object]) -> None:
-    """Name each file in a line of its own."""
+    """Print one line per file."""
     for file in files:
         print(f"written to {file}")
 
 
 def write_motion(path: str, motions: Mapping[str, Motion], measured: Mapping[str, np.ndarray] | None = None) -> Path:
-    """Write motions as an .npz; arrays are named `<key>/<array>`, without a key just `<array>`."""
+    """Write motions as an .npz; arrays are named `<key>/<array>`, or `<array>` for an empty key."""
     import numpy as np
 
     arrays: dict[str, np.ndarray] = {}

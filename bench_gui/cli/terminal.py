@@ -1,4 +1,4 @@
-"""What every sub-command prints with: JSON for machines, tables for people, a progress bar on a terminal."""
+"""Output of the sub-commands: JSON, tables and a progress bar."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-"""Characters that steer a terminal, turn the direction of writing, have no width, or are no text at all."""
+"""Control characters, direction marks, characters without width, and surrogates."""
 
 
 class Visible:
-    """A text stream that shows invisible characters as JSON's escapes, since names from outside are printed."""
+    """Text stream that escapes invisible characters as in JSON, since printed names may come from foreign files."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a text; line breaks, tabs and carriage returns stay."""
+        """Write a text; line breaks, tabs and carriage returns are kept."""
         return self._stream.write(_INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
     def flush(self) -> None:
-        """As the stream does."""
+        """Flush the stream."""
         self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -41,17 +41,17 @@ class Visible:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Offer --json."""
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:
-    """Offer --quiet."""
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    """Add --quiet."""
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON; numbers that are not finite become null."""
+    """Print data as JSON; NaN and infinity become null."""
     print(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -66,7 +66,7 @@ def _finite(data: Any) -> Any:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print aligned columns; numbers to the right."""
+    """Print aligned columns, numbers flush right."""
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(len(str(line[i])) for line in [headings, *cells]) for i in range(len(headings))]
     numeric = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) for i in range(len(headings))]
@@ -79,7 +79,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def print_columns(texts: Sequence[str], width: int = 100) -> None:
-    """Print short texts side by side in aligned columns, line by line, indented."""
+    """Print short texts in aligned, indented columns, row by row."""
     widest = max(map(len, texts), default=0) + 3
     count = max(1, width // widest)
     for first in range(0, len(texts), count):
@@ -95,12 +95,12 @@ def _cell(value: Any) -> str:
 
 
 def milliradians(value: float | None) -> float | None:
-    """Radians to the unit errors are read in."""
+    """Convert radians to milliradians."""
     return None if value is None else value * 1e3
 
 
 class ProgressBar:
-    """One line on a terminal's standard error, rewritten in place; silent elsewhere."""
+    """One-line progress bar on standard error; silent unless that is a terminal."""
 
     WIDTH = 28
 
@@ -110,7 +110,7 @@ class ProgressBar:
         self._time_left = TimeLeft(time.monotonic)
 
     def show(self, share: float, text: str) -> None:
-        """Draw the bar at a share of 0 … 1 with the time left and a text behind it."""
+        """Draw the bar at a share of 0 … 1, followed by the time left and a text."""
         if not self._active:
             return
         self._time_left.told(share)
@@ -122,13 +122,13 @@ class ProgressBar:
         self._length = len(line)
 
     def clear(self) -> None:
-        """Remove the line."""
+        """Erase the bar."""
         if self._active and self._length:
             print("\r" + " " * self._length + "\r", end="", file=sys.stderr, flush=True)
             self._length = 0
 
 
 def duration(seconds: float) -> str:
-    """A time a person reads: 8 s, 3 min 20 s."""
+    """Format a duration, e.g. 8 s or 3 min 20 s."""
     whole = round(seconds)
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"

@@ -1,4 +1,4 @@
-"""The process of a person's own Webots controller: `bench webots run` starts it, and hears what the servos did."""
+"""Process of the user's Webots controller: `bench webots run` starts it and receives the motion of the servos."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramJob:
-    """What is run on what."""
+    """A controller program and the simulated servos it runs on."""
 
     program: Path
     arguments: tuple[str, ...]
     servos: tuple[MountedServo, ...]
     basic_time_step: int
-    """[ms]"""
+    """Time step of the world [ms]."""
     duration: float
-    """[s]"""
+    """Simulated time [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramEnd:
-    """What came of it."""
+    """Outcome of a controller program."""
 
     traces: tuple[Trace, ...]
     code: int
     """The program's exit code."""
     problem: str = ""
-    """What the program raised, in one line."""
+    """Exception of the program, in one line; empty if there was none."""
 
 
 def run_in_process(job: ProgramJob) -> ProgramEnd:
-    """Run a program in a process of its own and wait; raises InputError when that ends without a word."""
+    """Run a program in its own process and wait; raise InputError if the process dies without a result."""
     from core.errors import InputError
 
     context = get_context("spawn")
@@ -52,7 +52,9 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
         end: ProgramEnd = here.recv()
     except EOFError:
         process.join()
-        raise InputError(f"{job.program}: its process ended without a word (exit code {process.exitcode})") from None
+        raise InputError(
+            f"{job.program}: the controller's process died without a result (exit code {process.exitcode})"
+        ) from None
     finally:
         if process.is_alive():
             process.join(1.0)

@@ -1,1 +1,1 @@
-"""Shared by window and command line: recording, reports, fleets and tools without Qt."""
+"""Recording, reports, fleets and tools, shared by the window and the command line; nothing here imports Qt."""

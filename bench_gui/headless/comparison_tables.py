@@ -1,4 +1,4 @@
-"""Errors of models on runs as tables, bars and heat maps: plain data without Qt, for the window and for `bench`."""
+"""Errors of models on runs as tables, bars and heat maps: plain data for the window and for `bench`."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from core.simulation import Motion
 
 MRAD = 1e3
-"""mrad in a rad"""
+"""Milliradians per radian."""
 ERROR = "Mean absolute error [mrad]"
 GAP = 0.25
-"""Between two runs laid end to end [s]."""
+"""Gap between consecutive runs in a plot [s]."""
 TRAINING, VALIDATION, OTHERS = "training", "validation", "other runs"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One model's errors: run id to mean absolute error [rad]."""
+    """Errors of one model: run id to mean absolute error [rad]."""
 
     title: str
     colour: str
     errors: Mapping[str, float]
     pale: float = 0.0
-    """Share of paper in its bars, so that models of one colour differ."""
+    """Share of white in its bars, to distinguish models of one colour."""
 
 
 def conditions_of(run: Any) -> dict[str, Value]:
-    """What a run, given by a session's summary of it, can be grouped by."""
+    """Return the conditions by which a run can be grouped; run: its summary in the session."""
     return {name: getattr(run, name) for name in CONDITIONS}
 
 
 def condition_groups(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str]) -> list[tuple[str, Group]]:
-    """Groups of runs by conditions, each with its name, e.g. "0.741 kg, kp 200"; all runs in one for none."""
+    """Group runs by conditions; groups have names such as "0.741 kg, kp 200". Without conditions, return one group."""
     if not by:
         return [("all runs", Group((), tuple(runs)))] if runs else []
     return [
@@ -54,7 +54,7 @@ def condition_groups(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str])
 
 
 def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[str, Group]]:
-    """Runs a model was fitted to, runs held out from it, and the rest; nothing where that is not known."""
+    """Split runs into training, held-out and other runs of a model; return an empty list if that is unknown."""
     known = model.provenance if model is not None else {}
     train, held_out = set(known.get("train") or ()), set(known.get("validation") or ())
     parts = (
@@ -66,7 +66,7 @@ def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[st
 
 
 def bar_panel(groups: Sequence[tuple[str, Group]], models: Sequence[Judged], bottom: str) -> BarPanel:
-    """Mean errors as bars, models side by side in each group, as Fig. 5 of seed 004."""
+    """Return mean errors as bars, models side by side in each group, as in Fig. 5 of seed 004."""
     names = tuple(f"{name}\n{counted(len(group.runs), 'run')}" for name, group in groups)
     return BarPanel(
         left=ERROR,
@@ -80,7 +80,7 @@ def bar_panel(groups: Sequence[tuple[str, Group]], models: Sequence[Judged], bot
 
 
 def heat_panel(grid: Grid, model: Judged) -> HeatPanel:
-    """One model's mean errors over two conditions."""
+    """Return the mean errors of one model over two conditions."""
     row, column = grid.by
     return HeatPanel(
         left=heading(row),
@@ -93,7 +93,10 @@ def heat_panel(grid: Grid, model: Judged) -> HeatPanel:
 
 
 def motion_panels(pairs: Sequence[tuple[Recording, Motion]], model: Judged) -> tuple[CurvePanel, ...]:
-    """Measured and simulated motion of runs laid end to end, and the residual: recordings on the motions' grids."""
+    """Return the measured and simulated motion of runs end to end, and the residual.
+
+    pairs: recordings, resampled to the times of their simulated motions.
+    """
     from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR
 
     begin = 0.0

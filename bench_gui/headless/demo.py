@@ -1,4 +1,4 @@
-"""The whole path in one go, without hardware: what a newcomer runs first, and what CI runs as a person would."""
+"""Demo: the whole workflow on a simulated servo, as a first try and as a test in CI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SERVO = "mx106"
 
 @dataclass(frozen=True)
 class DemoRow:
-    """One model against the recordings and against the truth behind them [mrad]."""
+    """Errors of one model against the recordings and against the true motion [mrad]."""
 
     model: str
     train_mrad: float
@@ -38,18 +38,18 @@ class DemoRow:
 
 @dataclass(frozen=True)
 class DemoOutcome:
-    """What the demo found and where it put it."""
+    """Results of the demo and their files."""
 
     rows: tuple[DemoRow, ...]
     recommended: str
     choice: str
-    """Which model is recommended, and why."""
+    """Recommended model, with the reason."""
     report: Path
     seconds: float
     files: tuple[Path, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "models": [dict(row.__dict__) for row in self.rows],
             "recommended": self.recommended,
@@ -63,8 +63,14 @@ class DemoOutcome:
 def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float, str], None]) -> DemoOutcome:
     """Record a small grid with a simulated MX-106, identify M1–M6, export the best and write the report.
 
-    fast: fewer conditions and a smaller budget. show: share done, text. Raises ServoBenchError; refuses a folder in
-    which a demo has been before.
+    Args:
+        output: Folder for session, models, exports and report; must not hold a demo yet.
+        fast: Use fewer conditions and fewer evaluations.
+        seed: Random seed.
+        show: Called with the completed share, 0 … 1, and a text.
+
+    Raises:
+        ServoBenchError: The folder already holds a demo, or a step failed.
     """
     started = time.monotonic()
     folder = Path(output)
@@ -116,7 +122,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
 
 
 def _record(session: Path, fast: bool, seed: int, show: Callable[[float, str], None]) -> None:
-    """Record the grid into a new session; takes the first tenth of the bar."""
+    """Record the grid into a new session, which is the first tenth of the progress."""
     conditions = _conditions(fast)
     for number, (mass, length, kp) in enumerate(conditions):
         base = 0.1 * number / len(conditions)
@@ -135,7 +141,7 @@ def _record(session: Path, fast: bool, seed: int, show: Callable[[float, str], N
 
 
 def _conditions(fast: bool) -> list[tuple[float, float, float]]:
-    """Masses [kg] × lengths [m] × gains of Table I of seed 004, in small."""
+    """Return masses [kg] × lengths [m] × gains, a small version of Table I of seed 004."""
     if fast:
         return [(0.5, 0.15, 8.0), (1.0, 0.15, 16.0)]
     return [(mass, length, kp) for mass, length in ((0.5, 0.1), (1.0, 0.15), (1.5, 0.2)) for kp in (8.0, 32.0)]

@@ -1,4 +1,4 @@
-"""Whether Qt can open a window here. It aborts the process where it cannot, so another process tries."""
+"""Check that Qt can open a window; a separate process tries, since Qt aborts its process on failure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from pathlib import Path
 from core.errors import ServoBenchError
 
 LONGEST_START = 60.0
-"""A Qt that has not opened by then hangs [s]."""
+"""Time limit of the trial [s]; a Qt that has not opened by then hangs."""
 _MISSING = re.compile(r"(lib[\w.+-]+?)\.so\.(\d+)[^\n]*?(?:cannot open shared object file|not found)")
 _PLUGIN = re.compile(r"Cannot load library (\S+\.so)")
 _REASON = re.compile(r"(could not[^\n]*|no Qt platform plugin[^\n.]*)", re.IGNORECASE)
 
 
 class NoWindowError(ServoBenchError):
-    """Qt cannot open a window; names what is missing."""
+    """Qt cannot open a window; the message names what is missing."""
 
 
 class DisplayTrial:
-    """Begins to open Qt in a process of its own.
+    """Trial of opening Qt in a separate process, which starts at once.
 
-    DisplayTrial().finish()  # raises NoWindowError
+    Example:
+        >>> DisplayTrial().finish()  # raises NoWindowError if there is no display
     """
 
     def __init__(self) -> None:
@@ -36,7 +37,7 @@ class DisplayTrial:
         self._process.start()
 
     def finish(self) -> None:
-        """Wait for the trial; raises NoWindowError, with the packages to install where those are known."""
+        """Wait for the trial; raise NoWindowError if it failed, naming missing packages if they are known."""
         self._process.join(LONGEST_START)
         opened = self._process.exitcode == 0
         self._process.kill()
@@ -55,7 +56,7 @@ class DisplayTrial:
 
 
 def missing_packages(said: str) -> list[str]:
-    """Debian packages of the libraries that a loader did not find, from what it and `ldd` said.
+    """Return the Debian packages of missing libraries, from the messages of the loader and of `ldd`.
 
     A package is named after its library, see Debian Policy, section 8.1: libxcb-cursor.so.0 is in libxcb-cursor0, and
     libxkbcommon-x11.so.0 in libxkbcommon-x11-0.
@@ -65,7 +66,7 @@ def missing_packages(said: str) -> list[str]:
 
 
 def _dependencies(plugin: str) -> str:
-    """Say of every library that a plug-in needs where it is; the loader itself names only the first one missing."""
+    """Return the output of `ldd` for a plug-in; the loader itself names only the first missing library."""
     try:
         return subprocess.run(["ldd", plugin], capture_output=True, text=True, timeout=10.0).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -73,7 +74,7 @@ def _dependencies(plugin: str) -> str:
 
 
 def _open_qt(said: Path) -> None:
-    """In the process of its own: open Qt, with what it says in a file."""
+    """Open Qt, with its messages redirected to a file; runs in the separate process."""
     os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
     os.environ["QT_DEBUG_PLUGINS"] = "1"
     import_module("PySide6.QtWidgets").QApplication([])

@@ -1,4 +1,4 @@
-"""What this machine can do: each finding with its remedy."""
+"""Checks of this machine and installation; each problem comes with a suggested fix."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from drivers.registry import FAMILIES, check_buses, family_module
 
 PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
 EXTRAS = {
-    "mujoco": ("mujoco", "lets exports be checked in MuJoCo"),
-    "distributed": ("cluster", "lets fleets use several processes or machines"),
+    "mujoco": ("mujoco", "checks exports in MuJoCo"),
+    "distributed": ("cluster", "runs fleets on several processes or machines"),
     "pyarrow": ("parquet", "reads recordings in Parquet files"),
 }
-"""Optional package → extra that brings it, and what for."""
+"""Optional package → the extra that installs it, and its purpose."""
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 SMALLEST_FREE_SPACE = 1e9
-"""[bytes]"""
+"""Free space below which the check fails [bytes]."""
 
 
 def examine() -> list[MachineCheck]:
-    """Look at everything, in the order a person would mend it."""
+    """Run all checks, in the order in which problems should be fixed."""
     return [
         _installation(),
         _python(),
@@ -66,12 +66,12 @@ def _own_servos() -> list[MachineCheck]:
             check_buses(spec)
         except ServoBenchError as error:
             problems.append(str(error))
-    remedy = "mend or remove the file; bench models --new my.toml writes a sound one"
+    remedy = "fix or remove the file; bench models --new my.toml writes a template"
     return findings + [MachineCheck(subject, "note", problem, remedy) for problem in problems]
 
 
 def is_bundle() -> bool:
-    """Whether this is the bundle, which holds its own Python and takes no packages."""
+    """Return whether this is the bundle, which has its own Python and accepts no packages."""
     return bool(getattr(sys, "frozen", False))
 
 
@@ -126,10 +126,8 @@ def _compiler() -> list[MachineCheck]:
     seconds = time_compilation()
     folder = cache_folder()
     if folder is None:
-        text = f"ready after {seconds:.1f} s, anew by every process: nowhere to keep compiled code"
-        return [
-            MachineCheck("simulation kernel", "note", text, f"set {CACHE_VARIABLE} to a folder that can be written")
-        ]
+        text = f"ready after {seconds:.1f} s, compiled by every process: no writable folder for compiled code"
+        return [MachineCheck("simulation kernel", "note", text, f"set {CACHE_VARIABLE} to a writable folder")]
     warm = "from the cache" if seconds < 0.5 else "compiled now, cached for the next start"
     return [
         MachineCheck("simulation kernel", "ok", f"ready after {seconds:.1f} s, {warm}"),
@@ -140,19 +138,19 @@ def _compiler() -> list[MachineCheck]:
 def _priority() -> MachineCheck:
     subject = "real-time priority"
     if not hasattr(os, "sched_setscheduler"):
-        return MachineCheck(subject, "note", "not offered by this system; recording uses normal priority")
+        return MachineCheck(subject, "note", "not available on this system; recording uses normal priority")
     if _real_time_allowed():
-        return MachineCheck(subject, "ok", "allowed; recording runs with it")
+        return MachineCheck(subject, "ok", "allowed; recording uses it")
     return MachineCheck(
         subject,
         "note",
-        "not allowed; recording skips a few cycles more on a busy machine",
+        "not allowed; recording misses a few more cycles on a busy machine",
         "add `@realtime - rtprio 60` to /etc/security/limits.d/realtime.conf and your user to the group realtime",
     )
 
 
 def _real_time_allowed() -> bool:
-    """Try, in a thread of its own: the scheduler takes threads one by one, so that this one keeps its priority."""
+    """Try to raise the priority of a new thread; the scheduler works by thread, so the caller keeps its priority."""
     allowed: list[bool] = []
 
     def attempt() -> None:
@@ -167,8 +165,8 @@ def _real_time_allowed() -> bool:
 def _display() -> MachineCheck:
     named = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
     if not named and platform.system() == "Linux":
-        remedy = "start from a desktop to see the window"
-        return MachineCheck("display", "note", "none; every task works headless", remedy)
+        remedy = "start from a desktop to open the window"
+        return MachineCheck("display", "note", "none; all commands work without it", remedy)
     try:
         DisplayTrial().finish()
     except NoWindowError as error:
@@ -181,12 +179,14 @@ def _space() -> MachineCheck:
     free = shutil.disk_usage(os.getcwd()).free
     text = f"{free / 1e9:.1f} GB free here"
     if free < SMALLEST_FREE_SPACE:
-        return MachineCheck("disk", "error", text, "make room: a session of 100 runs takes about 10 MB, studies more")
+        return MachineCheck(
+            "disk", "error", text, "free some space: a session of 100 runs takes about 10 MB, studies more"
+        )
     return MachineCheck("disk", "ok", text)
 
 
 def _home() -> MachineCheck:
-    """Whether sessions and settings can be kept."""
+    """Check that sessions and settings can be stored."""
     folder = home()
     there = next(place for place in (folder, *folder.parents) if place.exists())
     try:
@@ -195,7 +195,7 @@ def _home() -> MachineCheck:
         return MachineCheck(
             "sessions and settings",
             "note",
-            f"{as_person_writes(folder)} cannot be written ({error.strerror}); nothing is remembered",
-            f"set {HOME_VARIABLE} to a folder that can be written",
+            f"{as_person_writes(folder)} is not writable ({error.strerror}); settings are not saved",
+            f"set {HOME_VARIABLE} to a writable folder",
         )
     return MachineCheck("sessions and settings", "ok", f"kept in {as_person_writes(folder)}")

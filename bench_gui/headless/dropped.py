@@ -1,7 +1,7 @@
-"""What to do with files and folders that were dropped on the window or chosen: open them, import them, or say why not.
+"""Handling of dropped or chosen files and folders: open, import, or refuse with a reason.
 
-One session, as a folder or exported as one file, is opened; recordings, and folders of them, are imported, as are
-sessions that come together with anything else.
+A single session (folder or exported file) is opened. Recordings and folders of recordings are imported, and so are
+sessions dropped together with anything else.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SESSION_FILE = "session.json"
-"""What makes a folder a session."""
+"""File that marks a folder as a session."""
 SINGLE = ".h5"
 ENDINGS = (".json", ".json.gz", ".csv", ".csv.gz", ".tsv", ".npz", ".parquet", SINGLE)
-"""Of files that can be imported or opened."""
+"""File name endings that can be imported or opened."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What dropped paths turned out to be."""
+    """Classified paths."""
 
     opens: Path | None = None
-    """A session to open; nothing is imported then."""
+    """Session to open; nothing is imported then."""
     imports: tuple[Path, ...] = ()
     refused: tuple[str, ...] = ()
-    """One line for each path nothing can be done with."""
+    """One line for each unusable path."""
 
 
 def may_take(paths: Iterable[Path]) -> bool:
-    """Whether any of these could be taken, by their names alone: cheap enough to ask while something is dragged."""
+    """Return whether any path looks usable by its name; cheap enough for use during a drag."""
     return any(path.name.lower().endswith(ENDINGS) or os.path.isdir(path) for path in paths)
 
 
 def classify(paths: Iterable[Path]) -> Dropped:
-    """Look at paths; reads the beginning of .h5 files, so call it where files may be read."""
+    """Classify paths; reads the beginning of .h5 files, so call it outside the window's thread."""
     sessions: list[Path] = []
     others: list[Path] = []
     refused: list[str] = []
@@ -53,13 +53,13 @@ def classify(paths: Iterable[Path]) -> Dropped:
 
 
 def _trouble(path: Path) -> str:
-    # Of os.path, which takes a folder one may not look into for nothing instead of raising.
+    # os.path returns False for a folder without permission, where pathlib raises.
     if os.path.isdir(path):
         return ""
     if not os.path.isfile(path):
         return "there is no such file"
     if not path.name.lower().endswith(ENDINGS):
-        return f"no recording; recordings end in {', '.join(ENDINGS)}"
+        return f"not a recording; recordings end in {', '.join(ENDINGS)}"
     return ""
 
 
@@ -73,6 +73,6 @@ def _is_session(path: Path) -> bool:
     try:
         Session.open(path)
     except SessionError:
-        # A single run, or a damaged file: the import tells which.
+        # A single run or a damaged file; the import distinguishes them.
         return False
     return True

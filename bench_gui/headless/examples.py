@@ -1,4 +1,4 @@
-"""The example session: eight recordings of a Dynamixel XL330 that come with the program."""
+"""Example session: eight recordings of a Dynamixel XL330, shipped with ServoBench."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ EXAMPLE = "xl330"
 
 
 def example_session(folder: Path | None = None) -> Path:
-    """A person's own copy of the example session, made at the first call, so that it can be recorded into.
+    """Return the path of the user's copy of the example session, and create it at the first call.
 
-    folder: where copies are kept; None: the window's home.
+    A copy, since the user may record into it. folder: parent of the copy; None: the window's home.
     """
     parent = home() if folder is None else folder
     target = parent / f"example_{EXAMPLE}"
@@ -31,7 +31,7 @@ def example_session(folder: Path | None = None) -> Path:
     ):
         copy = Path(unfinished) / EXAMPLE
         shutil.copytree(source, copy, copy_function=shutil.copyfile)
-        # What is installed may be read-only, and folders are copied with their rights.
+        # Installed files may be read-only, and copies inherit the permissions.
         for place in (copy, *copy.rglob("*/")):
             place.chmod(place.stat().st_mode | stat.S_IRWXU)
         os.replace(copy, target)

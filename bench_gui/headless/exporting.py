@@ -1,6 +1,6 @@
-"""Writing, previewing and checking an export: the same for the window, which asks its computing process, and `bench`.
+"""Writing, previewing and checking of exports, for the window (in its computing process) and for `bench`.
 
-Without Qt. What is handed back is plain data, which a process without the compiler can unpickle.
+Results are plain data, so that the window's process can unpickle them without loading the compiler.
 """
 
 from __future__ import annotations
@@ -17,55 +17,55 @@ if TYPE_CHECKING:
     from core.model import ServoModel
 
 PREVIEW_CHARACTERS = 20_000
-"""Of a file's text that is shown."""
+"""Longest previewed part of a file, in characters."""
 
 
 @dataclass(frozen=True)
 class ExportTarget:
-    """One program a model can be written for."""
+    """Program for which a model can be exported."""
 
     target: str
     title: str
     description: str
     options: tuple[str, ...] = ()
-    """Names of what can be chosen for it."""
+    """Names of its options."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Options that are one of some words, the first being the default."""
+    """Options with a fixed set of values, the default first."""
     checkable: bool = False
-    """True where the written files can be run or simulated here."""
+    """True if the written files can be run or simulated here."""
     engine: str = ""
-    """Name of the program that does it; empty: it is done here by the target's rules."""
+    """Engine that runs them; empty if ServoBench simulates the target's rules."""
     engine_there: bool = False
-    """Whether that program is installed."""
+    """True if that engine is installed."""
     install: str = ""
-    """What pip installs to get it."""
+    """Package to install with pip."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote, or would write."""
+    """Files of an export, written or previewed."""
 
     files: tuple[Path, ...]
     notes: tuple[str, ...]
     error_mrad: float | None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """File name to the beginning of its text."""
+    """File name → beginning of its text."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Motion of written files against the model's."""
+    """Comparison of the exported files' motion with the model's."""
 
     statement: str
-    """One sentence, which the files' README now says too."""
+    """One sentence, also added to the README of the files."""
     mean_mrad: float
     worst_mrad: float
     errors: Mapping[str, float]
-    """Run to mean absolute difference from the identified model [mrad]; see `core.export.contract.Check`."""
+    """Run → mean absolute difference from the identified model [mrad]; see `core.export.contract.Check`."""
 
 
 def export_targets() -> list[ExportTarget]:
-    """Every target there is an exporter for."""
+    """Return all export targets."""
     from core.export import exporters
 
     found = []
@@ -88,9 +88,17 @@ def export_targets() -> list[ExportTarget]:
 
 
 def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any], force: bool = False) -> Exported:
-    """Write a model for a target; options the target does not have are left out. Raises ExportError.
+    """Export a model; options that the target does not have are ignored.
 
-    force: replace existing files that differ.
+    Args:
+        model: Model to export.
+        target: Name of the target.
+        folder: Folder for the files.
+        options: Options of the target by name.
+        force: Overwrite existing files that differ.
+
+    Raises:
+        ExportError: The model cannot be expressed in the target, or a file cannot be written.
     """
     from core.export import export_model
 
@@ -103,15 +111,16 @@ def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, A
 
 
 def preview(model: ServoModel, target: str, options: Mapping[str, Any]) -> Exported:
-    """What an export would write, without leaving a file. Raises ExportError."""
+    """Return the files of an export without writing them; raise ExportError as `export`."""
     with tempfile.TemporaryDirectory() as folder:
         return export(model, target, Path(folder), options)
 
 
 def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> Checked:
-    """Export, and run the four trajectories in the target's engine or by its rules.
+    """Export to a temporary folder and run the four trajectories in the target's engine or by its rules.
 
-    Raises ExportError.
+    Raises:
+        ExportError: The export failed.
     """
     with tempfile.TemporaryDirectory() as folder:
         export(model, target, Path(folder), options)
@@ -121,7 +130,7 @@ def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> Checked
 def check_files(
     model: ServoModel, target: str, folder: Path, options: Mapping[str, Any], name: str | None = None
 ) -> Checked:
-    """As `check`, for files that are there already; their README says it from then on. name: the export's, if given."""
+    """Check written files as `check` does, and add the result to their README; name: that of the export, if given."""
     from core.export import check_export
 
     found = check_export(model, target, folder, name=name, **_taken(target, options))
@@ -129,7 +138,7 @@ def check_files(
 
 
 def _taken(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that a target takes."""
+    """Return the options that a target accepts."""
     from core.export import exporters
 
     known = {f.name for f in dataclasses.fields(exporters()[target].options)} if target in exporters() else set()

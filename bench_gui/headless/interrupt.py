@@ -1,4 +1,4 @@
-"""Ctrl+C as a wish to stop at the next good moment, keeping what was found; a second one stops at once."""
+"""Graceful Ctrl+C: the first requests a stop that keeps the results so far, the second stops at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 
 
 class Interrupt:
-    """While the context is open, the first interrupt sets `asked`; the second raises KeyboardInterrupt."""
+    """Context in which the first interrupt sets `asked` and the second raises KeyboardInterrupt."""
 
     heeded: ClassVar[bool] = False
-    """True once any context was interrupted; whoever begins a command sets it to False."""
+    """True once any context was interrupted; reset to False at the start of a command."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -20,7 +20,7 @@ class Interrupt:
         self._previous: signal.Handlers | None = None
 
     def news(self) -> bool:
-        """Whether an interrupt was asked for since the last call: True once."""
+        """Return True once after an interrupt."""
         fresh = self.asked and not self._reported
         self._reported = self._reported or fresh
         return fresh

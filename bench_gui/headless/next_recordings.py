@@ -1,4 +1,4 @@
-"""Which recordings would help most: the same for the window and for `bench next`."""
+"""Suggestion of the most informative next recordings, for the window and for `bench next`."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from sessions import Session
 
 FRICTION = RICHEST
-"""Of the model that judges where none was identified."""
+"""Friction model used if none was identified."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NextRecordings(Tabular):
-    """Proposals, each worth what it adds to those before it, and what they were judged by."""
+    """Proposed recordings, each rated given the ones before it, and the basis of the rating."""
 
     servo: str
     model: str
     """Title of the model."""
     runs: int
-    """How many recordings there are already."""
+    """Number of existing recordings."""
     objective: str
     plan: GridPlan
-    """What can be recorded."""
+    """Possible recordings."""
     proposals: tuple[Proposal, ...]
 
     def heading(self) -> str:
-        """Return what the proposals rest on."""
+        """Return the basis of the proposals."""
         return self.basis
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """Return the conditions of each proposal and what it adds."""
+        """Return the conditions of each proposal and its effect."""
         cells = [proposal.cell for proposal in self.proposals]
         return {
             "motion": [cell.trajectory for cell in cells],
@@ -55,12 +55,12 @@ class NextRecordings(Tabular):
 
     @property
     def basis(self) -> str:
-        """What they were judged by, in words."""
+        """Basis of the rating as a sentence."""
         runs = counted(self.runs, "run")
-        return f"{self.model} after {runs}; volume of its joint 95 % interval, each line on top of those above it"
+        return f"{self.model} after {runs}; volume of its joint 95 % interval, each line given those above it"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "servo": self.servo,
             "model": self.model,
@@ -72,13 +72,13 @@ class NextRecordings(Tabular):
 
 
 def plan_to_offer(session: Session, servo: str) -> GridPlan:
-    """The session's plan, or else the grid suggested for the servo; raises InputError for a damaged plan."""
+    """Return the session's plan, or the grid suggested for the servo; raise InputError for a damaged plan."""
     kept = session.document(PLAN_DOCUMENT)
     return suggested_plan(load_servo(servo)) if kept is None else GridPlan.from_json(kept)
 
 
 def catalogue_model(servo: str) -> ServoModel:
-    """What judges where nothing was identified: M6 with the usual command path at the catalogue's start values."""
+    """Return the model used if none was identified: M6 with command path at the catalogue's start values."""
     from core.model import build_model
     from core.terms import COMMAND_PATH_TERMS
 
@@ -97,9 +97,10 @@ def next_recordings(
     threads: int | None = None,
     on_run: Callable[[float], object] = lambda done: None,
 ) -> NextRecordings:
-    """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none.
+    """Choose the best of a plan's conditions that are not recorded yet; arguments as for `next_best`.
 
-    on_run: see `next_best`.
+    Raises:
+        IdentificationError: All conditions of the plan are recorded.
     """
     from core.identification.next.design import candidate_cells, next_best
 

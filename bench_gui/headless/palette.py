@@ -1,4 +1,4 @@
-"""Colours of curves on white paper, for reports and files: the light palette of the window, read without Qt."""
+"""Colours of curves in reports and files: the light palette of the window, available without Qt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOAL_COLOUR: str = _CURVES["goal"]
 DRIVE_COLOUR: str = _CURVES["drive"]
 BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 BAR_COLOUR: str = _CURVES["drive"]
-"""Colour of bars whose models are named on the axis."""
+"""Colour of bars whose models are labelled on the axis."""
 MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, cycle(_CURVES["models"]), strict=False))
 
 

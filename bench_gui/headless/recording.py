@@ -1,4 +1,4 @@
-"""Recording several runs one after the other, or a whole grid: what `bench record` and the demo do with a servo."""
+"""Recording of several runs, or of a whole grid, for `bench record` and the demo."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from drivers.simulated import SimulatedSource
 from sessions import Session
 
 USUAL_RATE = 200.0
-"""[Hz]"""
+"""Default sample rate [Hz]."""
 FAST_OPTION = ("clock", "virtual")
 PLAN_DOCUMENT = "plan"
 Show = Callable[[float, str], None]
-"""Told the share that is done, 0 … 1, and what is going on."""
+"""Called with the completed share, 0 … 1, and a progress message."""
 Ask = Callable[[str], bool]
-"""Told what a person has to change at the bench; whether it is done and recording goes on."""
+"""Called with a change to make at the bench; returns True once it is done, False to stop."""
 Store = Callable[[], Session]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingPlan:
-    """Trajectories with one bench and one set of gains; None stands for the catalogue's value."""
+    """Trajectories with one bench and one set of gains; None: the catalogue's value."""
 
     servo: str
-    """Address, e.g. "simulated:mx106"."""
+    """Address of the servo, e.g. "simulated:mx106"."""
     trajectories: tuple[Trajectory, ...]
     bench: Bench
     kp: float | None = None
@@ -47,12 +47,12 @@ class RecordingPlan:
     supply_voltage: float | None = None
     damping: float | None = None
     rate: float | None = None
-    """[Hz]; None: USUAL_RATE, or the nearest one at which the servo's samples are equally far apart."""
+    """Sample rate [Hz]; None: USUAL_RATE, or the nearest rate at which the servo's samples are equidistant."""
     fast: bool = False
-    """As fast as possible, in this process: simulated servos only."""
+    """Run faster than real time, in this process; simulated servos only."""
 
     def settings(self, servo: str) -> ServoSettings:
-        """What is written into a servo of the catalogue."""
+        """Return the settings for a servo of the catalogue."""
         spec = load_servo(servo)
         return ServoSettings(
             servo=spec.name,
@@ -66,7 +66,7 @@ class RecordingPlan:
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """How one run ended."""
+    """Outcome of one run."""
 
     id: str
     trajectory: str
@@ -77,29 +77,40 @@ class RecordedRun:
     bus_errors: int
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return dict(self.__dict__)
 
 
 def record_plan(plan: RecordingPlan, session_path: str | Path, show: Show) -> list[RecordedRun]:
-    """Record every trajectory of a plan and return how each run ended; show: share done, text.
+    """Record every trajectory of a plan and return the outcome of each run.
 
-    Stops at the first run that does not end well, and on an interrupt: what was recorded is kept. Raises
-    ServoBenchError.
+    Recording stops at the first failed run and on an interrupt; recorded runs are kept.
+
+    Raises:
+        ServoBenchError: The servo does not answer, or the session cannot be written.
     """
     address = _address(plan)
     runs = [_Run(trajectory, plan.bench, plan.kp) for trajectory in plan.trajectories]
-    # The session is made once the servo has answered.
-    return _record(plan, address, runs, partial(Session.open_or_create, session_path), show, _nobody)
+    # The session is created only after the servo has answered.
+    return _record(plan, address, runs, partial(Session.open_or_create, session_path), show, _no_change)
 
 
 def record_grid(
     grid: GridPlan, plan: RecordingPlan, session_path: str | Path, show: Show, ask: Ask
 ) -> tuple[list[RecordedRun], PlanStatus]:
-    """Record what a session is missing of a grid; returns how each new run ended, and what of the grid is done now.
+    """Record the missing runs of a grid and store the grid with the session.
 
-    plan: servo, bench and gains apart from what the grid sets. ask is called before each change by hand and never for
-    a simulated servo. The grid is kept with the session. Stops as `record_plan` does, and when ask says no.
+    Recording stops as in `record_plan`, and if ask returns False.
+
+    Args:
+        grid: Conditions to record.
+        plan: Servo, and bench and gains that the grid does not set.
+        session_path: Session, created if needed.
+        show: Called with the completed share and a message.
+        ask: Called before each manual change of the bench, never for a simulated servo.
+
+    Returns:
+        The outcome of each new run, and the status of the grid.
     """
     address = _address(plan)
     session = Session.open_or_create(session_path)
@@ -112,13 +123,13 @@ def record_grid(
 
 
 def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus:
-    """What of a grid a session holds; excluded runs do not count. Raises SessionError."""
+    """Return which conditions of a grid a session contains; excluded runs do not count."""
     excluded = {run for run, note in session.annotations().items() if note.excluded}
     return status(grid, session.runs(), servo, excluded)
 
 
 def servo_at(address: ServoAddress) -> str:
-    """Catalogue name of the servo at an address; a real one is asked. Raises DriverError."""
+    """Return the catalogue name of the servo at an address; a real servo is queried, which may raise DriverError."""
     source = address.source()
     if isinstance(source, SimulatedSource):
         return source.name
@@ -134,7 +145,7 @@ class _Run:
 
     @property
     def place(self) -> tuple[float, float]:
-        """Length [m] and mass [kg]: what is changed by hand."""
+        """Length [m] and mass [kg], which are changed by hand."""
         return self.bench.length, self.bench.mass
 
 
@@ -147,8 +158,8 @@ def _address(plan: RecordingPlan) -> ServoAddress:
     return replace(address, options=(*address.options, FAST_OPTION))
 
 
-def _nobody(change: str) -> bool:
-    """Every run hangs as the person said."""
+def _no_change(change: str) -> bool:
+    """Answer for plans without a change of the bench."""
     return True
 
 
@@ -159,7 +170,7 @@ def _record(
         return []
     if plan.fast:
         return _record_fast(plan, address, runs, store, show)
-    by_hand = _nobody if address.family == "simulated" else ask
+    by_hand = _no_change if address.family == "simulated" else ask
     return _record_live(plan, runs, store, show, by_hand)
 
 
@@ -210,7 +221,7 @@ def _record_live(plan: RecordingPlan, runs: Sequence[_Run], store: Store, show: 
         session = store()
         for number, run in enumerate(runs):
             change = changes_by_hand(hung, run.place)
-            # Released meanwhile: the recorder asks for signs of life only while a run is on.
+            # The servo is released meanwhile, since the recorder expects heartbeats only during a run.
             if change and not ask(change):
                 break
             hung = run.place

@@ -1,4 +1,4 @@
-"""What is known about a run before its first sample; the same whether the window or `bench record` makes it."""
+"""Header of a run, known before its first sample; shared by the window and `bench record`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 
 DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
-"""Which way the pendulum turns, as the person at the bench sees it, when the servo's angle grows."""
+"""Direction in which the pendulum turns, as seen by the user, when the servo's angle increases."""
 
 
 def run_header(
     trajectory: Trajectory, bench: Bench, settings: ServoSettings, rate: float, address: str, direction: int = 1
 ) -> RunHeader:
-    """Header of a run of a trajectory; address: of the servo, direction: one of DIRECTIONS."""
+    """Return the header of a run; address: that of the servo, direction: one of DIRECTIONS."""
     return RunHeader(
         trajectory=trajectory.name,
         bench=bench,

@@ -1,4 +1,4 @@
-"""Symbols as a person reads them, in window, report and command line; without Qt.
+"""Typesetting of symbols for window, report and command line.
 
 printed("K_m^q")             "K<sub>m</sub><sup>q</sup>"
 with_symbols("K_m^q is 0")   "K<sub>m</sub><sup>q</sup> is 0"
@@ -22,13 +22,13 @@ def printed(symbols: str) -> str:
 
 
 def mathtext(symbol: str) -> str:
-    """Return a symbol for a matplotlib text that parses mathematics."""
+    """Return a symbol as matplotlib mathtext."""
     set_apart = _PART.sub(r"\1{\2}", symbol)
     return symbol if set_apart == symbol else f"${set_apart}$"
 
 
 def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
-    """Return a text as HTML with symbols, and no other word, set with subscripts and superscripts.
+    """Return a text as HTML, with subscripts and superscripts in symbols only.
 
     symbols: None for those of every friction model and motor.
     """
@@ -39,7 +39,7 @@ def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
 
 @cache
 def all_symbols() -> tuple[str, ...]:
-    """Symbols with subscripts and superscripts of friction models M1 to M6, of the motor and of the command path."""
+    """Return the symbols of friction models M1 to M6, the motor and the command path that have sub- or superscripts."""
     from core.catalogue import servos
     from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 

@@ -1,1 +1,1 @@
-"""The log: what was said to the person, with its time, and the faults nobody has looked at yet."""
+"""Log of messages with their times, and of unread faults."""

@@ -1,4 +1,4 @@
-"""Everything the window said, in order; faults stay marked until a person has looked."""
+"""Journal of the window's messages; faults stay marked until the user reads them."""
 
 from __future__ import annotations
 
@@ -13,52 +13,52 @@ from core import sealed
 from core.words import capitalised
 
 SERVO = "servo"
-"""Cause of what was said about the servo; settled when it starts to move, is connected or takes commands again."""
+"""Cause of messages about the servo; settled when it moves, connects or accepts commands again."""
 MOST_ENTRIES = 1000
-"""The oldest are dropped beyond this."""
+"""Most entries; older ones are dropped."""
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One line."""
+    """One message."""
 
     at: datetime
     level: str
-    """info, warning, error or fault"""
+    """Severity: info, warning, error or fault."""
     text: str
     cause: str = ""
-    """What it is about; a notice leaves the screen when its cause is settled."""
+    """Cause; its notice disappears once the cause is settled."""
     path: Path | None = None
-    """File or folder that the text names and a person may want to open."""
+    """File or folder named in the text, which the user may open."""
 
 
 class Journal(QObject):
-    """Kept in memory; the runs' own files hold how each run ended."""
+    """In-memory journal; the outcome of each run is in its file."""
 
     added = Signal(object)
-    """LogEntry"""
+    """Emitted with a new LogEntry."""
     said = Signal(object)
-    """LogEntry that a person should see now."""
+    """Emitted with a LogEntry to show as a notice."""
     settled = Signal(str)
-    """Cause of notices that need no longer be shown."""
+    """Emitted with the cause of obsolete notices."""
     unseen_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[LogEntry] = []
         self.unseen = 0
-        """Faults since a person last looked."""
+        """Number of unread faults."""
 
     def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
-        """Note a line and show it as a notice."""
+        """Add a message and show it as a notice."""
         self.said.emit(self.add(level, text, cause, path))
 
     def settle(self, cause: str) -> None:
-        """Take the notices of a cause off the screen."""
+        """Remove the notices of a cause."""
         self.settled.emit(cause)
 
     def add(self, level: str, text: str, cause: str = "", path: Path | None = None) -> LogEntry:
-        """Note a line without showing it."""
+        """Add a message without a notice."""
         entry = LogEntry(datetime.now().astimezone(), level, capitalised(text), cause, path)
         self.entries.append(entry)
         del self.entries[:-MOST_ENTRIES]
@@ -69,18 +69,18 @@ class Journal(QObject):
         return entry
 
     def look(self) -> None:
-        """A person has looked."""
+        """Mark all faults as read."""
         if self.unseen:
             self.unseen = 0
             self.unseen_changed.emit()
 
     def text(self) -> str:
-        """All lines, for the clipboard or a file."""
+        """Return all messages, for the clipboard or a file."""
         return "".join(f"{e.at.isoformat(timespec='seconds')}  {e.level:7}  {e.text}\n" for e in self.entries)
 
 
 class FileWarnings(QObject):
-    """Hands on, from any thread, what is logged about files that were edited or are damaged."""
+    """Forwards log records on edited or damaged files, from any thread."""
 
     logged = Signal(str)
 
@@ -91,5 +91,5 @@ class FileWarnings(QObject):
         sealed.LOG.addHandler(self._handler)
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop forwarding."""
         sealed.LOG.removeHandler(self._handler)

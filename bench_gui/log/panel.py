@@ -1,4 +1,4 @@
-"""The log as a table at the foot of the window: time, what happened, how grave it is."""
+"""Log panel at the bottom of the window: time, severity and message."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench_gui.widgets.fields import button, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 
-_COLUMNS = (Column("Time"), Column("Kind"), Column("What happened"))
+_COLUMNS = (Column("Time"), Column("Kind"), Column("Message"))
 _KINDS = {"info": "Note", "warning": "Warning", "error": "Error", "fault": "Fault"}
 _TONES = {"warning": "moving", "error": "fault", "fault": "fault"}
 
 
 class LogTable(TextTable):
-    """Follows a journal; costs a signal a line."""
+    """Table model that follows a journal, with one signal per line."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(_COLUMNS)
@@ -26,11 +26,11 @@ class LogTable(TextTable):
         journal.added.connect(self._grow)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Number of lines."""
+        """Return the number of lines."""
         return 0 if parent.isValid() else self._count
 
     def cell_at(self, row: int, column: int) -> Cell:
-        """Time, kind or text of a line."""
+        """Return time, kind or text of a line."""
         entry = self._journal.entries[row]
         text = (f"{entry.at:%H:%M:%S}", _KINDS.get(entry.level, entry.level), entry.text)[column]
         tone = _TONES.get(entry.level, "muted") if column == 1 else ""
@@ -39,7 +39,7 @@ class LogTable(TextTable):
     def _grow(self, _: LogEntry) -> None:
         total = len(self._journal.entries)
         if total == self._count:
-            # Full: the oldest line went as the newest came.
+            # The journal is full: the newest line has replaced the oldest.
             self.beginResetModel()
             self.endResetModel()
             return
@@ -49,7 +49,7 @@ class LogTable(TextTable):
 
 
 class LogPanel(QFrame):
-    """What a person looks at to clear the fault badge."""
+    """Panel with the log; viewing it clears the fault badge."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -59,13 +59,13 @@ class LogPanel(QFrame):
         column.setContentsMargins(12, 4, 12, 8)
         column.setSpacing(5)
         head = QHBoxLayout()
-        head.addWidget(label("Everything the program said since it was started", "muted"))
+        head.addWidget(label("All messages since the start of ServoBench", "muted"))
         head.addStretch(1)
         self.copy_button = button("Copy all", "Copy all lines of the log to the clipboard", self.copy, "flat")
         head.addWidget(self.copy_button)
         column.addLayout(head)
         self.model = LogTable(journal)
-        self.table = plain_table("Log", "What happened, the newest line last")
+        self.table = plain_table("Log", "Messages, the newest last")
         self.table.setModel(self.model)
         self.table.setColumnWidth(0, 84)
         self.table.setColumnWidth(1, 84)
@@ -77,5 +77,5 @@ class LogPanel(QFrame):
         QGuiApplication.clipboard().setText(self._journal.text())
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self.model.set_theme(theme)

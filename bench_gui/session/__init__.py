@@ -1,1 +1,1 @@
-"""The session: its runs, opening, creating and importing."""
+"""Session panel: runs, opening, creating and importing."""

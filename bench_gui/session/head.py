@@ -1,4 +1,4 @@
-"""The line above the runs: which session, how many runs, the filter, and buttons that do something with them."""
+"""Line above the runs: session, number of runs, filter and buttons."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 FILTER_WIDTH = 210
 TITLE_WIDTH = 480
-"""The most a title takes where there is room [px]."""
+"""Largest width of a title [px]."""
 
 
 Way = tuple[str, str, Callable[[], object]]
-"""Text and tip of an action, and what it does."""
+"""Text, tip and function of an action."""
 
 
 class SessionHead(QWidget):
-    """Buttons for runs are there while some are selected; the others always."""
+    """Buttons for runs are visible while runs are selected, all others always."""
 
     def __init__(
         self,
@@ -39,8 +39,15 @@ class SessionHead(QWidget):
         opening: Sequence[Way],
         importing: Sequence[Way],
     ) -> None:
-        """include: takes the selected runs into fits again; opening, importing: what the buttons offer, the first of
-        them at a click."""
+        """Create the line.
+
+        Args:
+            controller: Controller of the window.
+            questions: Dialogs about the selected runs.
+            include: Includes the selected runs in fits again.
+            opening: Actions of the open button, the first one for a click.
+            importing: Actions of the import button, the first one for a click.
+        """
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._controller = controller
@@ -75,18 +82,20 @@ class SessionHead(QWidget):
         row.addStretch(1)
         self.tags_button = button("Tags…", "Set tags of the selected runs", questions.ask_tags, "flat")
         self.trim_button = button("Trim…", "Use only a part of the selected run", questions.ask_trim, "flat")
-        self.exclude_button = button("Exclude…", "Leave the selected runs out of fits", questions.ask_reason, "flat")
-        self.include_button = button("Include", "Take the selected runs into fits again", include, "flat")
+        self.exclude_button = button("Exclude…", "Exclude the selected runs from fits", questions.ask_reason, "flat")
+        self.include_button = button("Include", "Include the selected runs in fits again", include, "flat")
         self._for_runs = (self.tags_button, self.trim_button, self.exclude_button, self.include_button)
         for made in self._for_runs:
             row.addWidget(made)
         row.addSpacing(8)
-        self.recent_button = self._menu_button("Recent", "Sessions opened last")
+        self.recent_button = self._menu_button("Recent", "Recently opened sessions")
         self.recent_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._recent = self.recent_button.menu()
         self._recent.aboutToShow.connect(self._list_recent)
-        self.open_button = self._menu_button("Open…", "Open a session folder; the arrow has other ways to begin")
-        self.import_button = self._menu_button("Import…", "Import recordings into this session; the arrow has folders")
+        self.open_button = self._menu_button("Open…", "Open a session folder; more options under the arrow")
+        self.import_button = self._menu_button(
+            "Import…", "Import recordings into this session; folders under the arrow"
+        )
         for made, ways in ((self.open_button, opening), (self.import_button, importing)):
             made.clicked.connect(lambda _=False, act=ways[0][2]: act())
             for way in ways:
@@ -102,18 +111,18 @@ class SessionHead(QWidget):
         self.lock.setPixmap(icon("lock", theme.muted, 16).pixmap(16, 16))
 
     def set_path(self, path: Path | None, locked: str) -> None:
-        """Say where the session is; locked: why nothing can be written there, empty when it can."""
+        """Show the location of the session; locked: reason why it is read-only, or empty."""
         self.title.setToolTip(as_person_writes(path) if path is not None else "")
         self.lock.setVisible(bool(locked))
-        self.lock.setToolTip(f"{locked}: new runs go into a new session")
+        self.lock.setToolTip(f"{locked}; new runs go into a new session")
 
     def say(self, problems: tuple[str, ...]) -> None:
-        """Say what in the filter was not understood."""
+        """Show the terms of the filter that are not valid."""
         self.trouble.setText(f"Not applied: {'; '.join(problems)}")
         self.trouble.setVisible(bool(problems))
 
     def show_selection(self, count: int, edit: bool, edit_one: bool, include: bool) -> None:
-        """Offer what can be done with the selected runs: change them, one of them, include them again."""
+        """Show the buttons for the selected runs: edit, edit one, include again."""
         for made in self._for_runs:
             made.setVisible(count > 0)
         self.include_button.setVisible(include)

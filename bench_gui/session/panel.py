@@ -1,4 +1,4 @@
-"""The session at the foot of the window: its runs, the line that filters them, and the buttons that bring in more."""
+"""Session panel at the bottom of the window: runs, filter, and buttons for opening and importing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from core.units import grouped
 from core.words import counted
 
 LEAST = 48
-"""Height of the table, at least [px]."""
+"""Minimum height of the table [px]."""
 PROGRESS_PERIOD = 200
-"""While files are read, the number of them is shown this often [ms]."""
+"""Update period of the number of files read [ms]."""
 TABLE, NO_RUNS, NO_MATCH, DROP = range(4)
 
 
 class SessionPanel(QFrame):
-    """Selecting runs chooses what is compared and identified; none stands for all that are not excluded."""
+    """Selected runs are compared and identified; without a selection, all that are not excluded."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -46,24 +46,36 @@ class SessionPanel(QFrame):
             self.questions,
             self.include,
             opening=(
-                ("Open session…", "A session is a folder", self.opening.ask_open),
-                ("Open session file…", "A session exported as one .h5 file, read-only", self.opening.ask_open_file),
+                ("Open session…", "Open a session folder", self.opening.ask_open),
+                (
+                    "Open session file…",
+                    "Open a session exported as one .h5 file, read-only",
+                    self.opening.ask_open_file,
+                ),
                 ("New session…", "Create a session in a new folder", self.opening.ask_new),
                 ("Open the example", "Eight recordings of a real XL330", library.open_example),
             ),
             importing=(
-                ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", self.opening.ask_import),
-                ("Import a folder…", "Every recording in a folder and below it", self.opening.ask_import_folder),
+                (
+                    "Import recordings…",
+                    "BAM logs (.json), tables (.csv, .npz, .parquet), single runs (.h5)",
+                    self.opening.ask_import,
+                ),
+                (
+                    "Import a folder…",
+                    "Import all recordings in a folder and its subfolders",
+                    self.opening.ask_import_folder,
+                ),
             ),
         )
-        """The title of the dock the panel is in."""
+        """Title of the dock with the panel."""
         self.title, self.count = self.head.title, self.head.count
         self.view = RunView(library, self._edited)
         self.table, self.model = self.view, self.view.runs
         self.empty = EmptyState("No runs yet", "")
-        clear = button("Clear the filter", "Show every run again", self.clear_filter)
-        no_match = EmptyState("No run meets the filter", "", clear)
-        drop = EmptyState("Drop it here", "A session is opened, recordings are imported.")
+        clear = button("Clear the filter", "Show all runs", self.clear_filter)
+        no_match = EmptyState("No run matches the filter", "", clear)
+        drop = EmptyState("Drop here", "Sessions are opened, recordings are imported.")
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 2, 12, 8)
         below = QWidget()
@@ -88,57 +100,63 @@ class SessionPanel(QFrame):
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self.view.set_theme(theme)
         self.head.set_theme(theme)
         self.questions.set_theme(theme)
 
-    # Choosing and finding.
+    # Selection and filter.
 
     def select(self, ids: list[str]) -> None:
         """Select runs by id."""
         self._library.select(ids)
 
     def select_shown(self) -> None:
-        """Select every run that passes the filter."""
+        """Select all runs that match the filter."""
         self.view.selectAll()
 
     def focus_filter(self) -> None:
-        """Begin typing into the filter line."""
+        """Put the keyboard focus on the filter."""
         self.head.filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.head.filter.selectAll()
 
     def clear_filter(self) -> None:
-        """Show every run."""
+        """Show all runs."""
         self.head.filter.clear()
 
     def include(self) -> None:
-        """Take excluded ones of the selected runs into fits again."""
+        """Include the excluded ones of the selected runs in fits again."""
         self.editing.include(i for i in self._library.selected if self._library.annotation(i).excluded)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What can be done with the session and its runs, for the menus and the command palette."""
+        """Return the actions of the session and its runs, for menus and command palette."""
         chosen = self._library
         return [
-            ActionSpec("&Filter runs", self.focus_filter, "Ctrl+F", "Show only some of the runs", self._has_runs),
-            ActionSpec("Select all runs &shown", self.select_shown, "", "Those that pass the filter", self._has_runs),
+            ActionSpec("&Filter runs", self.focus_filter, "Ctrl+F", "Show only matching runs", self._has_runs),
+            ActionSpec(
+                "Select all runs &shown", self.select_shown, "", "Select the runs that match the filter", self._has_runs
+            ),
             ActionSpec(
                 "Select &none",
                 lambda: self.select([]),
-                tip="All complete runs that are not excluded are used then",
+                tip="Use all complete runs that are not excluded",
                 enabled=lambda: bool(chosen.selected),
             ),
             *self._run_actions(),
-            ActionSpec("Open session &file…", self.opening.ask_open_file, tip="A session exported as one .h5 file"),
             ActionSpec(
-                "Import a fol&der…", self.opening.ask_import_folder, tip="Every recording in a folder and below it"
+                "Open session &file…", self.opening.ask_open_file, tip="Open a session exported as one .h5 file"
+            ),
+            ActionSpec(
+                "Import a fol&der…",
+                self.opening.ask_import_folder,
+                tip="Import all recordings in a folder and its subfolders",
             ),
         ]
 
-    # Dropping.
+    # Drag and drop.
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Say where to drop."""
+        """Show where to drop."""
         if self.opening.can_take(event.mimeData()):
             event.acceptProposedAction()
             self._stack.setCurrentIndex(DROP)
@@ -148,22 +166,24 @@ class SessionPanel(QFrame):
         self._show_page()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Take what was dropped."""
+        """Open or import the dropped paths."""
         event.acceptProposedAction()
         self._show_page()
         self.opening.take(event.mimeData())
 
-    # Behind the scenes.
+    # Internals.
 
     def _run_actions(self) -> list[ActionSpec]:
-        """What can be done with the selected runs, also from the table's own menu."""
+        """Return the actions of the selected runs, also used in the table's context menu."""
         questions = self.questions
         one, some, excluded = self._can_edit_one, self._can_edit, self._can_include
         return [
-            ActionSpec("Edit the &note", lambda: self._edit_cell(NOTE), "", "Of one selected run, in place", one),
-            ActionSpec("Set &tags…", questions.ask_tags, "", "Words to find the selected runs by", some),
-            ActionSpec("&Exclude from fits…", questions.ask_reason, "", "Leave the selected runs out, and why", some),
-            ActionSpec("&Include in fits", self.include, "", "Selected runs that were excluded", excluded),
+            ActionSpec("Edit the &note", lambda: self._edit_cell(NOTE), "", "Edit the note of one selected run", one),
+            ActionSpec("Set &tags…", questions.ask_tags, "", "Set tags of the selected runs", some),
+            ActionSpec(
+                "&Exclude from fits…", questions.ask_reason, "", "Exclude the selected runs, with a reason", some
+            ),
+            ActionSpec("&Include in fits", self.include, "", "Include the selected runs again", excluded),
             ActionSpec("T&rim…", questions.ask_trim, "", "Use only a part of one selected run", one),
         ]
 
@@ -183,9 +203,9 @@ class SessionPanel(QFrame):
         self._show_page()
 
     def _show_progress(self) -> None:
-        """Only a session without an index takes so long that there is something to say."""
+        """Show progress; only sessions without an index take long enough."""
         read, total = self._library.progress
-        text = f"{grouped(read)} of {grouped(total)} runs read; the next time they need not be"
+        text = f"{grouped(read)} of {grouped(total)} runs read; the next time is faster"
         self.empty.text.setText(text if total else "")
         if total and self._library.runs:
             self.count.setText(f"opening: {read} of {counted(total, 'run')} read")

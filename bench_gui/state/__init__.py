@@ -1,1 +1,1 @@
-"""What the tasks of the window share: the open session, the models at hand, the servo and the bench as set up."""
+"""State shared by the window's tasks: session, models, servo and bench."""

@@ -1,4 +1,4 @@
-"""Which runs of a session a fit uses."""
+"""Selection of the runs for a fit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Consequences of runs, annotations and selection."""
+    """Runs for a fit, and their servo."""
 
     for_fit: list[RunSummary]
     servo: str
-    """Servo of most of them, or of most chosen runs where a fit could use none; empty without runs."""
+    """Servo of most of these runs, or of most selected runs if a fit can use none; empty without runs."""
 
 
 def choice_of(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation], selected: Collection[str]) -> Choice:
-    """Choose the selected runs, or all that ended well when none is selected; never an excluded one.
+    """Choose the selected runs, or all successful ones if none is selected; excluded runs are never used.
 
-    The rule of `sessions.fit_runs`, applied to what is on the screen.
+    This is the rule of `sessions.fit_runs`, applied to the displayed runs.
     """
     excluded = {run for run, annotation in annotations.items() if annotation.excluded}
     wanted = set(selected)

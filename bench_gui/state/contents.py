@@ -1,4 +1,4 @@
-"""What is read of a session when it is opened, where files may be read, and what a crash had left in it."""
+"""Contents of a session, read when it is opened, including remains of a crash."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What a crash had left behind when the session was opened."""
+    """Remains of a crash, found when the session was opened."""
 
     runs: tuple[RunSummary, ...]
-    """Runs that were being recorded, now finished files."""
+    """Interrupted runs, now complete files."""
     damaged: tuple[str, ...]
-    """Files that could not be read and were kept aside, one line each."""
+    """Unreadable files that were moved aside, one line each."""
     postponed: tuple[str, ...]
-    """What could not be recovered now and stays as it is, one line each."""
+    """Files that could not be recovered yet, one line each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """A session as it is read when it is opened."""
+    """Contents of a session at the time of opening."""
 
     session: Session
     runs: list[RunSummary]
@@ -34,9 +34,9 @@ class Contents:
     troubles: list[str]
     models: list[ServoModel]
     damaged: Mapping[str, str] = field(default_factory=dict)
-    """Run id to why it cannot be read."""
+    """Id of each unreadable run → reason."""
     locked: str = ""
-    """Why nothing can be written into the session; empty when it can."""
+    """Reason why the session is read-only; empty if it is writable."""
 
 
 def read_contents(
@@ -44,7 +44,7 @@ def read_contents(
     models: list[ServoModel] | None = None,
     progress: Callable[[int, int], object] = lambda read, total: None,
 ) -> Contents:
-    """Everything the window shows of a session; files in it that cannot be read are troubles, no failure.
+    """Read everything that the window shows of a session; unreadable files are listed and do not raise.
 
     progress: as for `Session.runs`.
     """
@@ -55,7 +55,7 @@ def read_contents(
     try:
         annotations = session.annotations()
     except SessionError:
-        # `problems` has named it.
+        # Already in `problems`.
         annotations = {}
     return Contents(session, runs, annotations, troubles, models or [], session.damaged(), _locked(session))
 
@@ -65,11 +65,11 @@ def _locked(session: Session) -> str:
         return "This is an exported file, which is read-only"
     if all(os.access(place, os.W_OK) for place in (session.path, session.path / "runs")):
         return ""
-    return "You may not write into this folder"
+    return "This folder is write-protected"
 
 
 def recovery_of(contents: Contents) -> Recovery | None:
-    """What opening the session recovered; None when there was nothing to recover."""
+    """Return the recovered remains of a crash, None if there were none."""
     report = contents.session.recovery
     runs = tuple(run for run in contents.runs if run.id in report.recovered)
     if not (runs or report.damaged or report.postponed):

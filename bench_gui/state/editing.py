@@ -1,4 +1,4 @@
-"""What a person notes about runs: each change is one step of undo, written beside the runs and never into them."""
+"""Editing of annotations: each change is one undo step, stored beside the recordings, which never change."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class RunEditing:
-    """Changes annotations of the open session; what cannot be comes out of the library's `problem`."""
+    """Changes annotations of the open session; errors are emitted by the library's `problem`."""
 
     def __init__(self, library: Library, stack: QUndoStack) -> None:
         self._library = library
         self._stack = stack
 
     def set_note(self, identity: str, text: str) -> None:
-        """Note something about a run."""
+        """Set the note of a run."""
         self._change("note", [identity], lambda annotation: replace(annotation, note=text.strip()), f"note:{identity}")
 
     def set_tags(self, identity: str, tags: tuple[str, ...]) -> None:
-        """Give a run these tags and no others."""
+        """Replace the tags of a run."""
         self._change("tags", [identity], lambda annotation: replace(annotation, tags=tags))
 
     def change_tags(self, ids: Iterable[str], added: Iterable[str], removed: Iterable[str]) -> None:
-        """Give runs more tags, take some from them, leave their others."""
+        """Add and remove tags of runs; other tags stay."""
         more, less = tuple(added), set(removed)
 
         def changed(annotation: Annotation) -> Annotation:
@@ -44,15 +44,15 @@ class RunEditing:
         self._change("tags", ids, changed)
 
     def exclude(self, ids: Iterable[str], reason: str) -> None:
-        """Leave runs out of fits from now on, for a reason."""
+        """Exclude runs from fits, with a reason."""
         self._change("exclude", ids, lambda annotation: replace(annotation, excluded=True, reason=reason.strip()))
 
     def include(self, ids: Iterable[str]) -> None:
-        """Take excluded runs in again."""
+        """Include excluded runs again."""
         self._change("include", ids, lambda annotation: replace(annotation, excluded=False, reason=""))
 
     def trim(self, identity: str, begin: float | None, end: float | None) -> None:
-        """Use only a part of a run [s from its first sample]; None keeps that side."""
+        """Use only a part of a run [s from its first sample]; None leaves that side untrimmed."""
         self._change("trim", [identity], lambda annotation: replace(annotation, trim_begin=begin, trim_end=end))
 
     def _change(
@@ -64,7 +64,7 @@ class RunEditing:
         if session is None or not chosen:
             return
         if library.read_only:
-            library.problem.emit(f"{library.locked}: import these runs into another session to change them")
+            library.problem.emit(f"{library.locked}; import these runs into another session to change them")
             return
         old = {identity: library.annotation(identity) for identity in chosen}
         try:

@@ -1,7 +1,7 @@
-"""The window's signs of life to the recorder, from a thread of their own that asks whether the window still answers.
+"""Heartbeat of the window for the recorder, sent by a separate thread while the window is responsive.
 
-Beside other work on the machine the window's thread may be late by more than the recorder waits; that is no reason to
-lose a run. A window that answers nobody is one: its servo is released.
+On a busy machine the window's thread may be late by more than the recorder's timeout, which must not end a run. If the
+window hangs, the heartbeat stops and the recorder releases the servo.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable
 from threading import Event, Thread
 
 WINDOW_LIMIT = 1.5
-"""A window that did not answer for this long [s] is not alive."""
+"""Time without an answer after which the window counts as hung [s]."""
 PERIOD = 0.04
-"""Between two signs of life [s]."""
+"""Heartbeat period [s]."""
 
 
 class Heartbeat:
-    """Calls `beat` until closed, as long as `answered` is called often enough."""
+    """Calls `beat` periodically until closed, while `answered` is called often enough."""
 
     def __init__(self, beat: Callable[[], None]) -> None:
         self._beat = beat
@@ -27,7 +27,7 @@ class Heartbeat:
         self._thread.start()
 
     def answered(self) -> None:
-        """Say that the window answers. Call it from where the window would hang if it hung."""
+        """Record that the window is responsive; call it from the window's event loop."""
         self._answered = time.monotonic()
 
     def close(self) -> None:

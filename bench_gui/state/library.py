@@ -1,4 +1,4 @@
-"""The open session as the window sees it: its runs, which of them are chosen, and everything that changes them."""
+"""The open session in the window: runs, selection, and all changes to them."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
 
 MOST_NAMED = 3
-"""Of several things that went wrong so many are named."""
+"""Most problems listed in one message."""
 
 
 class Library(QObject):
-    """Files are touched in the lane "session" only; what comes back is summaries and recordings."""
+    """Access to the open session; files are read and written only in the thread "session"."""
 
     opened = Signal()
-    """Another session is open."""
+    """Emitted when another session is open."""
     runs_changed = Signal()
     selection_changed = Signal()
-    """Other runs are chosen, or another part of them is used."""
+    """Emitted when the selection, or the used part of a selected run, has changed."""
     annotations_changed = Signal()
     trimmed = Signal(object)
-    """Ids of runs of which another part is used now, list[str]."""
+    """Emitted with the ids of runs whose used part has changed, list[str]."""
     recovered = Signal(object)
-    """A Recovery: the session just opened had been left by a crash."""
+    """Emitted with a Recovery if the opened session has remains of a crash."""
     models_found = Signal(object)
-    """Models identified earlier, list[ServoModel]."""
+    """Emitted with models identified earlier, list[ServoModel]."""
     table_found = Signal(object, object)
-    """Paths that were to be imported, list[Path], and the UnknownTableError of a table among them."""
+    """Emitted with paths to import, list[Path], and the UnknownTableError of a table among them."""
     problem = Signal(str)
     notice = Signal(str)
 
@@ -55,48 +55,48 @@ class Library(QObject):
         self._watch.changed.connect(self._look_again)
         self.title = ""
         self.locked = ""
-        """Why nothing can be written into the session; empty when it can."""
+        """Reason why the session is read-only; empty if it is writable."""
         self.runs: list[RunSummary] = []
         self.damaged: Mapping[str, str] = {}
-        """Id of each run that cannot be read to the reason."""
+        """Id of each unreadable run → reason."""
         self.annotations: dict[str, Annotation] = {}
-        """What is noted about runs; see `annotation`."""
+        """Annotations by run id; see `annotation`."""
         self._blank: Annotation | None = None
         self._edits = self._asked_at = 0
         self.selected: tuple[str, ...] = ()
         self._chosen: tuple[tuple[object, object, object], Choice] | None = None
-        """The choice, and what it follows from: none of that is ever changed but replaced."""
+        """Cached choice with its inputs, which are replaced and never modified."""
         self.loading = False
         self.doing = ""
-        """What is loaded, in a few words."""
+        """Short description of the current load."""
         self.progress = (0, 0)
-        """Files read or runs stored so far of what is opened or imported, and all of them."""
+        """Number of files or runs opened or imported so far, and in total."""
         self._given_up = False
 
-    # What is there.
+    # State.
 
     @property
     def path(self) -> Path | None:
-        """Where the session is; None while there is none."""
+        """Path of the session; None while none is open."""
         return self._session.path if self._session is not None else None
 
     @property
     def results_place(self) -> Path | None:
-        """The folder under which results of this session are kept."""
+        """Folder for results of this session."""
         return None if self._session is None else results_home(self._session.path)
 
     @property
     def session(self) -> Session | None:
-        """The open session, to hand back to `annotate`; its files are read and written in the lane only."""
+        """The open session, for `annotate`; use its files only in the thread "session"."""
         return self._session
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be noted or recorded: no session, an exported file or a write-protected folder."""
+        """True without a session, for an exported file, and for a write-protected folder."""
         return self._session is None or bool(self.locked)
 
     def annotation(self, identity: str) -> Annotation:
-        """What is noted about a run."""
+        """Return the annotation of a run."""
         found = self.annotations.get(identity) or self._blank
         if found is None:
             from sessions import Annotation
@@ -105,45 +105,45 @@ class Library(QObject):
         return found
 
     def known_tags(self) -> list[str]:
-        """Every tag in the session, by the alphabet."""
+        """Return all tags of the session, sorted."""
         return sorted({tag for annotation in self.annotations.values() for tag in annotation.tags}, key=str.casefold)
 
     def main_servo(self) -> str:
-        """Catalogue name of the servo most runs of `for_fit`, else most chosen ones, are of; empty without runs."""
+        """Catalogue name of the most frequent servo of `for_fit`, or of the selected runs; empty without runs."""
         return self._choice().servo
 
     def for_fit(self) -> list[RunSummary]:
-        """The selected runs, or all that ended well when none is selected; never an excluded one.
+        """Return the runs that all tasks use: the selected ones, or all successful ones; never excluded ones.
 
-        The rule of `sessions.fit_runs`, applied to what is on the screen: every task uses these runs.
+        This is the rule of `sessions.fit_runs`, applied to the displayed runs.
         """
         return list(self._choice().for_fit)
 
     def selection(self, used: Sequence[RunSummary]) -> Selection:
-        """Say what becomes of the session's runs when these are used."""
+        """Describe which runs of the session are used and which are not."""
         from sessions import selection_of
 
         return selection_of(used, self.runs, self.damaged, self.annotations)
 
     def left_out(self, used: Sequence[RunSummary]) -> str:
-        """Sentence about the session's other runs when these are used; empty when all are."""
+        """Return a sentence about the unused runs of the session; empty if all are used."""
         if not (self.runs or self.damaged):
             return ""
         selection = self.selection(used)
         return "" if selection.complete else selection.text
 
     def select(self, ids: Iterable[str]) -> None:
-        """Choose runs by id; none stands for all."""
+        """Select runs by id; an empty selection stands for all."""
         known = {run.id for run in self.runs}
         selected = tuple(identity for identity in ids if identity in known)
         if selected != self.selected:
             self.selected = selected
             self.selection_changed.emit()
 
-    # What changes it.
+    # Changes.
 
     def open(self, path: Path) -> None:
-        """Open a session, recovering what a crash left behind."""
+        """Open a session and recover the remains of a crash."""
 
         def work() -> Contents:
             from sessions import Session
@@ -154,7 +154,7 @@ class Library(QObject):
         self._load(work)
 
     def open_example(self) -> None:
-        """Open a private copy of the recordings that come with the program."""
+        """Open the user's copy of the example session."""
 
         def work() -> Contents:
             from bench_gui.headless.examples import example_session
@@ -165,7 +165,7 @@ class Library(QObject):
         self._load(work)
 
     def close(self) -> None:
-        """Leave the session; the next run begins another one."""
+        """Close the session; the next run creates a new one."""
         self._session, self.title, self.loading = None, "", False
         self.annotations, self.selected = {}, ()
         self.opened.emit()
@@ -184,11 +184,11 @@ class Library(QObject):
         self._load(work)
 
     def take(self, paths: list[Path]) -> None:
-        """Open the session or import the recordings that were dropped; what is neither is named."""
+        """Open a dropped session or import dropped recordings; other paths are reported."""
 
         def done(dropped: Dropped) -> None:
             if dropped.refused:
-                self.problem.emit(f"not taken: {_first(dropped.refused)}")
+                self.problem.emit(f"not imported: {_first(dropped.refused)}")
             if dropped.opens is not None:
                 self.open(dropped.opens)
             elif dropped.imports:
@@ -197,9 +197,9 @@ class Library(QObject):
         self._background.submit("session", classify, paths, done=done, failed=self.problem.emit)
 
     def import_files(self, paths: list[Path], tables: TableImport | None = None) -> None:
-        """Import logs of other tools into the open session, or into a new one.
+        """Import recordings into the open session, or into a new one.
 
-        tables: what the columns of tables mean; where that is needed and None, `table_found` is emitted.
+        tables: meaning of the columns of tables; if it is needed and None, `table_found` is emitted.
         """
         current, locked = self._session, self.locked
 
@@ -235,7 +235,7 @@ class Library(QObject):
             contents, count, passed_over = found
             self._take(contents)
             text = f"{counted(count, 'run')} imported into {self.title}"
-            self.notice.emit(f"{text}; passed over {_first(passed_over)}" if passed_over else text)
+            self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
 
         self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)
@@ -259,7 +259,10 @@ class Library(QObject):
         self._background.submit("session", work, done=done, failed=self.problem.emit)
 
     def sink_for(self, servo: str, done: Callable[[SinkDescription], None], failed: Callable[[str], None]) -> None:
-        """Where runs of a servo go: the open session, or a new one if it holds runs of another servo."""
+        """Find the destination of runs of a servo: the open session, or a new one if that has another servo.
+
+        done: called with the destination; failed: called with a message.
+        """
         current, runs, locked = self._session, self.runs, self.locked
 
         def work() -> tuple[Session, bool, SinkDescription]:
@@ -276,8 +279,8 @@ class Library(QObject):
             if fresh:
                 self._take(Contents(session, [], {}, [], []))
                 if locked or runs:
-                    why = f"{locked[:1].lower()}{locked[1:]}" if locked else "a session holds one bench"
-                    self.notice.emit(f"{why}: these runs go into a new session, {self.title}")
+                    why = f"{locked[:1].lower()}{locked[1:]}" if locked else "a session has one servo"
+                    self.notice.emit(f"{why}; these runs go into a new session, {self.title}")
             done(sink)
 
         self._background.submit("session", work, done=finish, failed=failed)
@@ -285,7 +288,7 @@ class Library(QObject):
     def load(
         self, ids: list[str], done: Callable[[list[Recording]], None], failed: Callable[[str], None] | None = None
     ) -> None:
-        """Read runs from the session."""
+        """Load runs of the session."""
         session = self._session
         if session is not None:
             self._background.submit("session", session.load_all, ids, done=done, failed=failed or self.problem.emit)
@@ -293,7 +296,7 @@ class Library(QObject):
     def load_used(
         self, ids: list[str], done: Callable[[list[Recording]], None], failed: Callable[[str], None] | None = None
     ) -> None:
-        """Read runs from the session, of each only the part it is trimmed to."""
+        """Load runs of the session, trimmed."""
         session = self._session
         if session is not None:
             self._background.submit("session", session.load_for_fit, ids, done=done, failed=failed or self.problem.emit)
@@ -301,9 +304,9 @@ class Library(QObject):
     def inquire(
         self, work: Callable[[Session], Any], done: Callable[[Any], None], failed: Callable[[], None] = lambda: None
     ) -> None:
-        """Call work(session) where files may be read; the answer is dropped if another session is open by then.
+        """Call work(session) in the session's thread; the answer is ignored if another session is open by then.
 
-        failed: told after the person was; not if another session is open by then.
+        failed: called after the problem is shown, unless another session is open by then.
         """
         session = self._session
         if session is None:
@@ -321,30 +324,30 @@ class Library(QObject):
         self._background.submit("session", work, session, done=answered, failed=refused)
 
     def annotate(self, session: Session, annotations: Mapping[str, Annotation]) -> None:
-        """Note this about runs of a session, by id, instead of what was noted before.
+        """Replace annotations of runs, by id.
 
-        session: the one that was open when a person said so; undo may come back to it later.
+        session: the session that was open at the time of the edit; undo may refer to a closed one.
         """
         here = session is self._session
         if here:
             self._edits += 1
             self._show_annotations({**self.annotations, **annotations})
         else:
-            self.notice.emit(f"changed in {session.title or session.path.stem}, which is not open now")
+            self.notice.emit(f"changed in {session.title or session.path.stem}, which is not open")
 
         def work() -> None:
             session.revise(list(annotations), lambda identity, _: annotations[identity])
 
         def failed(message: str) -> None:
-            self.problem.emit(f"your note was not saved: {message}")
+            self.problem.emit(f"the annotation was not saved: {message}")
             self._reread(session)
 
         self._background.submit("session", work, failed=failed)
 
-    # Behind the scenes.
+    # Internals.
 
     def _choice(self) -> Choice:
-        """What is chosen now; found once, since every view asks for it whenever anything changes."""
+        """Return the current choice; cached, since every view queries it after each change."""
         of = (self.runs, self.annotations, self.selected)
         if self._chosen is None or any(a is not b for a, b in zip(self._chosen[0], of, strict=True)):
             self._chosen = (of, choice_of(*of))
@@ -355,13 +358,13 @@ class Library(QObject):
         self._background.submit("session", work, done=self._take, failed=self._failed)
 
     def _note_progress(self, read: int, total: int) -> None:
-        """Called where files are read; a window that closes does not wait for thousands of them."""
+        """Report progress from the session's thread; raises if the window closes or the user cancels."""
         self.progress = (read, total)
         if self._background.closed or self._given_up:
-            raise StoppedEarly("the window is closing" if self._background.closed else "given up")
+            raise StoppedEarly("the window is closing" if self._background.closed else "cancelled")
 
     def give_up(self) -> None:
-        """End what is being opened or imported; an import then leaves everything as it was."""
+        """Cancel opening or importing; a cancelled import changes nothing."""
         self._given_up = True
 
     def _begin(self, doing: str) -> None:
@@ -380,7 +383,7 @@ class Library(QObject):
         self.locked = contents.locked
         another = session is not self._session
         if another and self._session is not None:
-            # Steps that can be undone there keep hold of it.
+            # Undo steps may still refer to the previous session.
             self._background.submit("session", self._session.forget, failed=self.problem.emit)
         overtaken = not another and self._edits != self._asked_at
         self._session, self.loading = session, False
@@ -395,7 +398,7 @@ class Library(QObject):
         self._take_runs(runs, contents.damaged)
         self.annotations_changed.emit()
         if overtaken:
-            # Something was noted while the session was being read.
+            # An annotation was changed while the session was being read.
             self._reread(session)
         if another:
             if contents.troubles:
@@ -415,7 +418,7 @@ class Library(QObject):
             self.selection_changed.emit()
 
     def _look_again(self) -> None:
-        """Take over runs and notes that another window or program added."""
+        """Load runs and annotations that another window or program has added."""
         session = self._session
         if session is None or self.loading:
             return
@@ -436,7 +439,7 @@ class Library(QObject):
             if session is self._session and asked_at == self._edits and annotations != self.annotations:
                 self._show_annotations(annotations)
 
-        # What cannot be read shows as nothing; the attempt to note or to open has said why already.
+        # Unreadable annotations show as empty; opening or editing has already reported the reason.
         self._background.submit("session", session.annotations, done=done, failed=lambda _: done({}))
 
     def _show_annotations(self, annotations: dict[str, Annotation]) -> None:
@@ -454,12 +457,12 @@ _WHOLE: tuple[bool, float | None, float | None] = (False, None, None)
 
 
 def _uses(annotations: Mapping[str, Annotation]) -> dict[str, tuple[bool, float | None, float | None]]:
-    """What is noted about the use of runs, for those it is noted of."""
+    """Return exclusion and trim of the annotated runs."""
     uses = {identity: (a.excluded, a.trim_begin, a.trim_end) for identity, a in annotations.items()}
     return {identity: use for identity, use in uses.items() if use != _WHOLE}
 
 
 def _first(lines: list[str] | tuple[str, ...]) -> str:
-    """The first few of several lines, and how many more there are."""
+    """Return the first few of several lines, and the number of others."""
     more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
     return "; ".join(lines[:MOST_NAMED]) + more

@@ -1,4 +1,4 @@
-"""The models at hand: identified from this session, shipped with the program, opened from files."""
+"""Available models: identified from the session, shipped with ServoBench, or opened from files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DASHES = {IDENTIFIED: IDENTIFIED_DASH, CATALOGUE: CATALOGUE_DASH, FILE: FILE_DAS
 
 @dataclass(frozen=True, eq=False)
 class ModelEntry:
-    """One model with where it came from."""
+    """Model with its origin."""
 
     key: str
     origin: str
@@ -26,28 +26,28 @@ class ModelEntry:
 
     @property
     def title(self) -> str:
-        """Short, for tables and legends, e.g. "M6", "M6 catalogue"."""
+        """Short title for tables and legends, e.g. "M6", "M6 catalogue"."""
         name = self.model.friction.upper()
         if self.origin == IDENTIFIED:
             return name
         if self.origin == CATALOGUE:
             return f"{name} catalogue"
         file = Path(self.key)
-        # Files of an identification are all called as their model; its folder tells them apart.
+        # Files of an identification are named after the friction model; the folder distinguishes them.
         return f"{name} {file.parent.name if file.stem == self.model.friction else file.stem}"
 
     @property
     def dash(self) -> tuple[float, ...]:
-        """Dash pattern of its curves; the colour says which model, the dashes where it came from."""
+        """Dash pattern of its curves: dashes encode the origin, the colour encodes the friction model."""
         return DASHES[self.origin]
 
 
 class ModelList(QObject):
-    """Every model that can be compared or exported now."""
+    """All models that can be compared or exported."""
 
     changed = Signal()
     current_changed = Signal()
-    """Another model is the bench's."""
+    """Emitted when the bench's model has changed."""
     problem = Signal(str)
 
     def __init__(self) -> None:
@@ -59,16 +59,16 @@ class ModelList(QObject):
         self._files: dict[str, ModelEntry] = {}
         self._servo = ""
         self.recommended = ""
-        """Key of the identified model that did best on runs it had not seen."""
+        """Key of the identified model with the smallest error on held-out runs."""
 
     @property
     def entries(self) -> list[ModelEntry]:
-        """Identified ones first, then files, then the catalogue's."""
+        """Identified models first, then files, then the catalogue's."""
         return [*self._identified.values(), *self._files.values(), *self._catalogue.values()]
 
     @property
     def current(self) -> ModelEntry | None:
-        """The bench's model: the one a person picked, else the recommended one, else the catalogue's richest."""
+        """The bench's model: the picked one, or the recommended one, or the catalogue's richest."""
         entries = self.entries
         return (
             self.entry(self._picked)
@@ -78,20 +78,20 @@ class ModelList(QObject):
 
     @property
     def picked(self) -> str:
-        """Key of the model that a person picked; empty for none."""
+        """Key of the model that the user picked; empty for none."""
         return self._picked
 
     def set_current(self, key: str) -> None:
-        """Pick the bench's model; an empty key leaves it to what is recommended."""
+        """Pick the bench's model; an empty key selects the recommended one."""
         self._picked = key
         self._tell()
 
     def entry(self, key: str) -> ModelEntry | None:
-        """A model by its key."""
+        """Return a model by its key."""
         return next((entry for entry in self.entries if entry.key == key), None)
 
     def set_servo(self, servo: str) -> None:
-        """Offer the catalogue's models of this servo."""
+        """Include the catalogue's models of this servo."""
         if servo == self._servo:
             return
         self._servo = servo
@@ -115,7 +115,7 @@ class ModelList(QObject):
         self._tell_all()
 
     def open_file(self, path: Path) -> str:
-        """Read a model file and return its key, empty when it cannot be read."""
+        """Read a model file and return its key, empty if it cannot be read."""
         try:
             model = ServoModel.read(path)
         except ServoBenchError as error:

@@ -1,4 +1,4 @@
-"""The window's hold on a servo: the recorder's process, its signs of life, its live rows, its stop."""
+"""Connection of the window to a servo: recorder process, heartbeat, live rows and stop."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from drivers.simulated import SharedHand, SimulatedSource, form
 
 SIMULATED, EMULATED, REAL = "simulated", "emulated", "real"
 NUMBERS_PERIOD = 0.1
-"""Numbers on the screen change this often [s]; faster ones cannot be read."""
+"""Update period of displayed numbers [s]; faster ones are unreadable."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoView:
-    """One look at the servo, for whoever shows it. Numbers are NaN while there are none."""
+    """Snapshot of the servo for display; unknown numbers are NaN."""
 
     state: ServoState = ServoState.DISCONNECTED
     phase: Phase = Phase.STARTING
@@ -53,7 +53,7 @@ class ServoView:
     done: int = 0
     length: int = 0
     skipped: int = 0
-    """Cycles of the run without a sample."""
+    """Missed cycles of the run."""
     bus_errors: int = 0
     position: float = math.nan
     velocity: float = math.nan
@@ -62,18 +62,18 @@ class ServoView:
     supply_voltage: float = math.nan
     temperature: float = math.nan
     held_torque: float = math.nan
-    """N·m; NaN while none is held"""
+    """Held torque [N·m]; NaN while none is held."""
     locked_for: float = 0.0
-    """After an emergency stop commands are still refused for this long [s]."""
+    """Time for which commands are still refused after an emergency stop [s]."""
 
     @property
     def stopped(self) -> bool:
-        """Whether the user stopped the servo: released and refusing commands, with nothing wrong."""
+        """True if the user stopped the servo: released and refusing commands, without a fault."""
         return self.state is ServoState.FAULT and self.fault == EMERGENCY
 
     @property
     def refusal(self) -> str:
-        """What has to be done before the servo takes commands; empty when it takes them."""
+        """Required action before the servo accepts commands; empty if it accepts them."""
         if self.state is ServoState.DISCONNECTED:
             return "connect the servo first"
         if self.state is ServoState.FAULT:
@@ -82,7 +82,7 @@ class ServoView:
 
     @property
     def word(self) -> str:
-        """The state as a person reads it from two metres."""
+        """State as one large word."""
         if self.connecting:
             return "CONNECTING"
         if self.state is ServoState.DISCONNECTED:
@@ -93,7 +93,7 @@ class ServoView:
 
     @property
     def kind(self) -> str:
-        """The state as the style sheet colours it: off, ready, moving, stopped, fault."""
+        """State for the style sheet: off, ready, moving, stopped or fault."""
         if self.stopped:
             return "stopped"
         return {
@@ -104,39 +104,43 @@ class ServoView:
         }[self.state]
 
     def essence(self) -> tuple[Any, ...]:
-        """What is told at once when it changes."""
+        """Values whose change is published immediately."""
         return (self.state, self.phase, self.connecting, self.title, self.fault, self.locked_for > 0.0)
 
 
 def simulated_servos() -> list[tuple[str, str]]:
-    """Title and address of every servo that can be simulated."""
+    """Return title and address of every simulated servo."""
     return [(spec.title, f"simulated:{name}") for name, spec in form.simulated_servos().items()]
 
 
 def servo_name(address: str) -> str:
-    """Catalogue name of a simulated servo's address, empty for another family's; raises AddressError."""
+    """Return the catalogue name of a simulated servo's address, empty for other families.
+
+    Raises:
+        AddressError: The address is not valid.
+    """
     source = ServoAddress.parse(address).source()
     return source.name if isinstance(source, SimulatedSource) else ""
 
 
 class ServoLink(QObject):
-    """Connects, records, stops. `tick` is called by the window's timer and is the program's heartbeat."""
+    """Connects, records and stops; the window's timer calls `tick`, which also feeds the heartbeat."""
 
     changed = Signal(object)
-    """ServoView"""
+    """Emitted with a ServoView."""
     connected = Signal(object)
-    """ServoIdentity"""
+    """Emitted with a ServoIdentity."""
     rows = Signal(object)
-    """Live rows of LIVE_DTYPE, (k,)"""
+    """Emitted with live rows of LIVE_DTYPE, (k,)."""
     finished = Signal(object)
-    """RunResult"""
+    """Emitted with a RunResult."""
     hold_ended = Signal(object)
-    """HoldEnded, once for every hold, whatever ended it"""
+    """Emitted once per hold with a HoldEnded, whatever ended it."""
     configured = Signal(object)
-    """Configured"""
+    """Emitted with a Configured."""
     configure_failed = Signal(str)
     faulted = Signal(str)
-    """Why the servo was released and refuses commands: a fault, or `EMERGENCY`."""
+    """Emitted with the reason why the servo was released and refuses commands: a fault, or `EMERGENCY`."""
     acknowledged = Signal()
     problem = Signal(str)
 
@@ -147,10 +151,13 @@ class ServoLink(QObject):
         hand_at: Callable[[str], SharedHand | None] = lambda address: None,
         emulated: Callable[[str], bool] = lambda address: False,
     ) -> None:
-        """address: of the servo to connect to; farewell: closes a recorder without keeping the window waiting.
+        """Create the link.
 
-        hand_at: returns the hand on the pendulum of an emulated servo; None for a real one. emulated: returns whether
-        an address is an emulated servo's.
+        Args:
+            address: Address of the servo to connect to.
+            farewell: Closes a recorder without blocking the window.
+            hand_at: Returns the hand on the pendulum of an emulated servo, None for a real one.
+            emulated: Returns True if an address belongs to an emulated servo.
         """
         super().__init__()
         self.address = address
@@ -164,16 +171,16 @@ class ServoLink(QObject):
         self._stopped_at = -math.inf
         self._stop_asked = self._acknowledging = False
         self.stop_lock = STOP_LOCK
-        """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
+        """Duration for which commands are refused after an emergency stop, even after reconnecting [s]."""
         self._heartbeat: Heartbeat | None = None
         self._reported: tuple[Any, ...] = ()
         self._numbers_at = 0.0
         self.view = ServoView()
 
-    # What a person asks for.
+    # Commands of the user.
 
     def connect_servo(self) -> None:
-        """Start connecting; `connected` or `problem` follows."""
+        """Start connecting; `connected` or `problem` is emitted later."""
         if self._recorder is not None:
             return
         try:
@@ -192,7 +199,7 @@ class ServoLink(QObject):
         self.tick()
 
     def disconnect_servo(self) -> None:
-        """Release the servo and let it go."""
+        """Release the servo and disconnect."""
         recorder, self._recorder, self._reader = self._recorder, None, None
         self._connecting, self._hand = False, None
         holding = recorder is not None and recorder.holding
@@ -204,19 +211,19 @@ class ServoLink(QObject):
             self.hold_ended.emit(HoldEnded("abort", "the servo was disconnected"))
 
     def emergency_stop(self) -> None:
-        """Switch the motor off now, whatever is going on."""
+        """Switch the motor off immediately."""
         if self._recorder is not None:
             self._recorder.emergency_stop()
             self._stopped_at = time.monotonic()
             self._stop_asked = True
 
     def abort(self) -> None:
-        """End the run, keep its samples; or take away the held torque."""
+        """End the run and keep its samples, or end the held torque."""
         if self._recorder is not None:
             self._recorder.abort()
 
     def acknowledge(self) -> None:
-        """A person has seen the fault or the stop; `acknowledged` follows, or `problem` when it is still there."""
+        """Acknowledge a fault or stop; `acknowledged` is emitted later, or `problem` if the fault persists."""
         recorder = self._recorder
         if recorder is None:
             return
@@ -228,62 +235,62 @@ class ServoLink(QObject):
             self.disconnect_servo()
 
     def record(self, trajectory: Trajectory, header: RunHeader, sink: SinkDescription) -> None:
-        """Begin a run; `finished` follows. Raises ServoBenchError."""
+        """Start a run; `finished` is emitted later. Raises ServoBenchError if the servo is not ready."""
         self._driver("record").record(trajectory, header, sink)
 
     def hold(self, torque: float, header: RunHeader) -> None:
-        """Begin to hold a motor torque [N·m] on the header's bench; `hold_ended` follows. Raises ServoBenchError."""
+        """Start to hold a motor torque [N·m]; `hold_ended` is emitted later. Raises ServoBenchError if not ready."""
         self._driver("hold a torque").hold(torque, header)
 
     def set_torque(self, torque: float) -> None:
-        """Go over to another held torque [N·m], along a ramp. Raises ServoBenchError."""
+        """Ramp to another held torque [N·m]; raise ServoBenchError if none is held."""
         if self._recorder is None:
-            raise NotReady("no torque is being held; connect a servo and begin to hold one first")
+            raise NotReady("no torque is being held; connect a servo and hold one first")
         self._recorder.set_torque(torque)
 
     def end_hold(self) -> None:
-        """Take the held torque away along a ramp and release; `hold_ended` follows."""
+        """Ramp the held torque down and release; `hold_ended` is emitted later."""
         if self._recorder is not None:
             self._recorder.end_hold()
 
     def configure(self, settings: ServoSettings, limits: Limits) -> None:
-        """Write settings and limits; `configured` or `configure_failed` follows. Raises ServoBenchError."""
+        """Write settings and limits; `configured` or `configure_failed` is emitted later. Raises ServoBenchError."""
         self._driver("change settings").configure(settings, limits)
 
-    # What can be asked.
+    # State.
 
     @property
     def released(self) -> bool:
-        """Whether the motor is off beyond doubt. An emulator may be told to lie, so it always leaves a doubt."""
+        """True if the motor is certainly off; never for an emulator, which may report false states."""
         recorder = self._recorder
         return recorder is None or (not self._connecting and recorder.released and self.origin != EMULATED)
 
     @property
     def identity(self) -> ServoIdentity | None:
-        """Who answered; None before."""
+        """Identity of the connected servo, if any."""
         return self._recorder.identity if self._recorder is not None else None
 
     @property
     def origin(self) -> str:
-        """SIMULATED, EMULATED or REAL."""
+        """One of SIMULATED, EMULATED and REAL."""
         if ServoAddress.parse(self.address).family == SIMULATED:
             return SIMULATED
         return EMULATED if self._emulated(self.address) else REAL
 
     @property
     def title(self) -> str:
-        """Title of the servo that answered, marked unless it is real; empty before."""
+        """Title of the connected servo, marked if it is emulated; empty before connecting."""
         title = self.identity.title if self.identity is not None else ""
         return f"{title} ({EMULATED})" if title and self.origin == EMULATED else title
 
     @property
     def recorder(self) -> Recorder | None:
-        """What holds the servo; None while there is no connection."""
+        """Recorder of the connection, if any."""
         return self._recorder
 
     @property
     def stop_latency(self) -> float | None:
-        """From the last emergency stop to the confirmed release [s]."""
+        """Time from the last emergency stop to the confirmed release [s]."""
         return self._recorder.stop_latency if self._recorder is not None else None
 
     @property
@@ -293,12 +300,12 @@ class ServoLink(QObject):
 
     @property
     def ratings(self) -> Limits | None:
-        """What the connected servo's makers allow: limits may be narrower, never wider."""
+        """Ratings of the connected servo's manufacturer; limits may be narrower, never wider."""
         return self._recorder.ratings if self._recorder is not None else None
 
     @property
     def written(self) -> ServoSettings | None:
-        """Settings as last read back from the connected servo; None when they are not known."""
+        """Settings last read back from the connected servo; None if unknown."""
         return self._recorder.written if self._recorder is not None else None
 
     @property
@@ -308,29 +315,29 @@ class ServoLink(QObject):
 
     @property
     def locked_for(self) -> float:
-        """How long commands are still refused after an emergency stop [s]; 0 when they are not."""
+        """Time for which commands are still refused after an emergency stop [s], or 0."""
         own = self._stopped_at + self.stop_lock - time.monotonic()
         return max(0.0, own, self._recorder.locked_for if self._recorder is not None else 0.0)
 
     @property
     def holding(self) -> bool:
-        """Whether a torque is held, or on its way there or back."""
+        """True while a torque is held or ramped."""
         return self._recorder is not None and self._recorder.holding
 
     @property
     def priority(self) -> str:
-        """How the recorder's loop is scheduled."""
+        """Scheduling of the recorder's loop."""
         return self._recorder.status.priority if self._recorder is not None else ""
 
     @property
     def busy(self) -> bool:
-        """Whether a run or a hold is on, or settings are being written."""
+        """True during a run or hold, and while settings are written."""
         return self._recorder is not None and self._recorder.busy
 
-    # The timer.
+    # Timer.
 
     def tick(self) -> None:
-        """Take what happened since the last call; the window is alive."""
+        """Process events since the last call, and feed the heartbeat."""
         recorder = self._recorder
         if recorder is None or self._heartbeat is None:
             return
@@ -343,20 +350,20 @@ class ServoLink(QObject):
         self._publish(self._look(recorder, rows[-1] if len(rows) else recorder.latest()))
 
     def take_rows(self) -> np.ndarray:
-        """Hand out what was measured since the last call, also between two ticks."""
+        """Emit the rows measured since the last call, also between two ticks."""
         rows = self._reader.read().rows if self._reader is not None else np.empty(0)
         if len(rows):
             self.rows.emit(rows)
         return rows
 
     def close(self) -> None:
-        """Release the servo and end the recorder's process, waiting for it."""
+        """Release the servo, end the recorder's process and wait for it."""
         recorder, self._recorder, self._reader, self._hand = self._recorder, None, None, None
         self._end_heartbeat()
         if recorder is not None:
             recorder.close()
 
-    # Behind the scenes.
+    # Internals.
 
     def _end_heartbeat(self) -> None:
         heartbeat, self._heartbeat = self._heartbeat, None
@@ -364,7 +371,7 @@ class ServoLink(QObject):
             heartbeat.close()
 
     def _driver(self, act: str) -> Recorder:
-        """The recorder, for what may drive. Raises NotReady without one and after an emergency stop."""
+        """Return the recorder for a driving command; raise NotReady without one and after an emergency stop."""
         if self._recorder is None:
             raise NotReady(f"cannot {act} without a servo; connect one first")
         if self._recorder.state is ServoState.READY and (locked := self.locked_for) > 0.0:
@@ -423,7 +430,7 @@ class ServoLink(QObject):
         )
 
     def _fault(self, recorder: Recorder) -> str:
-        """Why the state is FAULT; the recorder gives its reason a moment after the state."""
+        """Return the reason of a fault; the recorder reports it shortly after the state."""
         return recorder.fault or (EMERGENCY if self._stop_asked and recorder.released else "")
 
     def _publish(self, view: ServoView) -> None:

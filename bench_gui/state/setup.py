@@ -1,6 +1,6 @@
-"""The bench as it is set up: load, gains, direction and rate of the next runs.
+"""Setup of the bench: load, gains, direction and rate of the next runs.
 
-`set_…` is for the program, `edit_…` for a person: the same, but it can be undone.
+`edit_…` methods are for edits of the user, which can be undone; `set_…` methods are for the program.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from core.trajectories import Trajectory
 from drivers.simulated.servo import starting_bench
 
 RATE = 200.0
-"""[Hz]"""
+"""Default sample rate [Hz]."""
 LARGEST_GAIN = 10_000.0
 
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains of the servo's position law, in its own units."""
+    """Gains of the servo's position law, in the servo's units."""
 
     kp: float
     ki: float = 0.0
     kd: float = 0.0
     damping: float | None = None
-    """Velocity gain of laws that have one; None: the catalogue's."""
+    """Velocity gain of laws with one; None: the catalogue's."""
 
     @classmethod
     def of(cls, settings: ServoSettings) -> Gains:
-        """Those among a servo's settings."""
+        """Return the gains of a servo's settings."""
         return cls(settings.kp, settings.ki, settings.kd, settings.damping)
 
     @classmethod
     def from_json(cls, data: Any) -> Gains:
-        """Inverse of `dataclasses.asdict`; raises InputError."""
+        """Invert `dataclasses.asdict`; raise InputError for invalid data."""
         try:
             gains = cls(**data)
         except TypeError as error:
             raise InputError(f"gains: {error}") from None
         for value in (gains.kp, gains.ki, gains.kd, gains.damping or 0.0):
             if not is_finite(value) or not 0.0 <= value < 1e9:
-                raise InputError(f"gains: {value!r} is no number of at least 0")
+                raise InputError(f"gains: {value!r} is not a number of at least 0")
         return gains
 
     def settings(self, spec: ServoSpec) -> ServoSettings:
-        """As the drivers take them."""
+        """Return the settings for the drivers."""
         return ServoSettings(servo=spec.name, supply_voltage=spec.supply_voltage, **asdict(self))
 
 
 @dataclass(frozen=True)
 class Hanging:
-    """What hangs on the servo, how it is mounted, and the gains it is moved with."""
+    """Load, mounting and gains."""
 
     bench: Bench
     gains: Gains
@@ -68,17 +68,17 @@ class Hanging:
 
 
 class BenchSetup(QObject):
-    """What every view shows and edits of the bench; one place, so that they agree.
+    """Bench setup shared by all views.
 
-    Angles of the servo and of the bench differ by the mounting: a bench's angle is 0 at the lowest point and grows
-    counter-clockwise for whoever stands before it, a servo's is what it reports and is told. Seen from its other side
-    a pendulum is the same pendulum: the direction changes what is drawn, not what is recorded or identified.
+    Angles of the bench and of the servo differ by the mounting. The bench angle is 0 at the lowest point and increases
+    counter-clockwise as seen by the user; the servo angle is what the servo reports and receives. The direction changes
+    only the drawing, not what is recorded or identified, since a pendulum is the same from either side.
     """
 
     changed = Signal()
 
     def __init__(self, spec: ServoSpec, undo: QUndoStack | None = None) -> None:
-        """undo: where a person's edits are noted."""
+        """Create the setup; undo: stack for edits of the user."""
         super().__init__()
         self._undo = QUndoStack(self) if undo is None else undo
         self.spec = spec
@@ -87,22 +87,22 @@ class BenchSetup(QObject):
 
     @property
     def now(self) -> Hanging:
-        """All of it."""
+        """Current load, mounting and gains."""
         return self._now
 
     @property
     def bench(self) -> Bench:
-        """What hangs on the servo."""
+        """Current bench."""
         return self._now.bench
 
     @property
     def gains(self) -> Gains:
-        """What is written into the servo with each run."""
+        """Gains written to the servo with each run."""
         return self._now.gains
 
     @property
     def kp(self) -> float:
-        """The position gain, in the servo's own units."""
+        """Position gain in the servo's units."""
         return self._now.gains.kp
 
     @property
@@ -112,21 +112,21 @@ class BenchSetup(QObject):
 
     @property
     def settings(self) -> ServoSettings:
-        """What is written into the servo with each run, as the drivers take it."""
+        """Settings written to the servo with each run."""
         return self.gains.settings(self.spec)
 
     def bench_angle(self, servo_angle: float) -> float:
-        """Angle from the lowest point, counter-clockwise positive for whoever looks [rad]."""
+        """Return the angle from the lowest point, counter-clockwise positive as seen by the user [rad]."""
         return self.direction * (servo_angle + self.bench.angle_offset)
 
     def servo_angle(self, bench_angle: float) -> float:
-        """Inverse of `bench_angle` [rad]."""
+        """Invert `bench_angle` [rad]."""
         return self.direction * bench_angle - self.bench.angle_offset
 
     # For the program.
 
     def suit(self, spec: ServoSpec) -> None:
-        """Take over the gains that suit another servo, and its typical load where nobody entered another."""
+        """Set the gains of another servo, and its typical load unless the user entered one."""
         if spec.name != self.spec.name:
             untouched = self.bench == _suitable(self.spec).bench
             usual = _suitable(spec)
@@ -134,21 +134,21 @@ class BenchSetup(QObject):
             self.take(replace(usual if untouched else replace(usual, bench=self.bench), direction=self.direction))
 
     def take(self, hanging: Hanging) -> None:
-        """Take over everything, e.g. what hung there last."""
+        """Replace load, mounting and gains, e.g. by the last ones."""
         if hanging != self._now:
             self._now = hanging
             self.changed.emit()
 
     def set_bench(self, **values: float | None) -> None:
-        """Change fields of the bench, SI units. Raises InputError for what no bench can be."""
+        """Change fields of the bench, SI units; raise InputError for impossible values."""
         self.take(replace(self._now, bench=replace(self.bench, **values)))
 
     def set_kp(self, kp: float) -> None:
-        """Change the position gain, in the servo's own units."""
+        """Change the position gain, in the servo's units."""
         self.set_gains(replace(self.gains, kp=kp))
 
     def set_rate(self, rate: float) -> None:
-        """Change the rate of the next runs [Hz]. Raises InputError for one that is not possible."""
+        """Change the rate of the next runs [Hz]; raise InputError unless it is positive."""
         if not is_finite(rate) or rate <= 0.0:
             raise InputError(f"a rate of {rate!r} Hz is not possible; give a positive number")
         if rate != self.rate:
@@ -159,21 +159,21 @@ class BenchSetup(QObject):
         """Change the gains of the next runs."""
         self.take(replace(self._now, gains=gains))
 
-    # For a person.
+    # For the user.
 
     def edit_bench(self, text: str, **values: float | None) -> None:
-        """Change fields of the bench; text: what is undone. Raises InputError for what no bench can be."""
+        """Change fields of the bench; text: name of the undo step. Raises InputError for impossible values."""
         replace(self.bench, **values)
         before = {name: getattr(self.bench, name) for name in values}
         key = f"bench {' '.join(values)}"
         change(self._undo, text, lambda some: self.set_bench(**some), before, values, key)
 
     def edit_new(self) -> None:
-        """Begin with another bench: the servo's typical load and gains, the zero not measured."""
+        """Start another bench: typical load and gains of the servo, and no measured zero."""
         self.edit_all("new bench", _suitable(self.spec))
 
     def edit_typical_load(self) -> None:
-        """Hang what is usual for the servo; how it is mounted stays."""
+        """Set the typical load of the servo and keep the mounting."""
         usual = _suitable(self.spec).bench
         load = ("mass", "length", "arm_mass", "measured_inertia", "measured_gravity_torque")
         self.edit_bench("typical load", **{name: getattr(usual, name) for name in load})
@@ -188,7 +188,7 @@ class BenchSetup(QObject):
         change(self._undo, "rate", self.set_rate, self.rate, rate, "bench rate")
 
     def edit_direction(self, direction: int) -> None:
-        """Say which way the pendulum turns when the servo's angle grows; raises InputError."""
+        """Set the direction in which the pendulum turns when the servo's angle increases; raise InputError."""
         if direction not in DIRECTIONS:
             raise InputError(f"a direction of {direction!r} is not possible; it is 1 or −1")
         change(
@@ -200,19 +200,19 @@ class BenchSetup(QObject):
         )
 
     def edit_all(self, text: str, hanging: Hanging) -> None:
-        """Take over everything, e.g. a preset."""
+        """Replace load, mounting and gains, e.g. by a preset."""
         change(self._undo, text, self.take, self._now, hanging)
 
-    # Of a run.
+    # Run header.
 
     def header(self, trajectory: Trajectory, address: str) -> RunHeader:
-        """What is known about a run of a trajectory, at the servo of an address, before its first sample."""
+        """Return the header of a run of a trajectory with the servo at an address."""
         return run_header(trajectory, self.bench, self.settings, self.rate, address, self.direction)
 
-    # Behind the scenes.
+    # Internals.
 
     def _set_kp_of(self, servo: str, kp: float) -> None:
-        # Gains are in a servo's own units: undoing an edit for another one must not reach this one.
+        # Gains are in servo units: undoing an edit made for another servo must not change this one.
         if self.spec.name == servo:
             self.set_kp(kp)
 

@@ -1,4 +1,4 @@
-"""Notice when another window or program changes the files of the open session."""
+"""Detection of changes to the open session by another window or program."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 SETTLING = 300
-"""Changes that follow each other within this time are one, as files are renamed into place [ms]."""
+"""Time within which consecutive changes count as one, since files are renamed into place [ms]."""
 
 
 class SessionWatch(QObject):
-    """Watches a session's documents and the names of its runs, not their contents."""
+    """Watches the documents of a session and the names of its runs, not the contents of runs."""
 
     changed = Signal()
 
@@ -25,7 +25,7 @@ class SessionWatch(QObject):
         self._timer.timeout.connect(self.changed)
 
     def watch(self, session: Path) -> None:
-        """Watch a session folder instead of the one before; an exported file never changes."""
+        """Watch a session folder instead of the previous one; exported files never change."""
         if before := self._watcher.directories():
             self._watcher.removePaths(before)
         self._timer.stop()

@@ -1,1 +1,1 @@
-"""Work beside the window: threads for files, a process for physics."""
+"""Background work of the window: threads for files, processes for physics."""

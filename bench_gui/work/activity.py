@@ -1,4 +1,4 @@
-"""Work under way as one list: the line at the foot, the list above it and the question at closing show this."""
+"""List of running work, shown in the status line, in the list above it and in the question at closing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from core.time_left import TimeLeft
 from core.units import about, duration
 
 SOON = 1.0
-"""Work that is over sooner is not listed [s]."""
+"""Duration after which work is listed [s]."""
 KEPT = 600.0
-"""Work that has ended stays in the list for so long [s]."""
+"""Time for which finished work stays in the list [s]."""
 PERIOD = 0.25
-"""While work is under way, its time left is shown anew so often [s]."""
+"""Update period of the time left [s]."""
 
 
 class State(Enum):
-    """Of a job."""
+    """State of a job."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -36,46 +36,46 @@ class State(Enum):
 
 @dataclass(eq=False)
 class Activity:
-    """One job at a time: what it is, how far it is, how it is ended and where its result is seen."""
+    """A kind of job: title, progress, cancellation and location of the result."""
 
     title: str
     cancel: Callable[[], object] | None = None
-    """Ends it early; None where it cannot be ended."""
+    """Cancels the job; None if it cannot be cancelled."""
     cancel_text: str = "Stop"
-    cancel_tip: str = "End it; nothing of it is kept"
+    cancel_tip: str = "Cancel; nothing is kept"
     missed: str = ""
-    """What closing would end, in words; empty where nobody asked for it."""
+    """Name of the job in the question at closing; empty if the user did not start it."""
     moves: bool = False
-    """Whether it moves the servo."""
+    """True if it moves the servo."""
     view: QWidget | None = None
-    """Where it is seen."""
+    """Shows the page of the job."""
     file: Path | None = None
-    """What it wrote."""
+    """Written file."""
     state: State = State.IDLE
     text: str = ""
-    """What it is at, or how it ended."""
+    """Current step, or outcome."""
     share: float | None = None
-    """Done of it, 0 … 1; None while unknown."""
+    """Completed share, 0 … 1; None while unknown."""
     left: float | None = None
     """Estimated time to its end [s]; None while unknown."""
     known_left: float | None = None
-    """The same where it is known and not estimated [s]."""
+    """Known time to its end [s], instead of an estimate."""
     at: float = 0.0
-    """When it began, or ended [s]."""
+    """Time of its start or end [s]."""
     took: float | None = None
-    """The last one that came to its end [s]."""
+    """Duration of the last completed job [s]."""
     listed: bool = False
-    """Whether it has taken long enough to be in the list."""
+    """True once it has taken long enough to be listed."""
     _time_left: TimeLeft | None = field(default=None, repr=False)
 
     @property
     def running(self) -> bool:
-        """Whether it is under way."""
+        """True while it is running."""
         return self.state in (State.RUNNING, State.STOPPING)
 
     @property
     def words(self) -> str:
-        """What it is at and how long it still takes, or how it ended."""
+        """Current step and time left, or the outcome."""
         if self.state is State.STOPPING:
             return "stopping…"
         left = ""
@@ -87,20 +87,20 @@ class Activity:
 
     @property
     def in_words(self) -> str:
-        """All of it in one line."""
+        """Title and progress in one line."""
         return f"{self.title}: {self.words}" if self.words else self.title
 
 
 class Activities(QObject):
-    """Every job of the window; each keeps its place, and what it was when it ended, until it begins again."""
+    """All jobs of the window; a job keeps its entry and outcome until it starts again."""
 
     changed = Signal()
-    """A job began or ended, or one is somewhere else; comes at a tick, however much was told."""
+    """Emitted at most once per tick, after a job started, progressed or ended."""
     ticked = Signal()
-    """Comes before that, for whoever tells what it has to be asked for."""
+    """Emitted before `changed`, for jobs whose progress is polled."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """clock: returns the time [s]."""
+        """Create an empty list; clock: returns the time [s]."""
         super().__init__()
         self._clock = clock
         self._all: list[Activity] = []
@@ -109,46 +109,46 @@ class Activities(QObject):
 
     @property
     def running(self) -> list[Activity]:
-        """Under way, what was begun last at the end."""
+        """Running jobs, the latest last."""
         return [each for each in self._all if each.running]
 
     @property
     def listed(self) -> list[Activity]:
-        """Under way for a while, or ended not long ago; what was begun or ended last at the end."""
+        """Jobs that have run for a while or ended recently, the latest last."""
         return [each for each in self._all if each.listed]
 
     @property
     def foremost(self) -> Activity | None:
-        """The one to show where there is room for one: what moves the servo, then what somebody asked for."""
+        """Most important job: one that moves the servo, or one that the user started."""
         running = [each for each in self.listed if each.running]
         return max(running, key=lambda each: (each.moves, bool(each.missed)), default=None)
 
     @property
     def missed(self) -> list[str]:
-        """What closing would end, one line each."""
+        """Jobs that closing would cancel, one line each."""
         return [each.missed for each in self.running if each.missed]
 
     def begin(self, activity: Activity, text: str = "") -> None:
-        """It is under way, and nothing is known of it yet."""
+        """Start a job."""
         self._put(activity, State.RUNNING, text)
         activity.share = activity.left = activity.known_left = activity.file = None
         activity.listed = False
         activity._time_left = TimeLeft(self._clock)
 
     def tell(self, activity: Activity, share: Share) -> None:
-        """It is so far."""
+        """Set the progress of a job."""
         activity.share, activity.text = share.done, share.text
         if activity._time_left is not None:
             activity._time_left.told(share.done, share.recorded)
         self._changed = True
 
     def stopping(self, activity: Activity) -> None:
-        """It was asked to end early."""
+        """Mark a job as being cancelled."""
         activity.state = State.STOPPING
         self._changed = True
 
     def end(self, activity: Activity, state: State, text: str) -> None:
-        """It is over."""
+        """End a job with an outcome."""
         if activity.running:
             took = self._clock() - activity.at
             activity.listed = activity.listed or took >= SOON
@@ -156,12 +156,12 @@ class Activities(QObject):
             self._put(activity, state, text)
 
     def forget(self, activity: Activity) -> None:
-        """It is over, and nobody wants to know of it."""
+        """Remove a job without an outcome."""
         self._put(activity, State.IDLE, "")
         activity.listed = False
 
     def tick(self) -> None:
-        """Tell what has changed since the last call."""
+        """Emit changes since the last call."""
         self.ticked.emit()
         now = self._clock()
         for each in self._all:
@@ -176,14 +176,14 @@ class Activities(QObject):
             self.changed.emit()
 
     def _left(self, activity: Activity) -> float | None:
-        """By its own pace; where it tells no share, by how long the last one took."""
+        """Estimate the time left from the progress, or from the duration of the last job."""
         left = None if activity._time_left is None else activity._time_left.left()
         if left is None and activity.share is None and activity.took is not None:
             left = activity.took - (self._clock() - activity.at)
         return None if left is None or left <= 0.0 else left
 
     def _put(self, activity: Activity, state: State, text: str) -> None:
-        """Into the last place."""
+        """Move a job to the end of the list."""
         self._all = [*(each for each in self._all if each is not activity), activity]
         activity.state, activity.text, activity.at = state, text, self._clock()
         self._changed = True

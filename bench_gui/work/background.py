@@ -1,7 +1,7 @@
-"""Calls that may take their time, in threads; their results come back in the window's thread.
+"""Slow calls in threads, with results delivered in the window's thread.
 
-Each lane is one thread, so that what belongs to one resource happens in order: "session" is the only thread that
-touches a session's files, "compute" waits for the process that computes.
+Each lane is one thread, so that calls for one resource run in order: only "session" touches the files of a session,
+and "compute" waits for the compute process.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Failed = Callable[[str], object]
 
 
 class Background:
-    """Owned and polled by the window's thread."""
+    """Lanes of background calls, owned and polled by the window's thread."""
 
     def __init__(self, failed: Failed) -> None:
-        """failed: told about errors nobody else wants to know."""
+        """Create the lanes; failed: called with errors of calls without an own handler."""
         self._failed = failed
         self._lanes: dict[str, ThreadPoolExecutor] = {}
         self._pending: list[tuple[Future[Any], Done | None, Failed]] = []
@@ -43,10 +43,10 @@ class Background:
         self._pending.append((future, done, failed or self._failed))
 
     def poll(self) -> None:
-        """Hand out what has finished since the last call, in the order it was asked for."""
+        """Deliver the results since the last call, in the order of submission."""
         for entry in [entry for entry in self._pending if entry[0].done()]:
             if entry not in self._pending:
-                continue  # handed out while the one before was being taken
+                continue  # delivered by a nested poll
             self._pending.remove(entry)
             future, done, failed = entry
             error = future.exception()
@@ -57,16 +57,16 @@ class Background:
 
     @property
     def closed(self) -> bool:
-        """Whether nobody waits for anything any more; may be asked by what is under way."""
+        """True once closed; running calls may poll it."""
         return self._closed
 
     @property
     def busy(self) -> bool:
-        """Whether anything is under way."""
+        """True while calls are pending."""
         return bool(self._pending)
 
     def close(self) -> None:
-        """Forget what is waiting and wait for what is under way."""
+        """Drop waiting calls and wait for running ones."""
         self._closed = True
         self._pending = []
         for lane in self._lanes.values():
@@ -74,7 +74,7 @@ class Background:
 
 
 def in_words(error: BaseException) -> str:
-    """One line for a person; errors not raised on purpose say so."""
+    """Return a one-line message for the user; unexpected errors are marked as internal."""
     if isinstance(error, ServoBenchError):
         return str(error)
     if isinstance(error, OSError):

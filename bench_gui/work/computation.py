@@ -1,6 +1,6 @@
-"""A computation in a process of its own: started, listened to, stopped, outdated; what is known of it is kept here.
+"""A computation in a separate process, with its progress and result.
 
-The window's thread owns it and never waits for it but while the window closes.
+The window's thread owns it and waits for it only while the window closes.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from bench_gui.work.activity import Activities, Activity, State
 from bench_gui.work.process import Ended, Failed, Line, Share, Stopped, serve
 
 PATIENCE = 2.0
-"""A process asked to stop while the window closes gets this long [s]."""
+"""Time that a process gets to stop while the window closes [s]."""
 MOST_MESSAGES = 50
-"""Taken at one tick, so that a flood cannot hold up the window."""
+"""Most messages processed per tick, so that a flood cannot block the window."""
 
 
 Job = TypeVar("Job")
 Message = TypeVar("Message")
 Result = TypeVar("Result")
-"""What is asked, what is told on the way, what comes out: plain data that travels between processes."""
+"""Types of job, progress message and result: plain data that is pickled between processes."""
 
 
 class Computation(QObject, Generic[Job, Message, Result]):
-    """One at a time, and what came of it. A subclass keeps more of what it is told by extending `take` and `end`."""
+    """One computation at a time, and its result; subclasses extend `take` and `end` to store more."""
 
     changed = Signal()
-    """It began, is being stopped, ended, or something else is known of it."""
+    """Emitted when it starts, progresses, is being stopped or ends."""
     progressed = Signal(object)
-    """What it told on the way."""
+    """Emitted with a progress message."""
     finished = Signal(object)
-    """Its result."""
+    """Emitted with the result."""
     failed = Signal(str)
-    """What went wrong, for a person."""
+    """Emitted with an error message for the user."""
 
     def __init__(
         self,
@@ -49,54 +49,59 @@ class Computation(QObject, Generic[Job, Message, Result]):
         *,
         lost: str = "the computing process ended unexpectedly; try again",
         keeps: bool = False,
-        stop_tip: str = "End it; nothing of it is kept",
+        stop_tip: str = "Cancel; nothing is kept",
         missed: str = "",
         has_children: bool = False,
     ) -> None:
-        """Join those that are ticked and closed together. target: a module's function, it runs in the process.
+        """Create a computation.
 
-        title: in the list of work under way; lost: what is said of a process that vanished; keeps: it hands over what
-        it has found when it is stopped, and closing gives it time to write that down, any other ends at once;
-        stop_tip: what a stop keeps; missed: what closing would end while it computes, in words, empty where nobody
-        asked for it; has_children: its process starts others, which a daemon must not.
+        Args:
+            computations: Group that ticks and closes it.
+            title: Title in the list of running work.
+            target: Function of a module, called in the process.
+            lost: Message if the process dies.
+            keeps: True if it returns a partial result when stopped; closing then waits for it.
+            stop_tip: Tool tip of the stop button, with what is kept.
+            missed: Name in the question at closing; empty if the user did not start it.
+            has_children: True if its process starts others, which a daemon must not.
         """
         super().__init__()
         computations.add(self)
         self._activities = computations.activities
         self.activity = Activity(title, cancel=self.stop, cancel_tip=stop_tip, missed=missed)
-        """As the list of work under way shows it; what it tells that is a `Share` says how far it is."""
+        """Entry in the list of running work; `Share` messages set its progress."""
         self._target, self._lost, self._keeps = target, lost, keeps
         self._daemon = not has_children
         self._context = get_context("spawn")
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._leaving: list[SpawnProcess] = []
-        """Processes that have said their last word; kept until they are gone."""
+        """Processes that sent their last message and have not exited yet."""
         self._stop: Event | None = None
         self._courteous: Event | None = None
         self._courtesy = False
         self.stopping = False
-        """Whether it was asked to end early and has not ended yet."""
+        """True while it is being stopped."""
         self.job: Job | None = None
-        """What was asked last."""
+        """Last job."""
         self.latest: Message | None = None
-        """The last it told on the way."""
+        """Last progress message."""
         self.result: Result | None = None
-        """The last that came out; it stays while the next one is computed."""
+        """Last result; kept while the next one is computed."""
         self.problem = ""
-        """Why the last one failed."""
+        """Error message of the last job, if it failed."""
         self.stopped = False
-        """Whether the last one was stopped before its end."""
+        """True if the last job was stopped early."""
         self.outdated = False
-        """Whether `result` is of something else than there is now."""
+        """True if `result` belongs to outdated input."""
 
     @property
     def active(self) -> bool:
-        """Whether it is computing."""
+        """True while it is computing."""
         return self._process is not None
 
     def start(self, job: Job) -> None:
-        """Begin; what was under way is dropped."""
+        """Start a job; a running one is dropped."""
         self._drop()
         self.job, self.latest, self.problem = job, None, ""
         self.stopped = self.outdated = False
@@ -117,7 +122,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
         self.changed.emit()
 
     def stop(self) -> None:
-        """End it early: one that keeps what it has hands it over soon, any other ends now with what it has said."""
+        """Stop early: with `keeps`, the partial result follows soon; otherwise the process ends now."""
         if not self._keeps:
             self.tick()
         if not self.active or self.stopping:
@@ -132,14 +137,14 @@ class Computation(QObject, Generic[Job, Message, Result]):
         self.changed.emit()
 
     def supersede(self) -> None:
-        """What it is about has changed: what is under way is given up, what is known may be old."""
+        """Mark the input as changed: drop a running job, and mark the result as outdated."""
         if self.active:
             self.forget()
         self.outdated = self.result is not None
         self.changed.emit()
 
     def forget(self) -> None:
-        """Nothing is known, nothing is under way."""
+        """Drop a running job and the result."""
         self._drop()
         self._activities.forget(self.activity)
         self.latest, self.result, self.problem = None, None, ""
@@ -147,14 +152,14 @@ class Computation(QObject, Generic[Job, Message, Result]):
         self.changed.emit()
 
     def set_courteous(self, courteous: bool) -> None:
-        """Leave one processor to others, or take it again; the result is the same."""
+        """Leave one processor free, or use it again; the result is the same."""
         if courteous != self._courtesy:
             self._courtesy = courteous
             if self._courteous is not None:
                 (self._courteous.set if courteous else self._courteous.clear)()
 
     def tick(self) -> None:
-        """Take what the process said since the last call."""
+        """Process messages since the last call."""
         self._leaving = [process for process in self._leaving if process.is_alive()]
         pipe, process = self._pipe, self._process
         if pipe is None or process is None:
@@ -176,7 +181,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
             self.fail(self._lost)
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Terminate the process."""
         self._ask_to_stop()
         process = self._process
         if process is not None:
@@ -191,21 +196,21 @@ class Computation(QObject, Generic[Job, Message, Result]):
         self._leaving = []
 
     def take(self, message: Message) -> None:
-        """Keep what it told on the way."""
+        """Store a progress message."""
         self.latest = message
         if isinstance(message, Share) and not self.stopping:
             self._activities.tell(self.activity, message)
         self.progressed.emit(message)
 
     def end(self, result: Result) -> None:
-        """Keep its result."""
+        """Store the result."""
         self.result = result
         self._activities.end(self.activity, State.STOPPED if self.stopped else State.DONE, self.outcome)
         self.changed.emit()
         self.finished.emit(result)
 
     def fail(self, problem: str) -> None:
-        """Keep why it failed."""
+        """Store an error message."""
         self.problem = problem
         self._activities.end(self.activity, State.FAILED, problem)
         self.changed.emit()
@@ -213,7 +218,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
 
     @property
     def outcome(self) -> str:
-        """How the last one ended, in a few words, for the list of work."""
+        """Short outcome of the last job for the list of work."""
         return "stopped" if self.stopped else "done"
 
     def _ask_to_stop(self) -> None:
@@ -222,7 +227,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
             self._stop.set()
 
     def _drop(self) -> None:
-        """End it without a word."""
+        """Terminate the process without an outcome."""
         process = self._process
         if process is not None:
             self._let_go()
@@ -253,30 +258,30 @@ class Computation(QObject, Generic[Job, Message, Result]):
 
 
 class Computations:
-    """All of the window's, ticked and closed together."""
+    """All computations of the window, ticked and closed together."""
 
     def __init__(self, activities: Activities) -> None:
-        """activities: lists them while they compute."""
+        """Create an empty group; activities: lists running computations."""
         self.activities = activities
         self._all: list[Computation[Any, Any, Any]] = []
 
     def add(self, computation: Computation[Any, Any, Any]) -> None:
-        """Take one in."""
+        """Add a computation."""
         self._all.append(computation)
 
     def set_courteous(self, courteous: bool) -> None:
-        """As `Computation.set_courteous`, for each."""
+        """Call `Computation.set_courteous` of each."""
         for each in self._all:
             each.set_courteous(courteous)
 
     def tick(self) -> None:
-        """Take what they said since the last call."""
+        """Process messages since the last call."""
         for each in self._all:
             each.tick()
 
     def close(self) -> None:
-        """End them all."""
-        # All are asked before one is waited for.
+        """Terminate all processes."""
+        # Ask all to stop before waiting for any.
         for each in self._all:
             each._ask_to_stop()
         for each in self._all:

@@ -1,7 +1,6 @@
-"""A process of its own for physics: the window's process never loads a compiler and never computes.
+"""Separate process for physics: the window's process never loads the compiler and never computes.
 
-One thread calls the process at a time (the lane "compute") and waits for its answer; the window's thread only closes
-it.
+Only the lane "compute" calls the process and waits for its answers; the window's thread only closes it.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from bench_gui.work.memory import return_free_memory, return_memory_early
 from core.errors import ServoBenchError
 
 NICENESS = 5
-"""Below the window and far below the recorder, so that both stay smooth."""
+"""Niceness of the process: below the window and far below the recorder, which must stay responsive."""
 PATIENCE = 1.0
-"""The process gets this long to leave by itself [s]."""
+"""Time that the process gets to exit on its own [s]."""
 
 
 class ComputeProcessError(ServoBenchError):
-    """A task of the compute process failed there."""
+    """A task of the compute process failed."""
 
 
 class ComputeProcess:
-    """Starts its process with the first call, and again if it was lost."""
+    """Starts its process at the first call, and again if it died."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,7 +38,11 @@ class ComputeProcess:
         self._closed = False
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a module's function in the process and return its result; raises DeskError with its message."""
+        """Call a function of a module in the process and return its result.
+
+        Raises:
+            ComputeProcessError: The function raised, or the process died.
+        """
         pipe = self._ready()
         try:
             pipe.send((function, arguments))
@@ -52,10 +55,10 @@ class ComputeProcess:
         return answer
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Terminate the process."""
         with self._lock:
             self._closed = True
-            # Whoever takes the pipe closes it: a call that loses its process does so too.
+            # The thread that takes the pipe closes it; a call whose process died does so too.
             process, pipe = self._process, self._pipe
             self._process = self._pipe = None
         if process is None:
@@ -91,7 +94,7 @@ class ComputeProcess:
 
 
 def lower_priority(by: int) -> None:
-    """Let the window and the recorder go first, where the system knows how."""
+    """Lower the priority of this process, if the system supports it, in favour of window and recorder."""
     if hasattr(os, "nice"):
         os.nice(by)
 
@@ -105,7 +108,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _answer(pipe: Connection) -> bool:
-    """Wait for one call and answer it; whether there may be another."""
+    """Wait for one call and answer it; return False once the pipe is closed."""
     try:
         function, arguments = pipe.recv()
     except (EOFError, OSError):

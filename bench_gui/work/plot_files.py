@@ -1,6 +1,6 @@
-"""Writes what a plot shows: pictures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
+"""Export of plots: figures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
 
-Runs in the compute process and in `bench`; the window only gathers the contents and never loads matplotlib.
+It runs in the compute process and in `bench`; the window only collects the contents and never loads matplotlib.
 """
 
 from __future__ import annotations
@@ -38,21 +38,25 @@ NUMBERS = ".csv"
 PICTURES = (".svg", ".png", ".pdf")
 PAPER = "#ffffff"
 WIDTH = 8.0
-"""Of a picture [in]."""
+"""Width of a figure [in]."""
 CURVES_HEIGHT, ALONE_HEIGHT, BARS_HEIGHT, HEAT_HEIGHT = 2.3, 4.4, 3.4, 3.6
-"""Of a panel [in]."""
+"""Height of a panel [in]."""
 WIDEST_BAR = 0.3
-"""Share of a group."""
+"""Largest width of a bar, as a share of its group."""
 MOST_ENTRIES = 5
-"""Of a legend side by side."""
+"""Most columns of a legend."""
 LETTERS, SAMPLE = 120, 8
-"""Room of a legend's row in letters, and what the sample of a line takes of it."""
+"""Width of a legend's row in letters, and the part of it taken by a line sample."""
 _MARKERS = {"t": "v", "t1": "^", "t2": ">", "t3": "<"}
-"""Markers the plotting libraries call differently."""
+"""Markers with different names in the two plotting libraries."""
 
 
 def save_plot(contents: PlotContents, path: Path) -> Path:
-    """Write a plot in the format of the path's ending and return where; raises InputError."""
+    """Write a plot in the format of the path's ending and return the path.
+
+    Raises:
+        InputError: The plot is empty, or the ending is not supported.
+    """
     ending = path.suffix.lower()
     if not contents.panels:
         raise InputError(f"{path}: the plot is empty; choose runs and models first")
@@ -72,7 +76,7 @@ def save_plot(contents: PlotContents, path: Path) -> Path:
 
 
 def plot_figure(contents: PlotContents) -> Figure:
-    """The plot on white paper."""
+    """Draw a plot on white paper."""
     from matplotlib.figure import Figure
 
     panels = contents.panels
@@ -102,7 +106,7 @@ def _height(panel: Panel) -> float:
 
 
 def _add_legend(figure: Figure, places: Sequence[Axes]) -> None:
-    """One legend for all panels; a curve drawn in several of them is named once."""
+    """Add one legend for all panels; a curve in several panels has one entry."""
     entries: dict[str, Any] = {}
     for axes in places:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -120,7 +124,7 @@ def _add_legend(figure: Figure, places: Sequence[Axes]) -> None:
 
 
 def _columns(names: Sequence[str]) -> int:
-    """So many entries side by side that they fit, rows filled evenly."""
+    """Return the number of legend columns that fit, with evenly filled rows."""
     fitting = min(MOST_ENTRIES, max(1, LETTERS // (max(len(name) for name in names) + SAMPLE)))
     return math.ceil(len(names) / math.ceil(len(names) / fitting))
 
@@ -224,7 +228,7 @@ def _rows(contents: PlotContents) -> Iterator[list[str]]:
 
 
 def _curve_rows(curves: Sequence[tuple[CurvePanel, PlotCurve]]) -> Iterator[list[str]]:
-    """Columns of curves; those that share their x share its column. Gaps drawn between runs are left out."""
+    """Yield rows of curves; curves with a common x share its column. Gaps between runs are skipped."""
     bottom = next((panel.bottom for panel, _ in reversed(curves) if panel.bottom), "x")
     headings: list[str] = []
     columns: list[Array] = []

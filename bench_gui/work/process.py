@@ -1,4 +1,4 @@
-"""The process's side of a computation: what it tells, what it is asked, and its last word. Loads no Qt."""
+"""Process side of a computation: progress messages, requests and the final message. Does not load Qt."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from bench_gui.work.compute_process import lower_priority
 from core.errors import StoppedEarly
 
 NICENESS = 10
-"""Below the window, the compute process and the recorder."""
+"""Niceness: below the window, the compute process and the recorder."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How far a computation is, 0 … 1, and what it is at."""
+    """Progress of a computation, 0 … 1, and its current step."""
 
     done: float
     text: str
     recorded: bool = False
-    """Whether so much was on record already and took no time."""
+    """True if this share was stored already and took no time."""
 
 
 class Line:
-    """The process's side: what it tells the window, and what the window wishes."""
+    """Process end of the connection: messages to the window, and requests from it."""
 
     def __init__(self, pipe: Connection, stop: Event, courteous: Event) -> None:
         self._pipe = pipe
         self.stop_asked: Callable[[], bool] = stop.is_set
-        """Whether to end early and hand over what there is."""
+        """True if the window requests an early end with a partial result."""
         self.courtesy_asked: Callable[[], bool] = courteous.is_set
-        """Whether to leave one processor to others."""
+        """True if the window requests to leave one processor free."""
 
     def tell(self, message: object) -> None:
-        """Tell the window something on the way."""
+        """Send a progress message to the window."""
         self._pipe.send(message)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The last word."""
+    """Final message with the result."""
 
     word: Any
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """The last word, where it was stopped before it had anything to hand over."""
+    """Final message if it was stopped without a partial result."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The last word, where it is why there is no other."""
+    """Final message with an error."""
 
     message: str
 
 
 def serve(target: Callable[[Any, Line], object], job: object, pipe: Connection, stop: Event, courteous: Event) -> None:
-    """Compute and say the last word."""
+    """Compute and send the final message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
     try:

@@ -1,4 +1,4 @@
-"""How far a computation is, in one row: a bar while it runs, and a sentence always."""
+"""Row with the progress of a computation: a bar while it runs, and a status sentence."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ STEPS = 1000
 
 
 class ProgressRow(QHBoxLayout):
-    """Of one computation."""
+    """Progress of one computation."""
 
     def __init__(self, what: str, tip: str, status: QLabel | None = None) -> None:
-        """what: is computed, in a word or two; tip: of the bar; status: holds the sentence, wrapped by default."""
+        """Create the row.
+
+        Args:
+            what: Name of the computation, for screen readers.
+            tip: Tool tip of the bar.
+            status: Label for the sentence; by default a wrapped one.
+        """
         super().__init__()
         self.setSpacing(8)
         self.bar = describe(QProgressBar(), f"Progress of the {what}", tip)
@@ -37,7 +43,7 @@ class ProgressRow(QHBoxLayout):
         self.addWidget(status, 1)
 
     def show(self, running: Computation[Any, Any, Any], idle: str, starting: str = "Starting…") -> None:
-        """Show how far one is that tells `Share`s; idle, starting: said while it does not run or has told nothing."""
+        """Show a computation that sends `Share`s; idle, starting: texts before its start and its first share."""
         latest, failed = running.latest, bool(running.problem) and not running.active
         share = running.activity.share
         self.bar.setVisible(running.active)

@@ -1,4 +1,4 @@
-"""The report on an identification, written in a process of its own."""
+"""Writing of reports in a separate process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportJob:
-    """The identification that a folder keeps, made from runs of a session, and where its report goes."""
+    """Session and folder of an identification, and the path of its report."""
 
     session: Path
     folder: Path
@@ -23,24 +23,24 @@ class ReportJob:
 
 
 def write(job: ReportJob, line: Line) -> Path:
-    """As `report_of`."""
+    """Call `report_of`."""
     from bench_gui.headless.report.of_session import report_of
 
     return report_of(job.session, job.folder, job.path)
 
 
 class Reporting(Computation[ReportJob, Share, Path]):
-    """One report at a time."""
+    """Report writer, one report at a time."""
 
     def __init__(self, computations: Computations) -> None:
-        super().__init__(computations, "Report", write, stop_tip="End it; no file is written", missed="a report")
+        super().__init__(computations, "Report", write, stop_tip="Cancel; no file is written", missed="a report")
 
     @property
     def outcome(self) -> str:
-        """Where it is."""
+        """Name of the written file."""
         return super().outcome if self.stopped or self.result is None else f"written to {self.result.name}"
 
     def end(self, result: Path) -> None:
-        """Offer the file."""
+        """Store the path and offer the file in the list of work."""
         super().end(result)
         self.activity.file = result

@@ -1,6 +1,6 @@
-"""Tasks of the compute process: simulate, judge, export. Calls into `core` and hands plain data back.
+"""Tasks of the compute process: simulate, evaluate, export.
 
-Answers hold nothing whose unpickling would load the compiler into the window's process.
+Results are plain data, so that unpickling them does not load the compiler into the window's process.
 """
 
 from __future__ import annotations
@@ -28,64 +28,64 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRun:
-    """One run simulated by several models, on the grid they were simulated on."""
+    """One run simulated by several models, at common times."""
 
     id: str
     time: Array
-    """(n,) s from the first sample"""
+    """Time from the first sample [s], (n,)."""
     position: dict[str, Array]
-    """Model key to (n,) rad."""
+    """Model key → position [rad], (n,)."""
     shown: dict[str, Array]
-    """Model key to the channel that was asked for, (n,); empty where simulations do not have it."""
+    """Model key → requested channel, (n,); empty if simulations do not have it."""
     error: dict[str, Array]
-    """Model key to simulated − measured of that channel, (n,)."""
+    """Model key → simulated − measured of that channel, (n,)."""
     mae: dict[str, float]
-    """Model key to mean absolute error of the position over the run [rad]."""
+    """Model key → mean absolute position error of the run [rad]."""
 
 
 @dataclass(frozen=True)
 class Overlays:
-    """Runs simulated by models, and what could not be."""
+    """Simulated runs, and the problems."""
 
     runs: tuple[SimulatedRun, ...]
     mean_mae: Mapping[str, float]
-    """Model key to the mean over the runs it could simulate [rad]."""
+    """Model key → mean error over its simulated runs [rad]."""
     problems: tuple[str, ...] = ()
     spectrum: Mapping[str, tuple[Array, Array]] = field(default_factory=dict[str, tuple[Array, Array]])
-    """Model key to frequency [Hz] and the amplitude density of its error [unit of the channel/√Hz], both (m,)."""
+    """Model key → frequency [Hz] and amplitude density of its error [unit of the channel/√Hz], both (m,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """A run's response from goal to position, and what models make of it."""
+    """Frequency response of a run from goal to position, measured and simulated."""
 
     measured: FrequencyResponse | None
-    """None for a run that has none, see `reason`."""
+    """Measured response; None if there is none, see `reason`."""
     simulated: Mapping[str, FrequencyResponse]
-    """By model key."""
+    """Simulated responses by model key."""
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """How far models are from runs, without any motion."""
+    """Errors of models on runs, without motions."""
 
     mae: Mapping[str, Mapping[str, float]]
-    """Model key to run id to mean absolute error [rad]; NaN where a model could not simulate a run."""
+    """Model key → run id → mean absolute error [rad]; NaN if the simulation failed."""
     problems: tuple[str, ...] = ()
 
 
 _LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
-"""By session, run and the part of it that is used; the latest asked for are the last."""
+"""Cached recordings by session, run and used part; the latest requested ones are last."""
 MOST_LOADED = 64_000_000
-"""Recordings are kept for the next question up to this size of their samples [bytes]."""
+"""Size of the cache of recordings [bytes of samples]."""
 
 FEWEST_DRIVEN = 64
-"""Samples with the motor on, below which no response is estimated."""
+"""Fewest samples with the motor on for a frequency response."""
 
 
 def warm_up(servo: str) -> None:
-    """Load the compiled kernels a servo needs, so that the first overlay does not wait for them."""
+    """Load the compiled kernels of a servo, so that the first overlay does not wait for them."""
     from core.bench import Bench
     from core.shipped import load_model, shipped_models
     from core.simulation import simulate_trajectory
@@ -101,7 +101,7 @@ def warm_up(servo: str) -> None:
 def overlays(
     session: Path, runs: Sequence[str], models: Mapping[str, ServoModel], channel: str = "position"
 ) -> Overlays:
-    """Simulate runs of a session by models, each by those of its own servo; channel: what is shown of them."""
+    """Simulate runs of a session with the models of their servo; channel: the displayed one."""
     from core.errors import ServoBenchError
     from core.frequency import amplitude_density
     from core.identification.evaluate import evaluate
@@ -138,7 +138,7 @@ def overlays(
 
 
 def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Responses:
-    """Compare a run with models over frequency."""
+    """Compare the frequency response of a run with models."""
     from core.frequency import NO_BAND, TOO_SHORT, driven_stretch, frequency_response
     from core.simulation import on_grid, simulate_recording
 
@@ -160,7 +160,7 @@ def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Resp
 
 
 def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str, ServoModel]) -> Errors:
-    """Judge models, by key, each on its own runs of a session; numbers only, so that long sessions stay light."""
+    """Return errors of models, by key, each on its own runs; no motions, which would be large for long sessions."""
     from core.errors import ServoBenchError
     from core.identification.evaluate import evaluate
 
@@ -180,7 +180,7 @@ def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str
 
 
 def _is_of(recording: Recording, model: ServoModel) -> bool:
-    """Whether the model's servo made a recording with its own motor."""
+    """Return whether a recording was made by the model's servo with its own motor."""
     return recording.settings.servo == model.servo and recording.settings.actuator is None
 
 
@@ -212,7 +212,7 @@ def _size(recording: Recording) -> int:
 def foresee(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
 ) -> TwinMotion:
-    """Simulate a run that has begun, for its twin."""
+    """Simulate a run that is being recorded, for its live twin."""
     from core import mounting
 
     return mounting.foresee(model, trajectory, header, start, position_step)
@@ -221,7 +221,7 @@ def foresee(
 def explain(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, time: Array, position: Array
 ) -> tuple[Cause, ...]:
-    """Say what explains a motion that left its twin's band."""
+    """Explain a motion that left the band of its twin."""
     from core import mounting
 
     return mounting.explain(model, trajectory, header, start, time, position)
@@ -235,9 +235,9 @@ def fitted_overlay(
     dt: float | None,
     supply: Supply,
 ) -> FitOverlay:
-    """Simulate runs as a fit did, and pick the worst and the median one.
+    """Simulate runs as in a fit, and select the worst and the median one.
 
-    initial: the model the search began with, simulated on the same runs; None leaves it out.
+    initial: model at the start of the search, simulated on the same runs; None: not shown.
     """
     from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
     from core.identification.overlay import worst_and_median
@@ -254,7 +254,7 @@ def fitted_overlay(
 
 
 def course_of_search(folder: Path) -> tuple[CostCurve, ...]:
-    """Read the searches of a result from the journal beside it; raises IdentificationError where there is none."""
+    """Read the searches of a result from its journal; raise IdentificationError if there is none."""
     from bench_gui.headless.report.traces import read_traces
 
     traces = read_traces(folder)

@@ -69,7 +69,10 @@ def test_validate_prints_a_line_a_case(capsys):
     assert "eRob80" in heading
     assert columns.split() == ["case", "m4", "published", "m6"]
     assert line.startswith("Circle, high")
-    assert links == "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
+    assert (
+        links
+        == "the paper gives only the servos: links and path sizes are ServoBench's; --links FILE replaces the links"
+    )
 
 
 def test_an_arm_of_ones_own_follows_a_path_into_a_file(capsys, tmp_path):

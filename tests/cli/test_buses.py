@@ -86,7 +86,7 @@ def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, capsys):
     ("arguments", "reason"),
     [
         (["scan", "nothing"], "no family 'nothing'"),
-        (["scan", "dynamixel", "port"], "is not written NAME=VALUE"),
+        (["scan", "dynamixel", "port"], "is not NAME=VALUE"),
         (["scan", "dynamixel", "port=/dev/nothing"], "there is no such port"),
         (["emulate", "nothing"], "there is no emulator of 'nothing'"),
         (["emulate", "dynamixel:nothing"], "nothing"),

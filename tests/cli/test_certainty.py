@@ -100,7 +100,7 @@ def test_what_cannot_be_is_one_clear_line(capsys, session, result) -> None:
         capsys, *common, "--friction-model", "m6", code=1
     )
     assert "no parameter 'colour'" in bench(capsys, *common, "--profile", "colour", code=1)
-    assert "no identification is kept there" in bench(capsys, "certainty", session, code=1)
+    assert "no identification found" in bench(capsys, "certainty", session, code=1)
     assert "no result of an identification" in bench(capsys, "certainty", session, "--result", "nowhere", code=1)
     with pytest.raises(SystemExit, match="2"):
         main([*map(str, common), "--bootstrap", "1"])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench_gui.cli import COMMANDS, main
+from bench_gui.cli import COMMANDS, build_parser, main
 from bench_gui.headless.examples import example_session
 from core.identification.cautions import cautions
 from core.identification.result import step_in_words
@@ -219,7 +222,7 @@ def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path
     )
     both = [*words, "--no-command-path", "--command-path-terms", "command_delay", "-o", tmp_path / "both"]
     assert main([str(word) for word in both]) == 1
-    assert "give either" in capsys.readouterr().err
+    assert "give one of them" in capsys.readouterr().err
 
 
 def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:
@@ -228,7 +231,7 @@ def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identifie
              "-o", tmp_path]  # fmt: skip
     assert main([str(word) for word in words]) == 0
     shown = capsys.readouterr()
-    assert shown.err == "bench: of the command path only command_delay is identified\n"
+    assert shown.err == "bench: only these command path terms are identified: command_delay\n"
     heading, row = (line.split() for line in shown.out.splitlines()[:2])
     spread = load_identification(tmp_path).results[0].spread
     assert spread > 0.0
@@ -361,3 +364,29 @@ def test_errors_name_the_remedy(capsys, tmp_path, session) -> None:
 def test_demo_overwrites_nothing(capsys, tmp_path) -> None:
     Session.create(tmp_path / "demo" / "session", "mine")
     assert "another folder" in fails(capsys, "demo", "--fast", "-o", tmp_path / "demo")
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser and those of its commands and tasks."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+def test_examples_in_the_help_are_valid(monkeypatch, tmp_path) -> None:
+    """Each example parses; "example" is a folder here, so that none is copied."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "example").mkdir()
+    texts = [parser.epilog.replace("\\\n", "") for parser in parsers(build_parser()) if parser.epilog]
+    examples = [line.split() for text in texts for line in text.splitlines() if line.startswith("  bench ")]
+    assert len(examples) > 30
+    for words in examples:
+        build_parser().parse_args(shlex.split(" ".join(words[1:])))
+
+
+def test_help_says_what_every_argument_is() -> None:
+    for parser in parsers(build_parser()):
+        for action in parser._actions:
+            assert action.help or isinstance(action, argparse._SubParsersAction), f"{parser.prog} {action.dest}"

@@ -224,11 +224,11 @@ def test_learning_follows_a_file_and_says_when_it_fails(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["step", "--set", "k1=1"], "name one"),
-        (["curve", "--actuator", "qbmove", "--set", "k1"], "give NAME=VALUE"),
+        (["step", "--set", "k1=1"], "add --actuator"),
+        (["curve", "--actuator", "qbmove", "--set", "k1"], "expected NAME=NUMBER"),
         (["curve", "--actuator", "qbmove", "--set", "mass=1"], "mass"),
         (["curve", "--actuator", "qbmove", "--set", "k1=-1"], "k1"),
-        (["learn", "--goal", "0.8"], "--goal: two numbers"),
+        (["learn", "--goal", "0.8"], "--goal: expected two comma-separated numbers"),
         (["learn", "--presets", "0.2,0.9"], "must lie within"),
         (["chirp", "--band", "6,0.5"], "rising"),
         (["learn", "--reference", "nowhere.csv"], "nowhere.csv"),

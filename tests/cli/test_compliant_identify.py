@@ -70,7 +70,7 @@ def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line}
     assert float(rows["k"][1]) == pytest.approx(24.0, rel=0.1)
     assert rows["k"][-1] == "stiffness"
-    assert (rows["k_p"][2], rows["φ_max"][2]) == ("held", "held")
+    assert (rows["k_p"][2], rows["φ_max"][2]) == ("fixed", "fixed")
     assert float(rows["J"][1]) == pytest.approx(TRUTH.motor.inertia, rel=0.1)
     assert float(rows["servo"][-1]) > 3.0 * float(rows["SEA"][-1])
 
@@ -78,7 +78,7 @@ def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
 @pytest.mark.parametrize(
     ("session", "options", "reason"),
     [
-        ("servo", (), "of no compliant actuator but of a servo's own motor: use bench identify"),
+        ("servo", (), "not of a compliant actuator but of a servo; use bench identify"),
         ("sea", ("--actuator", "qbmove"), "of a sea, not of a qbmove"),
         ("sea", ("--actuator", "nowhere.json"), "nowhere.json: cannot be read"),
         ("sea", ("--frozen", "stiffness"), "expected NAME=NUMBER"),

@@ -61,7 +61,7 @@ def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(capsys, monke
 
     monkeypatch.setattr("bench_gui.cli.commands.scan.run", stopped)
     line = line_of_failure(capsys, "scan", "dynamixel", status=130)
-    assert line == "bench: stopped; what was done so far is kept"
+    assert line == "bench: stopped; completed work is kept"
     # The next one is another.
     monkeypatch.setattr("bench_gui.cli.commands.scan.run", lambda *_: 0)
     assert main(["scan", "dynamixel"]) == 0
@@ -78,11 +78,11 @@ def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch,
         (PermissionError(errno.EACCES, "Permission denied", "c"), "bench: c: Permission denied"),
         (
             MemoryError(),
-            f"bench: internal error in bench demo: MemoryError: (set {TRACEBACK_VARIABLE}=1 for the details)",
+            f"bench: internal error in bench demo: MemoryError: (set {TRACEBACK_VARIABLE}=1 for a traceback)",
         ),
         (
             KeyError("x"),
-            f"bench: internal error in bench demo: KeyError: 'x' (set {TRACEBACK_VARIABLE}=1 for the details)",
+            f"bench: internal error in bench demo: KeyError: 'x' (set {TRACEBACK_VARIABLE}=1 for a traceback)",
         ),
     ]
     for error, line in raised:
@@ -121,7 +121,7 @@ def test_a_grid_that_is_not_complete_is_a_failure(capsys, stub, tmp_path, comple
              "sin_sin", "half_sine", "--repetitions", "1", "-o", str(tmp_path)]  # fmt: skip
     assert main(words) == code
     told = capsys.readouterr().out.splitlines()
-    assert told[1] == "3 of 4 runs of the plan recorded" + ("" if complete else "; call again to go on")
+    assert told[1] == "3 of 4 runs of the plan recorded" + ("" if complete else "; run the command again to continue")
     assert main([*words, "--json"]) == code
     data = json.loads(capsys.readouterr().out)
     assert (data["done"], data["total"], len(data["runs"])) == (3, 4, 1)

@@ -51,7 +51,7 @@ def test_a_path_that_is_no_text_is_refused_at_once(capsys, lab) -> None:
     code, out, err = bench(capsys, "identify", lab, *FIT, "-o", strange)
     assert (code, out) == (2, "")
     assert "r\\udcff" in err
-    assert "no UTF-8" in err
+    assert "not valid UTF-8" in err
     assert not os.path.exists(strange)
 
 

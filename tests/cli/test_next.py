@@ -74,7 +74,7 @@ def test_a_session_without_runs_begins_at_the_catalogues_values(capsys, tmp_path
     found = proposed(capsys, tmp_path / "new", "--servo", "mx106", "--count", "1", *GRID)
     assert found["runs"] == 0
     assert found["proposals"][0]["words"].startswith("pins down")
-    assert "name the servo with --servo" in fails(capsys, tmp_path / "new")
+    assert "give --servo or --model" in fails(capsys, tmp_path / "new")
 
 
 def test_the_sessions_plan_is_what_can_be_recorded(capsys, session, tmp_path):

@@ -46,7 +46,7 @@ def test_the_template_names_the_next_commands_and_overwrites_nothing(capsys, tmp
     assert "bench models hexa.toml" in told
     assert "bench record --servo simulated:hexa --fast -o trial" in told
     (tmp_path / "hexa.toml").write_text((tmp_path / "hexa.toml").read_text("utf-8") + "# mine\n", "utf-8")
-    assert "is there already" in fails(capsys, "models", "--new", "hexa.toml")
+    assert "already exists" in fails(capsys, "models", "--new", "hexa.toml")
     assert (tmp_path / "hexa.toml").read_text("utf-8").endswith("# mine\n")
     assert "a servo file ends in .toml; try hexa.toml" in fails(capsys, "models", "--new", "hexa.json")
     assert "name = 'Hexa 1' must be" in fails(capsys, "models", "--new", "Hexa 1.toml")

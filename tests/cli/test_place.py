@@ -89,7 +89,7 @@ def test_repeats_are_kept_apart(tmp_path):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        (["--torques", "much"], "much is no torque"),
+        (["--torques", "much"], "much is not a torque"),
         (["--mass", "0.05", "--length", "0.05"], "hang more mass"),
         (["--servo", "nowhere:1"], "no family"),
     ],
@@ -205,5 +205,5 @@ def test_giving_up_ends_the_measurement_in_words(terminal):
     terminal.rest(0.1)
     with pytest.raises(ServoBenchError, match="points placed so far are kept"):
         terminal.type("q")
-    with pytest.raises(ServoBenchError, match="nobody to answer"):
+    with pytest.raises(ServoBenchError, match="standard input is closed"):
         terminal.hang_up()

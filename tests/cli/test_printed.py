@@ -163,7 +163,7 @@ def test_coverage(printed, stub, session) -> None:
     ]
     assert lines[7:9] == [["term", "verdict", "why"], ["K_v", "open", "no speed"]]
     assert lines[10:12] == [["repeated", "sets", "runs", "floor/mrad"], ["sin_sin", "2", "7", "3"]]
-    assert lines[-1] == ["nothing is wrong with these recordings"]
+    assert lines[-1] == ["no problems found in these recordings"]
 
 
 def test_crossvalidate(printed) -> None:
@@ -197,7 +197,7 @@ def test_crossvalidate(printed) -> None:
         ["M2", "1", "2", "3", "4", "5", "6"],
         ["M2 it is"],
         ["mass was not held out: one mass"],
-        ["stopped before the end; the conditions above were complete"],
+        ["stopped early; the conditions above are complete"],
         ["fitted to \\ on, kp", "1", "2"],
         ["1", "11", "12"],
         ["2", "13", "–"],
@@ -296,11 +296,11 @@ def test_stiction(printed, stub, tmp_path) -> None:
     stub("core.studies.stiction.experiments.spread", 0.125)
     run("stiction", "stickslip")
     lines = printed()
-    assert lines[1:3] == [["friction", "step/ms", "slips per s", "reversals per s"], ["naive", "2", "3.5", "4.5"]]
-    assert lines[-1][0].endswith("slips per second differ by 12.5 % over the steps")
+    assert lines[1:3] == [["friction", "time step/ms", "slips per s", "reversals per s"], ["naive", "2", "3.5", "4.5"]]
+    assert lines[-1][0].endswith("slips per second differ by 12.5 % between the time steps")
     stub("core.studies.stiction.experiments.hold_for", (0.25, 0.125))
     run("stiction", "hold", "--law", "coulomb", "--hours", "2")
-    assert printed() == [["a joint held under 0.9 N·m for 2 h"], ["law", "displacement/rad", "change/rad"],
+    assert printed() == [["joint held under 0.9 N·m for 2 h"], ["law", "displacement/rad", "change/rad"],
                          ["coulomb", "0.25", "0.125"]]  # fmt: skip
 
 
@@ -389,9 +389,9 @@ def test_compliant_identify(printed) -> None:
     compliant_identify._print(found, (0.003, 0.004))  # type: ignore[arg-type]
     assert printed() == [
         ["QB, mode 6: 2 runs, 7 trials"],
-        ["number", "value", "± (95 %)", "unit", "from"],
+        ["parameter", "value", "± (95 %)", "unit", "start value"],
         ["k", "1.5", "0.25", "N", "2.5", "k1"],
-        ["k", "1.5", "held", "N", "2.5", "k1"],
+        ["k", "1.5", "fixed", "N", "2.5", "k1"],
         ["k", "1.5", "open", "N", "2.5", "k1"],
         ["model", "training/mrad", "validation/mrad"],
         ["QB", "1", "2"],
@@ -417,9 +417,9 @@ def test_fleet(printed) -> None:
         ["u1", "3", "4/5", "M2", "1", "2", "8"],
         ["u2", "1", "0/6", "–", "–", "–", "7"],
         ["u3 cannot be fitted: gone"],
-        ["not all fits are there: the same command goes on with the rest"],
+        ["some fits are missing; run the same command again to compute them"],
         ["All units: M2."],
-        ["One unit's M2 is off by 10.00 mrad there and 20.00 mrad on the others."],
+        ["One unit's M2 has an error of 10.00 mrad there and 20.00 mrad on the others."],
         ["models are in f/units"],
     ]
     step = fleet_command._say_effort
@@ -462,7 +462,7 @@ def test_next(printed) -> None:
     found = Of(proposals=[Of(cell=cell, factor=2.5, words="pins down kt")], basis="basis")
     next_command._show(asked("next", "my place"), found)  # type: ignore[arg-type]
     assert printed() == [
-        ["trajectory", "mass/kg", "length/m", "gain", "volume", "what it tells"],
+        ["trajectory", "mass/kg", "length/m", "gain", "volume", "effect"],
         ["sin_sin", "0.3", "0.12", "9", "÷ 2.5", "pins down kt"],
         ["basis"],
         ["the first: bench record --trajectory sin_sin --mass 0.3 --length 0.12 --kp 9 -o 'my place'"],
@@ -485,7 +485,7 @@ def test_certainty(printed) -> None:
         ["kt", "1.5", "N", "0.25", "a profile", "a bootstrap", "one; two"],
         ["kt", "1.5", "N", "∞", "–", "–", "none"],
         ["M2: note"],
-        ["stopped before the end; what was complete was kept"],
+        ["stopped early; complete results are kept"],
     ]
 
 
@@ -531,7 +531,7 @@ def test_drive_backdrive(printed, stub) -> None:
         ["motor torque/N·m", "drive at 0 rad/s", "backdrive at 0 rad/s", "drive at 2 rad/s", "backdrive at 2 rad/s"],
         ["-1", "3", "7", "4", "8"],
         ["1", "5", "9", "6", "10"],
-        ["self-locking: no external torque moves it back"],
+        ["self-locking: no external torque backdrives it"],
     ]
 
 

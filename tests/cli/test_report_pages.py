@@ -214,7 +214,7 @@ def test_numbers_are_the_results(page, found, session) -> None:
     assert best.model.provenance["data_hash"] in page
     assert found.choice in parsed.words
     assert as_read(best.evidence.torque_off(best.model.control).text[1:]) in parsed.words
-    assert parsed.row("searched from", 2)[1] == "the catalogue's values"
+    assert parsed.row("start values", 2)[1] == "the catalogue's values"
     assert f"{step_in_words(best.model, best.train_mae)}." in parsed.words
     told = cautions(found)
     assert told
@@ -328,8 +328,8 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
     assert "<script" not in text
     assert parsed.ids("h2") == SECTIONS
     for sentence in (
-        "The course of the search is not shown: there is no study.journal beside the result.",
-        "The audit of the headers was left out: with 18 s of motion that takes longer than all else here.",
+        "The search is not shown: there is no study.journal beside the result.",
+        "The headers were not audited: it takes too long with 18 s of motion.",
         "No condition was recorded twice",
         "The models were not cross-validated: there is no crossvalidation.json beside the result.",
         "Profiles and a bootstrap were not computed: there is no certainty.json beside the result.",

@@ -70,7 +70,7 @@ def test_without_recordings_the_mean_is_taken_unjudged(folder, capsys):
         assert main(["spread", str(folder)]) == 0
     finally:
         store.write_plan(plan)
-    assert "was not held against the units' recordings" in capsys.readouterr().out
+    assert "was not evaluated; the units' recordings cannot be read" in capsys.readouterr().out
 
 
 def test_what_cannot_be_is_one_line(folder, tmp_path, capsys):

@@ -146,7 +146,7 @@ class TestRun:
 
     def test_a_program_that_kills_itself(self, program, capfd):
         assert main(["webots", "run", program("import os\nos._exit(3)\n")]) == 1
-        assert "ended without a word (exit code 3)" in capfd.readouterr().err
+        assert "died without a result (exit code 3)" in capfd.readouterr().err
 
     @pytest.mark.parametrize(
         ("servos", "complaint"),
@@ -154,9 +154,9 @@ class TestRun:
             (["a:maxForce=-1"], "maxForce = -1 must not be negative"),
             (["a:speed=3"], "'speed=3' is not FIELD=VALUE"),
             (["a:maxForce"], "'maxForce' is not FIELD=VALUE"),
-            ([":maxForce=3"], "needs a name"),
+            ([":maxForce=3"], "the name is missing"),
             (["a", "b"], "add inertia=KGM2"),
-            (["a", "b:on=c"], "on=c is neither base nor a servo before it"),
+            (["a", "b:on=c"], "on=c is neither base nor an earlier servo"),
             (["a:gravity=0"], "add inertia=KGM2"),
         ],
     )

@@ -1,1 +1,1 @@
-"""One module for each command, imported when it is asked for, and those of its parts."""
+"""Sub-commands, one module each."""

@@ -1,4 +1,7 @@
-"""Note, tag, exclude or trim runs of a session; without an option: show what is noted. Runs themselves never change."""
+"""Note, tag, exclude or trim runs of a session.
+
+Without an option, print the annotations of the runs. The recordings themselves never change.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,37 @@ if TYPE_CHECKING:
     from sessions import Annotation
 
 
+EXAMPLES = """\
+examples:
+  bench annotate session 0003 --exclude "cable caught"
+  bench annotate session 0004 --tag calibrated --trim 0.5:4"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench annotate`."""
+    """Add the arguments of `bench annotate`."""
     add_session(parser, "session folder")
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run id; several get the same annotation")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="ids of the runs to annotate")
     parser.add_argument("--note", metavar="TEXT", help='replace the note; "" removes it')
-    parser.add_argument("--tag", type=comma_list, default=[], metavar="T,…", help="add these tags")
-    parser.add_argument("--untag", type=comma_list, default=[], metavar="T,…", help="take these tags off")
+    parser.add_argument("--tag", type=comma_list, default=[], metavar="T,…", help="add tags")
+    parser.add_argument("--untag", type=comma_list, default=[], metavar="T,…", help="remove tags")
     use = parser.add_mutually_exclusive_group()
     use.add_argument(
-        "--exclude", nargs="?", const="", metavar="REASON", help="leave the runs out of fits and comparisons"
+        "--exclude", nargs="?", const="", metavar="REASON", help="exclude the runs from fits and comparisons"
     )
-    use.add_argument("--include", action="store_true", help="use the runs again")
+    use.add_argument("--include", action="store_true", help="include the runs again")
     part = parser.add_mutually_exclusive_group()
     part.add_argument(
         "--trim",
         type=_times,
         metavar="BEGIN:END",
-        help="use only this part, in seconds from the first sample; one side may be left open",
+        help="use only this part, in seconds from the first sample; either side may be omitted",
     )
     part.add_argument("--no-trim", action="store_true", help="use the whole runs again")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Annotate and print the runs as they are noted now."""
+    """Annotate the runs, then print them."""
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -54,13 +63,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _changes(arguments: argparse.Namespace) -> bool:
-    """Whether any option asks for a change."""
+    """Return whether any option requests a change."""
     given = (arguments.tag, arguments.untag, arguments.include, arguments.trim, arguments.no_trim)
     return any(given) or arguments.note is not None or arguments.exclude is not None
 
 
 def _changed(old: Annotation, arguments: argparse.Namespace) -> Annotation:
-    """An annotation with the changes the options ask for."""
+    """Return an annotation with the requested changes."""
     from dataclasses import replace
 
     new = replace(old, tags=(*(tag for tag in old.tags if tag not in arguments.untag), *arguments.tag))
@@ -78,7 +87,7 @@ def _changed(old: Annotation, arguments: argparse.Namespace) -> Annotation:
 
 
 def _times(text: str) -> tuple[float | None, float | None]:
-    """ "0.5:4", "0.5:" or ":4" """
+    """Parse "0.5:4", "0.5:" or ":4"."""
     begin, colon, end = (part.strip() for part in text.partition(":"))
     if not colon or not (begin or end):
         raise argparse.ArgumentTypeError(f"{text!r} is not BEGIN:END in seconds, e.g. 0.5:4, 0.5: or :4")

@@ -1,9 +1,9 @@
-"""An arm of two servos: what friction models are worth on it (seed 004, section VI-B), simulated and measured.
+"""Validate friction models on an arm of two servos, simulated or measured (seed 004, section VI-B).
 
-An arm has the servos of one of the paper's arms (--arm). The paper gives neither links nor sizes of the paths: they
-are chosen here, for gravity torques of 10 to 25 % of the servos' peak. Other joints (--joint1, --joint2) and links
-(--links) are possible. The joints' models are the truth, simulated at a tenth of the time step; the models that are
-compared with it take their places.
+--arm selects the servos of one of the paper's arms. The paper gives neither link parameters nor path sizes; the ones
+used here give gravity torques of 10 to 25 % of the servos' peak torque. --joint1, --joint2 and --links replace them.
+
+The joints' models are the truth, simulated at a tenth of the time step. The compared models replace them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
+from bench_gui.cli.arguments import add_task, comma_list, friction_models, model_from, positive_float
 from bench_gui.cli.files import by_joint, write_table
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.terms import RICHEST
@@ -24,53 +24,57 @@ if TYPE_CHECKING:
     from core.studies.arm.validation import ArmValidation
 
 ARM_CHOICES = ("dynamixel", "erob")
-ASSUMED_LINKS = "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
+ASSUMED_LINKS = (
+    "the paper gives only the servos: links and path sizes are ServoBench's; --links FILE replaces the links"
+)
 TRUTH = RICHEST
-"""Friction of an arm's joints if no others are given."""
+"""Default friction model of the joints."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench arm`."""
+    """Add the arguments of `bench arm`."""
     from bench_gui.cli.commands import arm_identify
 
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    validate = tasks.add_parser("validate", help="compare friction models on an arm with its true motion")
+    validate = add_task(tasks, "validate", "compare friction models with the true or measured motion of an arm")
     _add_arm(validate)
     validate.add_argument(
-        "--paths", type=comma_list, metavar="P,…", help="circle, square, square_wave, triangular_wave; default: all"
+        "--paths", type=comma_list, metavar="P,…", help="circle, square, square_wave, triangular_wave (default: all)"
     )
     validate.add_argument(
         "--gains",
         type=comma_list,
         metavar="G,…",
-        help="low and high are half and twice the catalogue's; or numbers for both servos (low,high)",
+        help="gains of both servos: low (half the catalogue's), high (twice) or numbers (default: low,high)",
     )
     validate.add_argument(
-        "--models", type=friction_models, default="all", metavar="M,…", help="friction models; all (%(default)s)"
+        "--models",
+        type=friction_models,
+        default="all",
+        metavar="M,…",
+        help="friction models to compare (default: %(default)s)",
     )
-    validate.add_argument(
-        "--recording", metavar="CSV", help="a measured arm's goals and positions instead of paths and a truth"
-    )
-    validate.add_argument("-o", "--output", metavar="DIR", help="write the table, motions and pictures there")
+    validate.add_argument("--recording", metavar="CSV", help="compare with a measured arm's goals and positions")
+    validate.add_argument("-o", "--output", metavar="DIR", help="folder for table, motions and figures")
     add_json(validate)
     add_progress(validate)
     validate.set_defaults(run_task=_validate)
 
-    simulate = tasks.add_parser("simulate", help="simulate one path and write it as CSV")
+    simulate = add_task(tasks, "simulate", "simulate one path and write it as CSV")
     _add_arm(simulate)
-    simulate.add_argument("--path", default="circle", metavar="P", help="(%(default)s)")
-    simulate.add_argument("--gain", default="high", metavar="G", help="low, high, or a number (%(default)s)")
-    simulate.add_argument("-o", "--output", required=True, metavar="OUT.csv")
+    simulate.add_argument("--path", default="circle", metavar="P", help="path of the tip (default: %(default)s)")
+    simulate.add_argument("--gain", default="high", metavar="G", help="low, high, or a number (default: %(default)s)")
+    simulate.add_argument("-o", "--output", required=True, metavar="FILE.csv", help="file to write")
     add_json(simulate)
     simulate.set_defaults(run_task=_simulate)
 
-    identify = tasks.add_parser("identify", help="identify friction of both joints from recordings of an arm")
+    identify = add_task(tasks, "identify", "identify friction of both joints from recordings of an arm")
     arm_identify.add_arguments(identify)
     identify.set_defaults(run_task=arm_identify.run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the task."""
     return int(arguments.run_task(arguments) or 0)
 
 
@@ -78,26 +82,30 @@ def _add_arm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arm",
         choices=ARM_CHOICES,
-        help="servos as in the paper, with links chosen here; default: dynamixel, unless links are given",
+        help="servos of one of the paper's arms (default: dynamixel, unless --links is given)",
     )
-    parser.add_argument("--links", metavar="FILE", help='lines "m1: 0.5"; m, l, r, I of both links, kg, m, kg·m²')
+    parser.add_argument(
+        "--links", metavar="FILE", help='file with lines such as "m1: 0.5": m, l, r, I of both links [kg, m, kg·m²]'
+    )
     for number, joint in enumerate(("shoulder", "elbow"), start=1):
-        parser.add_argument(f"--joint{number}", metavar="FILE|SERVO:VARIANT", help=f"model of the {joint}")
-    parser.add_argument("--period", type=positive_float, metavar="S", help="once around a path; default: 4 s")
-    parser.add_argument("--timestep", type=positive_float, metavar="S", help="of the simulation; default: 1 ms")
+        parser.add_argument(f"--joint{number}", metavar="MODEL", help=f"model of the {joint}")
+    parser.add_argument("--period", type=positive_float, metavar="S", help="time once around the path (default: 4)")
+    parser.add_argument(
+        "--timestep", type=positive_float, metavar="S", help="time step of the simulation (default: 0.001)"
+    )
 
 
 def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel, ServoModel]]:
-    """Links and true models; raises ServoBenchError."""
+    """Return the links and the true models; raise ServoBenchError if they do not fit together."""
     from core.errors import InputError
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.scene import published_arm
     from core.studies.arm.validation import published_models
 
     if arguments.links and arguments.arm:
-        raise InputError("an arm's links are those of --arm or those of --links; leave one of them out")
+        raise InputError("--arm and --links both give the links; leave one of them out")
     if arguments.links and not (arguments.joint1 and arguments.joint2):
-        raise InputError("an arm with links of its own needs the models of both joints: --joint1 and --joint2")
+        raise InputError("--links needs the models of both joints; add --joint1 and --joint2")
     arm = published_arm(arguments.arm or ARM_CHOICES[0])
     links = read_arm_parameters(arguments.links).links if arguments.links else arm.links
     shoulder, elbow = published_models(arm.servos, TRUTH)
@@ -139,7 +147,9 @@ def _validate(arguments: argparse.Namespace) -> None:
         from core.studies.arm.recording import read_arm_csv
 
         if arguments.paths or arguments.gains is None or len(gains) != 1:
-            raise InputError("a recording has its own path and one gain: say it with --gains and leave --paths out")
+            raise InputError(
+                "--recording needs its one gain and has its own path; give --gains with one value, without --paths"
+            )
         run, kp = read_arm_csv(arguments.recording), gains_of(truth, gains[0])
         candidates = arm_candidates(truth, arguments.models)
         case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates}, timestep)
@@ -186,7 +196,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
 
 
 def _write(folder: Path, links: ArmLinks, found: ArmValidation) -> list[Path]:
-    """The table, and each case's picture and motions; the true one's columns make the file a recording."""
+    """Write the table, and each case's figure and motions; the true motion's columns make the file a recording."""
     from bench_gui.headless.report.arm import case_figure, errors_figure
     from bench_gui.headless.report.figures import save_figure
     from core.export.files import slug

@@ -1,4 +1,4 @@
-"""Identify the friction of both joints of a measured arm from CSV files of its torques and positions."""
+"""Identify the friction of both joints of an arm from CSV files of its torques and positions."""
 
 from __future__ import annotations
 
@@ -16,46 +16,56 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench arm identify`."""
+    """Add the arguments of `bench arm identify`."""
     parser.add_argument(
         "recordings",
         nargs="+",
         metavar="FILE",
-        help="CSV or CSV.gz of one arm: time, q1, q2, tau1, tau2 (s, rad, N·m), or DFKI's columns",
+        help="CSV or CSV.gz file with columns time, q1, q2, tau1, tau2 [s, rad, N·m], or DFKI's columns",
     )
     parser.add_argument(
-        "--links", required=True, metavar="FILE.yml", help='the arm\'s links, lines "m1: 0.56" … as DFKI writes them'
+        "--links", required=True, metavar="FILE.yml", help='links of the arm, lines such as "m1: 0.56" (DFKI format)'
     )
     parser.add_argument(
         "--models",
         type=comma_list,
         default=list(DEFAULT_MODELS),
         metavar="M,…",
-        help=f"none, m1 … m6 ({','.join(DEFAULT_MODELS)})",
+        help=f"none, m1 … m6 (default: {','.join(DEFAULT_MODELS)})",
     )
     parser.add_argument(
         "--groups",
         type=comma_list,
         default=["motor", "links"],
         metavar="GROUP,…",
-        help='identify beside friction: motor, links; "" for friction alone (motor,links)',
+        help='identify besides friction: motor, links, or "" for nothing (default: motor,links)',
     )
     parser.add_argument(
-        "--windows", type=_lengths, default=(0.1, 0.25, 0.5, 1.0), metavar="S,…", help="judged on (0.1,0.25,0.5,1)"
+        "--windows",
+        type=_lengths,
+        default=(0.1, 0.25, 0.5, 1.0),
+        metavar="S,…",
+        help="window lengths of the errors (default: 0.1,0.25,0.5,1)",
     )
-    parser.add_argument("--fit-window", type=positive_float, default=0.5, metavar="S", help="fitted to (%(default)s)")
     parser.add_argument(
-        "--held-out", type=float, default=0.25, metavar="SHARE", help="of the recordings; 0: none (%(default)s)"
+        "--fit-window", type=positive_float, default=0.5, metavar="S", help="window length of the fit (default: 0.5)"
     )
-    parser.add_argument("--trials", type=positive_int, metavar="N", help="simulated candidates per model")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    parser.add_argument(
+        "--held-out",
+        type=float,
+        default=0.25,
+        metavar="SHARE",
+        help="share of the recordings held out, 0 for none (default: %(default)s)",
+    )
+    parser.add_argument("--trials", type=positive_int, metavar="N", help="evaluations per model")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: %(default)s)")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for result.json and errors.csv")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read, identify, print and save."""
+    """Identify the friction, save and print the result."""
     from pathlib import Path
 
     from bench_gui.headless.interrupt import Interrupt
@@ -93,9 +103,9 @@ def run(arguments: argparse.Namespace) -> None:
     for fit in found.fits[1:]:
         print(f"{fit.model}: {', '.join(f'{p.name} {p.value:.4g}' for p in fit.parameters.values())}")
         if fit.at_bounds:
-            print(f"  at a bound, so zero or not determined by these recordings: {', '.join(fit.at_bounds)}")
+            print(f"  at a bound (zero, or not determined by these recordings): {', '.join(fit.at_bounds)}")
     if found.stopped:
-        print("stopped before the end; the best found so far was kept")
+        print("stopped early; the best result so far is kept")
 
 
 def _lengths(text: str) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Measure this machine: simulation in ns per step, threads, and the time of an identification."""
+"""Measure this machine: simulation in ns per time step, threads, and the duration of an identification."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from bench_gui.cli.terminal import add_json, print_json, print_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench benchmark`."""
+    """Add the arguments of `bench benchmark`."""
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure and print."""
+    """Run the measurements and print them."""
     from core.benchmark import run_benchmark
 
     figures = run_benchmark()

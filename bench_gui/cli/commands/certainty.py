@@ -1,4 +1,4 @@
-"""How certain an identified model's values are: profile likelihood of parameters, and a bootstrap over runs."""
+"""Quantify the uncertainty of an identified model's values: profile likelihoods, and a bootstrap over runs."""
 
 from __future__ import annotations
 
@@ -15,37 +15,49 @@ if TYPE_CHECKING:
     from core.identification.evidence.certainty import Certainty
 
 
+EXAMPLES = """\
+examples:
+  bench certainty session
+  bench certainty session --profile kt,R --bootstrap 100"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench certainty`."""
-    add_session(parser, "session the identification was made from")
+    """Add the arguments of `bench certainty`."""
+    add_session(parser, "session that was identified")
     parser.add_argument(
-        "--result", metavar="ID", help="its folder, or its name in the session's results; default: the newest"
+        "--result", metavar="ID", help="folder of the identification, or its name in the session (default: the newest)"
     )
     parser.add_argument(
         "--friction-model",
         type=str.lower,
         choices=FRICTION_MODELS,
         metavar="M",
-        help="m1 … m6; default: the recommended one",
+        help="friction model m1 … m6 (default: the recommended one)",
     )
     parser.add_argument(
         "--profile",
         type=comma_list,
         default=PROFILED,
         metavar="NAME,…",
-        help="parameters to profile; flagged: not determined, or at a bound; all (%(default)s)",
+        help='parameters to profile, "all", or "flagged": those not determined or at a bound (default: %(default)s)',
     )
     parser.add_argument(
-        "--bootstrap", type=_draws, default=DRAWS, metavar="N", help="draws of the runs, 0 for none (%(default)s)"
+        "--bootstrap",
+        type=_draws,
+        default=DRAWS,
+        metavar="N",
+        help="number of bootstrap draws, 0 for none (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="random seed of the draws (default: %(default)s)"
+    )
     add_options(parser, "threads")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compute, keep and print."""
+    """Compute the uncertainties, save and print them."""
     from bench_gui.headless.interrupt import Interrupt
     from bench_gui.headless.places import result_folder
     from sessions import selection_damage
@@ -82,7 +94,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _draws(text: str) -> int:
     value = int(text)
     if value < 0 or value == 1:
-        raise argparse.ArgumentTypeError(f"{text} draws show no spread: give at least 2, or 0 for none")
+        raise argparse.ArgumentTypeError(f"{text} draws show no spread; give at least 2, or 0 for none")
     return value
 
 
@@ -106,4 +118,4 @@ def _print(made: Certainty) -> None:
     for note in made.notes:
         print(f"  {made.friction.upper()}: {note}")
     if made.stopped:
-        print("stopped before the end; what was complete was kept")
+        print("stopped early; complete results are kept")

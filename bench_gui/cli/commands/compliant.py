@@ -1,7 +1,7 @@
-"""Compliant actuators (SEA, AwAS-II, BAVS, qbMove): springs, experiments soft and stiff, iterative learning control.
+"""Simulate, identify and export compliant actuators (SEA, AwAS-II, BAVS, qbMove).
 
-Each task is an experiment of the paper on compliant actuators, simulated; numbers are printed, --csv keeps what moved
-over time, --figure draws it. `learn` finds the input that makes a soft arm follow a motion and writes it with --input.
+The experiments are those of the paper on compliant actuators, each with a soft and a stiff preset. They print their
+results; --csv writes the motion over time and --figure draws it. bench compliant TASK --help describes a task.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.arguments import add_task, not_negative, positive_float
 from bench_gui.cli.commands import compliant_export, compliant_identify, compliant_learn, compliant_move
 from bench_gui.cli.compliant_files import (
     actuator_of,
@@ -32,64 +32,74 @@ if TYPE_CHECKING:
 FURTHER_TASKS = (
     ("learn", compliant_learn, "learn the input that makes a soft arm follow a motion (Fig. 15)"),
     ("identify", compliant_identify, "identify springs and motors from recordings"),
-    ("export", compliant_export, "write the tags of the Gazebo plugin"),
-    ("move", compliant_move, "command joints in any operation mode, one or an array of them"),
+    ("export", compliant_export, "export compliant joints to Gazebo"),
+    ("move", compliant_move, "command one or several joints in any operation mode"),
 )
-"""Tasks in modules of their own."""
+"""Tasks with their own modules."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench compliant`."""
+    """Add the arguments of `bench compliant`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
 
-    curve = tasks.add_parser("curve", help="torque and stiffness of an actuator's springs")
+    curve = add_task(tasks, "curve", "compute torque and stiffness of an actuator's springs")
     add_actuator(curve, "qbmove")
-    curve.add_argument("--presets", type=numbers_of, metavar="P,…", help="stiffness presets; default: soft and stiff")
+    curve.add_argument("--presets", type=numbers_of, metavar="P,…", help="stiffness presets (default: soft and stiff)")
     add_outputs(curve, "torque and stiffness over deflection")
     curve.set_defaults(run_task=_curve)
 
-    step = tasks.add_parser("step", help="steps of the equilibrium under gravity, soft and stiff (Fig. 7)")
+    step = add_task(tasks, "step", "simulate steps of the equilibrium under gravity, soft and stiff (Fig. 7)")
     add_actuator(step, None)
-    step.add_argument("--goal", type=float, default=0.8, metavar="RAD", help="(%(default)s)")
-    step.add_argument("--duration", type=positive_float, default=0.5, metavar="S", help="(%(default)s)")
+    step.add_argument("--goal", type=float, default=0.8, metavar="RAD", help="step height (default: %(default)s)")
+    _add_duration(step, 0.5)
     add_outputs(step, "links over time")
     step.set_defaults(run_task=_step)
 
-    chirp = tasks.add_parser("chirp", help="frequency response of one joint, soft and stiff (Fig. 11)")
+    chirp = add_task(tasks, "chirp", "measure the frequency response of one joint, soft and stiff (Fig. 11)")
     add_actuator(chirp, None)
-    chirp.add_argument("--amplitude", type=positive_float, default=0.15, metavar="RAD", help="(%(default)s)")
-    chirp.add_argument("--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="(0.5,6)")
-    chirp.add_argument("--duration", type=positive_float, default=40.0, metavar="S", help="(%(default)s)")
+    _add_amplitude(chirp, 0.15)
+    chirp.add_argument(
+        "--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="frequency band (default: 0.5,6)"
+    )
+    _add_duration(chirp, 40.0)
     add_outputs(chirp, "magnitude and phase over frequency, links over time")
     chirp.set_defaults(run_task=_chirp)
 
-    sine = tasks.add_parser("sine", help="one joint along a sinusoid under gravity, soft and stiff")
+    sine = add_task(tasks, "sine", "move one joint along a sinusoid under gravity, soft and stiff")
     add_actuator(sine, None)
     _add_sinusoid(sine)
     add_outputs(sine, "links over time")
     sine.set_defaults(run_task=_sine)
 
-    arm = tasks.add_parser("arm", help="an arm of two joints, soft and stiff: horizontal step, vertical sinusoid")
+    arm = add_task(tasks, "arm", "move an arm of two joints, soft and stiff: horizontal step, vertical sinusoid")
     add_actuator(arm, None)
     _add_sinusoid(arm)
     add_outputs(arm, "both joints over time")
     arm.set_defaults(run_task=_arm)
 
-    box = tasks.add_parser("box", help="an arm whose tip meets a box on its way, soft and stiff (Fig. 14)")
+    box = add_task(tasks, "box", "move an arm whose tip hits a box, soft and stiff (Fig. 14)")
     add_actuator(box, None)
-    box.add_argument("--mass", type=positive_float, default=2.0, metavar="KG", help="of the box (%(default)s)")
-    box.add_argument("--friction", type=not_negative, default=0.23, metavar="MU", help="below it (%(default)s)")
+    box.add_argument(
+        "--mass", type=positive_float, default=2.0, metavar="KG", help="mass of the box (default: %(default)g)"
+    )
+    box.add_argument(
+        "--friction",
+        type=not_negative,
+        default=0.23,
+        metavar="MU",
+        help="friction coefficient below the box (default: %(default)g)",
+    )
     add_outputs(box, "tip, push and box over time")
     box.set_defaults(run_task=_box)
 
     for name, module, summary in FURTHER_TASKS:
-        further = tasks.add_parser(name, help=summary, description=module.__doc__)
+        further = add_task(tasks, name, summary, description=module.__doc__)
         module.add_arguments(further)
         further.set_defaults(run_task=module.run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the task."""
     return int(arguments.run_task(arguments) or 0)
 
 
@@ -97,9 +107,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add_sinusoid(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--amplitude", type=positive_float, default=0.8, metavar="RAD", help="(%(default)s)")
-    parser.add_argument("--rate", type=positive_float, default=0.8, metavar="RAD/S", help="(%(default)s)")
-    parser.add_argument("--duration", type=positive_float, default=16.0, metavar="S", help="(%(default)s)")
+    _add_amplitude(parser, 0.8)
+    parser.add_argument(
+        "--rate", type=positive_float, default=0.8, metavar="RAD/S", help="angular frequency (default: %(default)s)"
+    )
+    _add_duration(parser, 16.0)
+
+
+def _add_amplitude(parser: argparse.ArgumentParser, default: float) -> None:
+    parser.add_argument(
+        "--amplitude", type=positive_float, default=default, metavar="RAD", help="amplitude (default: %(default)s)"
+    )
+
+
+def _add_duration(parser: argparse.ArgumentParser, default: float) -> None:
+    parser.add_argument(
+        "--duration", type=positive_float, default=default, metavar="S", help="simulated time (default: %(default)g)"
+    )
 
 
 # Tasks.
@@ -304,7 +328,7 @@ def _box(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"holding_force": box.holding_force, "runs": numbers, "files": files})
         return
-    print(f"a box of {box.mass:g} kg, moved by more than {box.holding_force:.3g} N")
+    print(f"box of {box.mass:g} kg, slides above {box.holding_force:.3g} N")
     print_table(
         ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"],
         [
@@ -337,7 +361,7 @@ def _of_joints(runs: Sequence[JointRun]) -> dict[str, np.ndarray]:
 
 
 def _of_arms(tasks: Mapping[str, Sequence[ArmRun]]) -> dict[str, np.ndarray]:
-    """Columns of both tasks; the shorter one's end in gaps."""
+    """Return the columns of both tasks; those of the shorter one end in empty cells."""
     columns: dict[str, Any] = {}
     for task, runs in tasks.items():
         columns |= {

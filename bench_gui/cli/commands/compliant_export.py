@@ -1,6 +1,6 @@
-"""Writes compliant joints for Gazebo: a URDF with the plugins of the paper's toolbox and its manager's configuration.
+"""Export compliant joints to Gazebo: a URDF with the plugins of the paper's toolbox, and its manager's configuration.
 
-Every joint moves a pendulum of the given load.
+Every joint moves a pendulum with the given load.
 """
 
 from __future__ import annotations
@@ -14,21 +14,47 @@ from bench_gui.cli.terminal import add_json, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench compliant export`."""
+    """Add the arguments of `bench compliant export`."""
     add_actuator(parser, "qbmove")
-    parser.add_argument("--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation (%(default)s)")
-    parser.add_argument("--robot", default="compliant_bench", metavar="NAME", help="of the robot (%(default)s)")
-    parser.add_argument("--joints", type=comma_list, default=("joint",), metavar="NAME,…", help="names (joint)")
-    parser.add_argument("--mass", type=positive_float, default=0.2, metavar="KG", help="of the load (%(default)s)")
-    parser.add_argument("--length", type=positive_float, default=0.04, metavar="M", help="to the load (%(default)s)")
-    parser.add_argument("--damping", type=not_negative, default=0.065, metavar="N·m·s/rad", help="(%(default)s)")
-    parser.add_argument("--friction", type=not_negative, default=0.025, metavar="N·m", help="(%(default)s)")
+    parser.add_argument(
+        "--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation mode (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--robot", default="compliant_bench", metavar="NAME", help="name of the robot (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--joints", type=comma_list, default=("joint",), metavar="NAME,…", help="names of the joints (default: joint)"
+    )
+    parser.add_argument(
+        "--mass", type=positive_float, default=0.2, metavar="KG", help="mass of the load (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--length",
+        type=positive_float,
+        default=0.04,
+        metavar="M",
+        help="distance from the shaft to the load (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--damping",
+        type=not_negative,
+        default=0.065,
+        metavar="N·m·s/rad",
+        help="damping of the link (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--friction",
+        type=not_negative,
+        default=0.025,
+        metavar="N·m",
+        help="Coulomb friction of the link (default: %(default)s)",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the files and name them."""
+    """Write the files and print their paths."""
     from core.bench import Bench
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.elastic import QbMove

@@ -1,8 +1,10 @@
-"""Identify a compliant actuator from a session: its springs, what its link loses and, with --motor, its motors.
+"""Identify a compliant actuator from a session: springs, losses of the link and, with --motor, the motors.
 
-The recordings say which actuator made them and with which stiffness preset. Values come with 95 % intervals and with
-what the recordings leave open; a servo model (M1) fitted to the same recordings stands beside them. -o writes
-actuator.json, which the other tasks of bench compliant and a simulated servo's address take, and result.json.
+The recordings name their actuator and stiffness preset. Values are printed with 95 % intervals; values that the
+recordings do not determine are marked. A servo model (M1) fitted to the same recordings is printed for comparison.
+
+-o writes actuator.json, which the other tasks of bench compliant and addresses of simulated servos accept, and
+result.json.
 """
 
 from __future__ import annotations
@@ -34,17 +36,21 @@ ACTUATOR_FILE, RESULT_FILE = "actuator.json", "result.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench compliant identify`."""
+    """Add the arguments of `bench compliant identify`."""
     add_session(parser)
     parser.add_argument(
         "--actuator",
         type=actuator_name,
-        metavar="NAME|FILE",
-        help=f"{', '.join(ACTUATOR_CHOICES)}, or a file to begin at; default: the recordings' own",
+        metavar="ACTUATOR",
+        help=f"{', '.join(ACTUATOR_CHOICES)}, or a file to start from (default: the recordings' actuator)",
     )
-    parser.add_argument("--motor", action="store_true", help="identify the motors and their controllers too")
+    parser.add_argument("--motor", action="store_true", help="also identify the motors and their controllers")
     parser.add_argument(
-        "--mode", type=int, choices=(3, 6), default=6, help="6: motors with dynamics, 3: ideal ones (%(default)s)"
+        "--mode",
+        type=int,
+        choices=(3, 6),
+        default=6,
+        help="6: motors with dynamics, 3: ideal motors (default: %(default)s)",
     )
     parser.add_argument(
         "--frozen",
@@ -52,13 +58,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="hold a number at a value, e.g. motor_inertia=0.02; may be repeated",
+        help="hold a parameter at a value, e.g. motor_inertia=0.02; may be repeated",
     )
     parser.add_argument(
-        "--free", type=comma_list, default=[], metavar="NAME,…", help="identify numbers that are held otherwise"
+        "--free", type=comma_list, default=[], metavar="NAME,…", help="identify parameters that are fixed by default"
     )
     parser.add_argument(
-        "--runs", type=comma_list, metavar="ID,…", help="only these runs; default: all that ended well, of the actuator"
+        "--runs",
+        type=comma_list,
+        metavar="ID,…",
+        help="use only these runs (default: all successful ones of the actuator)",
     )
     add_tag(parser)
     add_sample(parser)
@@ -66,12 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--validation",
         default="25%",
         metavar="V",
-        help='held out: a share ("25%%"), a condition ("preset=0.2"), "none" (%(default)s)',
+        help='runs to hold out: a share ("25%%"), a condition ("preset=0.2") or "none" (default: %(default)s)',
     )
-    parser.add_argument("--trials", type=positive_int, metavar="N", help="candidates simulated; default: by numbers")
     parser.add_argument(
-        "--dt", type=positive_float, metavar="S", help="time between samples (default: a regular recording's own)"
+        "--trials", type=positive_int, metavar="N", help="evaluations (default: by the number of parameters)"
     )
+    parser.add_argument("--dt", type=positive_float, metavar="S", help="sample time (default: that of the recordings)")
     add_options(parser, "seed", "threads")
     parser.add_argument("-o", "--output", metavar="DIR", help=f"folder for {ACTUATOR_FILE} and {RESULT_FILE}")
     add_json(parser)
@@ -79,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Identify, compare with a servo model, print and save."""
+    """Identify the actuator, compare it with a servo model, save and print."""
     from pathlib import Path
 
     from bench_gui.cli.arguments import recordings_from
@@ -131,16 +140,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _start(asked: str | None, recorded: str | None) -> CompliantUnit:
-    """Where the search begins: what is asked for, or the recordings' own actuator. Raises InputError."""
+    """Return the start of the search: the requested or the recordings' actuator; raise InputError if neither fits."""
     from core.errors import InputError
 
     if asked is None and recorded not in ACTUATOR_CHOICES:
         other = (
-            "a servo's own motor: use bench identify"
-            if recorded is None
-            else f"a {recorded.title()} Servo: use bench webots fit"
+            "a servo; use bench identify" if recorded is None else f"a {recorded.title()} Servo; use bench webots fit"
         )
-        raise InputError(f"these recordings are of no compliant actuator but of {other}")
+        raise InputError(f"these recordings are not of a compliant actuator but of {other}")
     return unit_named(asked or str(recorded))
 
 
@@ -149,12 +156,12 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
     runs = counted(len(found.split.train), "run")
     print(f"{actuator.title}, mode {int(found.request.mode)}: {runs}, {found.evaluations} trials")
     print_table(
-        ["number", "value", "± (95 %)", "unit", "from", ""],
+        ["parameter", "value", "± (95 %)", "unit", "start value", ""],
         [
             [
                 p.symbol,
                 f"{p.value:.5g}",
-                "held" if p.frozen else f"{p.half_width:.2g}" if p.determined else "open",
+                "fixed" if p.frozen else f"{p.half_width:.2g}" if p.determined else "open",
                 p.unit,
                 f"{p.initial:.5g}",
                 p.name,
@@ -170,7 +177,7 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
         ],
     )
     if found.stopped:
-        print("stopped before the end; the best found so far was kept")
+        print("stopped early; the best result so far is kept")
     for warning in found.evidence.warnings:
         print(f"  {warning}")
 

@@ -1,4 +1,4 @@
-"""Iterative learning control: `bench compliant learn` finds the input that makes a soft arm follow a motion."""
+"""Learn the input that makes a soft arm follow a motion, by iterative learning control (Fig. 15)."""
 
 from __future__ import annotations
 
@@ -24,46 +24,77 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench compliant learn`."""
+    """Add the arguments of `bench compliant learn`."""
     parser.add_argument(
-        "--goal", type=numbers_of, default=(0.8, 0.8), metavar="RAD,RAD", help="of both joints (0.8,0.8)"
+        "--goal", type=numbers_of, default=(0.8, 0.8), metavar="RAD,RAD", help="goals of both joints (default: 0.8,0.8)"
     )
     parser.add_argument(
-        "--duration", type=positive_float, default=20.0, metavar="S", help="of the motion (%(default)s)"
+        "--duration",
+        type=positive_float,
+        default=20.0,
+        metavar="S",
+        help="duration of the motion (default: %(default)g)",
     )
-    parser.add_argument("--reference", metavar="CSV", help="another motion: columns time, q1, q2 in s and rad")
-    parser.add_argument("--gain", type=positive_float, default=0.5, metavar="K", help="(%(default)s)")
+    parser.add_argument("--reference", metavar="CSV", help="motion to follow, columns time, q1, q2 [s, rad]")
+    parser.add_argument(
+        "--gain", type=positive_float, default=0.5, metavar="K", help="learning gain K (default: %(default)s)"
+    )
     parser.add_argument(
         "--decay",
         type=positive_float,
         default=10.0,
         metavar="N",
-        help="iterations; the gain is K·exp(−n/N) (%(default)s)",
+        help="decay of the gain: K·exp(−n/N) in iteration n (default: %(default)g)",
     )
     parser.add_argument(
-        "--tolerance", type=positive_float, default=0.08, metavar="RAD", help="largest error (%(default)s)"
+        "--tolerance",
+        type=positive_float,
+        default=0.08,
+        metavar="RAD",
+        help="largest allowed error (default: %(default)s)",
     )
-    parser.add_argument("--iterations", type=positive_int, default=11, metavar="N", help="at most (%(default)s)")
     parser.add_argument(
-        "--presets", type=numbers_of, default=(0.2, 0.2), metavar="P,P", help="of both joints (0.2,0.2)"
+        "--iterations",
+        type=positive_int,
+        default=11,
+        metavar="N",
+        help="maximum number of iterations (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--presets",
+        type=numbers_of,
+        default=(0.2, 0.2),
+        metavar="P,P",
+        help="stiffness presets of both joints (default: 0.2,0.2)",
     )
     parser.add_argument(
         "--actuator",
         type=actuator_name,
-        metavar="NAME|FILE",
-        help=f"in both joints, {', '.join(ACTUATOR_CHOICES)} or the springs of a file; default: the paper's qbMoves",
+        metavar="ACTUATOR",
+        help=f"actuator of both joints: {', '.join(ACTUATOR_CHOICES)} or a file (default: the paper's qbMoves)",
     )
     parser.add_argument(
-        "--load", type=positive_float, metavar="KG", help="at 0.04 m on the second link; default: the paper's 0.2"
+        "--load",
+        type=positive_float,
+        metavar="KG",
+        help="mass at 0.04 m on the second link (default: 0.2, as in the paper)",
     )
-    parser.add_argument("--gravity", type=not_negative, default=9.81, metavar="M/S2", help="(%(default)s)")
-    parser.add_argument("--input", metavar="CSV", help="write the learned input: time, equilibrium_1, equilibrium_2")
-    add_outputs(parser, "input and motion of every iteration over time")
+    parser.add_argument(
+        "--gravity",
+        type=not_negative,
+        default=9.81,
+        metavar="M/S2",
+        help="gravitational acceleration (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--input", metavar="CSV", help="write the learned input: columns time, equilibrium_1, equilibrium_2"
+    )
+    add_outputs(parser, "input and motion of every iteration")
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Learn, print and write."""
+    """Learn the input, print and write the result."""
     from core.studies.compliant.arm import IDENTIFIED, CompliantArm, two_joints
     from core.studies.compliant.learning import LearningLaw, in_words, learn, write_input
 

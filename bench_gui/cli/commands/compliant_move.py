@@ -1,18 +1,18 @@
-"""Command compliant joints in any operation mode (seed 003, section 3.1), one joint or an array of them.
+"""Command one or several compliant joints in any operation mode (seed 003, section 3.1).
 
     bench compliant move --mode 5 --first 0.6 --second 0.2
     bench compliant move --mode 6,4 --first 0.5,0.1 --second 0.2,-0.1 --csv motion.csv
     bench compliant move --mode 3 --references commands.csv
 
-What the first and the second command are depends on the mode:
+The meaning of the first and the second command depends on the mode:
 
     0  link torque [N·m]              4  torques of motors 1 and 2 [N·m]
     1  link position [rad]            5  positions of motors 1 and 2, controlled [rad]
     2  positions of motors 1 and 2    6  equilibrium and stiffness preset, controlled
     3  equilibrium and stiffness preset
 
-A file of commands has the column time and one column a command, named by the paper's topics: joint_1/reference_1, or
-joint_1/equilibrium_position in modes 3 and 6. Its joints are those whose names come before the slash.
+A file of commands has the column time and one column per command, named by the paper's topics: joint_1/reference_1, or
+joint_1/equilibrium_position in modes 3 and 6. The part before the slash names the joint.
 """
 
 from __future__ import annotations
@@ -44,43 +44,55 @@ if TYPE_CHECKING:
     from core.studies.compliant.modes import Mode
 
 STEP = 5e-3
-"""Time between commands that are no file's [s]."""
+"""Time between commands without a file [s]."""
 LARGEST_FILE = 1 << 26
-"""Largest file of commands [B]."""
+"""Largest accepted file of commands [B]."""
 UNEVEN = 1e-3
-"""Share of its step by which the times of a file may be off an even grid."""
+"""Largest deviation of a file's time steps from their mean, as a share of it."""
 
 
 def modes_of(text: str) -> tuple[int, ...]:
-    """Operation modes with commas between them; raises argparse.ArgumentTypeError for others than 0 to 6."""
+    """Parse comma-separated operation modes 0 to 6."""
     parts = comma_list(text)
     if not parts or any(part not in "0123456" or len(part) != 1 for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r}: operation modes are 0 to 6")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of operation modes 0 to 6")
     return tuple(int(part) for part in parts)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench compliant move`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--mode", type=modes_of, default=(6,), metavar="M,…", help="of all joints or of each (6)")
-    parser.add_argument("--first", type=numbers_of, default=(0.8,), metavar="V,…", help="first command, a joint (0.8)")
+    """Add the arguments of `bench compliant move`."""
     parser.add_argument(
-        "--second", type=numbers_of, metavar="V,…", help="second command, a joint; default: the soft preset, else 0"
+        "--mode",
+        type=modes_of,
+        default=(6,),
+        metavar="M,…",
+        help="one mode for all joints, or one per joint (default: 6)",
     )
-    parser.add_argument("--references", metavar="CSV", help="commands over time instead of --first and --second")
-    parser.add_argument("--duration", type=positive_float, default=2.0, metavar="S", help="(%(default)s)")
+    parser.add_argument(
+        "--first", type=numbers_of, default=(0.8,), metavar="V,…", help="first command of each joint (default: 0.8)"
+    )
+    parser.add_argument(
+        "--second",
+        type=numbers_of,
+        metavar="V,…",
+        help="second command of each joint (default: the soft preset in modes with one, else 0)",
+    )
+    parser.add_argument("--references", metavar="CSV", help="commands over time, instead of --first and --second")
+    parser.add_argument(
+        "--duration", type=positive_float, default=2.0, metavar="S", help="simulated time (default: %(default)g)"
+    )
     parser.add_argument(
         "--actuator",
         type=actuator_name,
         default="qbmove",
-        metavar="NAME|FILE",
-        help=f"of every joint, {', '.join(ACTUATOR_CHOICES)} or a file (%(default)s)",
+        metavar="ACTUATOR",
+        help=f"actuator of every joint: {', '.join(ACTUATOR_CHOICES)} or a file (default: %(default)s)",
     )
     add_outputs(parser, "commands, links and motors over time")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulate, print and write."""
+    """Simulate the joints, print and write the motion."""
     from core.studies.compliant.array import simulate_array
 
     array, first, second, step = _commands(arguments)
@@ -118,7 +130,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _commands(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np.ndarray, float]:
-    """Joints, both commands (n, joints), and the time between them [s]; raises InputError."""
+    """Return the joints, both commands (n, joints), and the time between commands [s]."""
     import numpy as np
 
     if arguments.references is not None:
@@ -145,11 +157,11 @@ def _commands_of_file(arguments: argparse.Namespace) -> tuple[JointArray, np.nda
     time = columns.pop("time", None)
     names = list(dict.fromkeys(topic.partition("/")[0] for topic in columns))
     if time is None or not names or len(time) < 2:
-        raise InputError(f"{path}: commands need the column time [s], one a command, and two or more rows")
+        raise InputError(f"{path}: expected a column time [s], a column per command, and two or more rows")
     steps = np.diff(time)
     step = float(steps.mean())
     if not step > 0.0 or float(np.abs(steps - step).max()) > UNEVEN * step:
-        raise InputError(f"{path}: the times of commands must be evenly spaced; resample them first")
+        raise InputError(f"{path}: the times are not evenly spaced; resample the commands first")
     array = _array(arguments, names, _modes(arguments.mode, len(names)))
     first, second = [], []
     for k, named in enumerate(array.joints):
@@ -164,21 +176,21 @@ def _commands_of_file(arguments: argparse.Namespace) -> tuple[JointArray, np.nda
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    """Columns of a CSV file by name; raises InputError."""
+    """Read the columns of a CSV file by name; raise InputError if it is not usable."""
     import numpy as np
 
     from core.errors import InputError
 
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path}: larger than {LARGEST_FILE >> 20} MB, which commands are not")
+            raise InputError(f"{path}: larger than {LARGEST_FILE >> 20} MB; give a file of commands")
         heading, *rows = csv.reader(io.StringIO(path.read_text("utf-8-sig")))
         table = np.array([[float(cell) for cell in row] for row in rows if row])
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         raise InputError(f"{path}: cannot be read as commands: {error}") from None
     names = [name.strip() for name in heading]
     if table.ndim != 2 or table.shape[1] != len(names) or len(set(names)) < len(names):
-        raise InputError(f"{path}: commands need a number for each of different columns in every row")
+        raise InputError(f"{path}: every row needs a number in each column, and column names must differ")
     if not np.isfinite(table).all():
         raise InputError(f"{path}: commands must be finite numbers")
     return dict(zip(names, table.T, strict=True))
@@ -206,13 +218,13 @@ def _array(arguments: argparse.Namespace, names: list[str], modes: list[Mode]) -
 
 
 def _default(array: JointArray, place: int) -> float:
-    """Second command of a joint that is given none: the soft preset where one is taken."""
+    """Return the default second command of a joint: the soft preset in modes with one, else 0."""
     named = array.joints[place]
     return named.joint.actuator.soft_preset if named.mode.takes_preset else 0.0
 
 
 def _columns(array: JointArray, motion: ArrayMotion, first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
-    """Commands by their topics; states of links and motors by those the plugin publishes."""
+    """Return commands and states as columns, named by the topics of the Gazebo plugin."""
     columns: dict[str, Any] = {"time": motion.time}
     states = {"link": motion.robot_state, "motor_1": motion.motor_1_state, "motor_2": motion.motor_2_state}
     for k, named in enumerate(array.joints):

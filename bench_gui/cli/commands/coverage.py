@@ -1,4 +1,7 @@
-"""Say what the recordings of a session can tell and what is wrong with them; with a model, audit their headers."""
+"""Check which model terms the recordings of a session can identify, and list problems of the recordings.
+
+With a fitted model, also audit the recorded bench and settings of each run.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,25 @@ if TYPE_CHECKING:
     from core.identification.coverage.report import Coverage
 
 
+EXAMPLES = """\
+examples:
+  bench coverage example
+  bench coverage session --model result/m6.json"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench coverage`."""
+    """Add the arguments of `bench coverage`."""
     add_recordings(parser)
     parser.add_argument(
         "--model",
-        metavar="FILE|SERVO:VARIANT",
-        help="a fitted model: judge its terms, audit the headers with it and diagnose what it leaves unexplained",
+        metavar="MODEL",
+        help="fitted model: assess its terms, audit the headers with it, and diagnose its residuals",
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Look and print."""
+    """Examine the recordings and print the findings."""
     from core.identification.coverage.report import coverage
     from sessions import Session
 
@@ -80,4 +89,4 @@ def _print(seen: Coverage) -> None:
     for finding in seen.findings:
         print(f"{finding.severity}: {finding}")
     if not seen.findings:
-        print("nothing is wrong with these recordings")
+        print("no problems found in these recordings")

@@ -1,4 +1,8 @@
-"""Which model to use, and whether it transfers: fit with one mass, gain … held out after the other, judge on it."""
+"""Choose a model by cross-validation: hold out each mass, length, gain and trajectory in turn.
+
+Each model is fitted to the other runs and scored on the held-out runs. --transfer also tests whether a model fitted to
+a single condition works for the others.
+"""
 
 from __future__ import annotations
 
@@ -21,43 +25,54 @@ if TYPE_CHECKING:
     from sessions.results.crossvalidating import CrossValidated
 
 
+EXAMPLES = """\
+examples:
+  bench crossvalidate session --by mass,kp -o result
+  bench crossvalidate session --models m1,m6 --command-path on --transfer"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench crossvalidate`."""
+    """Add the arguments of `bench crossvalidate`."""
     add_recordings(parser)
     parser.add_argument(
         "--by",
         type=comma_list,
         default=",".join(CONDITIONS),
         metavar="CONDITION,…",
-        help="what to hold out, one value after the other: mass, length, kp, trajectory, supply, unit … (%(default)s)",
+        help="conditions to hold out: mass, length, kp, trajectory, supply, unit … (default: %(default)s)",
     )
     parser.add_argument(
-        "--command-path", choices=tuple(COMMAND_PATHS), default="both", help="with it, without, or both (%(default)s)"
+        "--command-path",
+        choices=tuple(COMMAND_PATHS),
+        default="both",
+        help="fit models with the command path, without it, or both (default: %(default)s)",
     )
     parser.add_argument(
         "--command-path-terms",
         type=comma_list,
         metavar="TERM,…",
-        help="the command path's terms, e.g. command_delay,supply_sag; default: the usual ones",
+        help="terms of the command path, e.g. command_delay,supply_sag (default: the usual ones)",
     )
     add_options(parser, "models", "trials", "contact", "prior", "seed")
     parser.add_argument(
         "--most-training-runs",
         type=positive_int,
         metavar="N",
-        help="fit to at most N runs of each fold, every condition kept; judged on all that are held out",
+        help="fit to at most N runs of each fold, with every condition; the score uses all held-out runs",
     )
-    parser.add_argument("--transfer", action="store_true", help="also fit to each single value and judge on the others")
-    parser.add_argument("--term-costs", action="store_true", help="also leave out each term of the chosen model")
+    parser.add_argument("--transfer", action="store_true", help="also fit to each single value and score on the others")
     parser.add_argument(
-        "-o", "--output", metavar="RESULT", help="folder for what is found; what is there is not redone"
+        "--term-costs", action="store_true", help="also refit the chosen model without each of its terms"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="RESULT", help="folder for the results; results already there are reused"
     )
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Cross-validate, save and print."""
+    """Cross-validate, save and print the result."""
     from bench_gui.headless.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
@@ -103,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
         chosen = made.found.choice.chosen
         path = "--command-path" if chosen.command_path else "--no-command-path"
         print(f"next: bench identify {arguments.session} --models {chosen.friction} {path} --validation none -o RESULT")
-        print("(without these options bench identify chooses by the runs of one split, and may choose another model)")
+        print("(without these options, bench identify chooses by a single split and may choose another model)")
 
 
 def _print(kept: CrossValidated) -> None:
@@ -124,7 +139,7 @@ def _print(kept: CrossValidated) -> None:
     for condition, reason in found.skipped:
         print(f"  {condition} was not held out: {reason}")
     if found.stopped:
-        print("stopped before the end; the conditions above were complete")
+        print("stopped early; the conditions above are complete")
     for table in kept.transfers:
         print()
         print_table(

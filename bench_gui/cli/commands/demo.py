@@ -1,4 +1,8 @@
-"""The whole path without hardware: simulated MX-106, the paper's grid in small, M1–M6, export, report with pictures."""
+"""Run the whole workflow without hardware.
+
+Record a simulated MX-106 on a small version of the paper's grid, identify M1 to M6, export the best model and write a
+report with figures.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,18 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench demo`."""
+    """Add the arguments of `bench demo`."""
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="folder for session, models, exports and report"
     )
-    parser.add_argument("--fast", action="store_true", help="smaller grid and budget")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    parser.add_argument("--fast", action="store_true", help="use a smaller grid and fewer evaluations")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: %(default)s)")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the demo and say what to look at."""
+    """Run the demo and print its results."""
     from bench_gui.headless.demo import run_demo
 
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -32,6 +36,6 @@ def run(arguments: argparse.Namespace) -> None:
         ["model", "training/mrad", "validation/mrad", "against the truth/mrad"],
         [[row.model.upper(), row.train_mrad, row.validation_mrad, row.truth_mrad] for row in outcome.rows],
     )
-    print("against the truth: mean distance from the exact motion of the simulated servo, which is an M6")
+    print("against the truth: mean error against the exact motion of the simulated servo (an M6)")
     print(outcome.choice)
     print(f"report: {outcome.report} ({duration(outcome.seconds)} in all)")

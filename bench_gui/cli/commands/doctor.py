@@ -1,4 +1,4 @@
-"""Check this machine: versions, processors, compiled code, display, priority; each finding with its remedy."""
+"""Check this installation: versions, processors, compiled code, display and priority; problems come with a fix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from bench_gui.cli.terminal import add_json, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench doctor`."""
+    """Add the arguments of `bench doctor`."""
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the findings; 1 if something must be mended before the program can work."""
+    """Print the findings; return 1 if one of them keeps the program from working."""
     from bench_gui.headless.doctor import examine
 
     findings = examine()

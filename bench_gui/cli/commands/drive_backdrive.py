@@ -1,4 +1,4 @@
-"""Drive and backdrive torques of a model over motor torque, as numbers or as a picture."""
+"""Print or plot the drive and backdrive torques of a model over motor torque."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ import math
 from bench_gui.cli.arguments import add_model, add_several, model_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
+EXAMPLES = """\
+examples:
+  bench drive-backdrive --model xl330:m6
+  bench drive-backdrive --model result/m6.json --velocity 0,2 -o torques.svg"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench drive-backdrive`."""
+    """Add the arguments of `bench drive-backdrive`."""
     add_model(parser)
-    add_several(parser, "--velocity", float, default=[0.0], metavar="RAD/S,…", help="speeds (default: 0)")
+    add_several(parser, "--velocity", float, default=[0.0], metavar="RAD/S", help="velocities (default: 0)")
     parser.add_argument(
         "--torque-max",
         type=positive_float,
         metavar="N·M",
-        help="largest motor torque; default: what the servo can reach",
+        help="largest motor torque (default: the servo's)",
     )
     parser.add_argument(
-        "--points", type=positive_int, default=21, metavar="N", help="motor torques between the extremes (%(default)s)"
+        "--points", type=positive_int, default=21, metavar="N", help="number of motor torques (default: %(default)s)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="picture: .svg, .png or .pdf")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Solve, print and draw."""
+    """Compute, print and draw the torques."""
     import numpy as np
 
     from core.diagram import drive_backdrive_diagram, reachable_torque, torque_range
@@ -61,6 +66,6 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     print_table(["motor torque/N·m", *columns], rows)
     if diagram.self_locking.any():
-        print("self-locking: no external torque moves it back")
+        print("self-locking: no external torque backdrives it")
     if arguments.output:
-        print(f"picture written to {arguments.output}")
+        print(f"figure written to {arguments.output}")

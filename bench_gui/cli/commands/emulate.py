@@ -1,4 +1,7 @@
-"""Emulate a servo on its bus: drivers talk to it as to hardware. Its console takes faults to plant, see `help`."""
+"""Emulate a servo on its bus; drivers talk to it as to hardware.
+
+Commands on standard input plant faults and read the state; type help for a list.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,25 @@ PROMPT = "> "
 CHUNK = 4096
 
 
+EXAMPLES = """\
+examples:
+  bench emulate dynamixel:xl330?id=3
+  bench emulate dynamixel --list"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench emulate`."""
+    """Add the arguments of `bench emulate`."""
     parser.add_argument(
         "emulator",
         metavar="BUS[:SERVO][?NAME=VALUE&…]",
-        help="e.g. dynamixel, dynamixel:xl330?id=3, ethercat:erob80_50",
+        help="bus, servo and settings, e.g. dynamixel, dynamixel:xl330?id=3, ethercat:erob80_50",
     )
-    parser.add_argument("--list", action="store_true", help="list what can be given for this bus, and end")
+    parser.add_argument("--list", action="store_true", help="list the settings of this bus and exit")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Serve until the console is closed, or without one until the process is ended."""
+    """Serve until standard input closes, or until the process ends if there is no input."""
     from drivers.emulators.registry import emulator_families, emulator_source
     from drivers.simulated.hand import SharedHand
 
@@ -71,14 +80,14 @@ def _serve(emulator: Emulator, quiet: bool) -> None:
         if not console.ended:
             serve(emulator, sys.stdin.fileno(), console.heed)
         if console.ended and not terminal and not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
-            # Nobody is there to say more, e.g. behind `< /dev/null &`: serve until somebody ends it.
+            # Without input (`< /dev/null &`), the emulator serves until the process is ended.
             with _silence() as nothing:
                 serve(emulator, nothing, lambda: True)
 
 
 @contextmanager
 def _silence() -> Iterator[int]:
-    """A descriptor that never has anything to read."""
+    """Return a file descriptor that never becomes readable."""
     reading, writing = os.pipe()
     try:
         yield reading
@@ -88,7 +97,7 @@ def _silence() -> Iterator[int]:
 
 
 class _Lines:
-    """Lines of standard input to the console, answers to standard output."""
+    """Console on standard input and output."""
 
     def __init__(self, emulator: Emulator, prompt: bool) -> None:
         self._console = emulator.console
@@ -96,11 +105,11 @@ class _Lines:
         self._rest = b""
         self.ended = False
         if prompt:
-            print("type help for what can be planted, Ctrl+D to end")
+            print("type help for a list of commands, Ctrl+D to exit")
             self._ask()
 
     def heed(self) -> bool:
-        """Do what was typed; False once nothing more can be."""
+        """Execute the typed lines; return False at the end of the input."""
         chunk = os.read(sys.stdin.fileno(), CHUNK)
         if not chunk:
             self.ended = True

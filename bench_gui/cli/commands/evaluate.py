@@ -1,4 +1,4 @@
-"""Judge a model on the recordings of a session: error of the angle, run by run or by condition, and as a picture."""
+"""Evaluate a model on the recordings of a session: position errors by run or by condition, and as a plot."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from core.recording import Recording
 
 
+EXAMPLES = """\
+examples:
+  bench evaluate example --model xl330:m6
+  bench evaluate session --model result/m6.json --by mass,kp --plot errors.svg"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench evaluate`."""
+    """Add the arguments of `bench evaluate`."""
     add_recordings(parser)
     add_model(parser)
     add_simulation(parser)
@@ -26,19 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         type=comma_list,
         metavar="CONDITION,…",
-        help="mean errors of the runs that share these: trajectory, mass, length, kp …; several, such as mass,kp",
+        help="mean errors by condition: trajectory, mass, length, kp …, or several, such as mass,kp",
     )
     parser.add_argument(
         "--plot",
         type=Path,
         metavar="FILE",
-        help="picture or numbers (.svg, .png, .pdf, .csv): motion and residual; with --by bars, or a heat map for two",
+        help="plot motion and residual, or with --by bars or a heat map (.svg, .png, .pdf, .csv)",
     )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Evaluate and print."""
+    """Evaluate the model and print its errors."""
     from core.identification.evaluate import evaluate
     from core.identification.evidence.extrapolation import saturated_beyond
     from core.identification.runs.grouping import group_runs

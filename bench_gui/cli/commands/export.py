@@ -1,4 +1,7 @@
-"""Export a model to a simulator or to firmware, or a session's recordings (csv, bam, h5: one file with everything)."""
+"""Export a model to a simulator or to firmware, or the recordings of a session.
+
+Sessions are exported to csv, bam (Rhoban/bam) or h5 (one file with everything), models to all other targets.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,27 @@ from core.words import counted
 
 SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction", "drive", "missing")
-"""Options of targets that are a word; the others are numbers."""
+"""Options of targets with a word as value; all others are numbers."""
 
 OWN = {"bench": "--mass and --length", "name": "--name", "force": "--force"}
-"""Options that have an argument of their own."""
+"""Options with their own arguments."""
+
+EXAMPLES = """\
+examples:
+  bench export xl330:m6 --to mujoco --check -o exported
+  bench export result/m6.json --to c --kp 400 -o firmware
+  bench export session --to csv -o recordings"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench export`."""
+    """Add the arguments of `bench export`."""
     parser.add_argument(
-        "source", metavar="FILE|SERVO:VARIANT|SESSION", type=session_place, help=f"a model, or a session{OR_EXAMPLE}"
+        "source", metavar="MODEL|SESSION", type=session_place, help=f"model file, shipped model, or session{OR_EXAMPLE}"
     )
-    parser.add_argument("--to", required=True, choices=dict.fromkeys((*TARGETS, *SESSION_TARGETS)), help="target")
+    targets = dict.fromkeys((*TARGETS, *SESSION_TARGETS))
+    parser.add_argument("--to", required=True, choices=targets, metavar="TARGET", help=", ".join(targets))
     parser.add_argument(
-        "--kp", type=float, metavar="P", help="gain written into a simulator's actuator; default: the catalogue's"
+        "--kp", type=float, metavar="P", help="gain of the exported actuator (default: the catalogue's)"
     )
     parser.add_argument(
         "--set",
@@ -35,25 +45,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_setting,
         metavar="NAME=VALUE",
-        help="another option of the target: ki, damping, supply_voltage (V), timestep (s), and what --to TARGET tells "
-        "when asked for an unknown one; may be repeated. Of mujoco: syntax 3.12 (MuJoCo 3.12 and later; default), 3.7 "
+        help="set an option of the target: ki, damping, supply_voltage [V], timestep [s] and others (an unknown name "
+        "lists them); may be repeated. For mujoco: syntax 3.12 (MuJoCo 3.12 and later; default), 3.7 "
         "(3.7 to 3.11, mjlab 1.6) or 3.1 (3.1 and later, MJX), and friction coulomb (default) or lugre",
     )
-    parser.add_argument("--mass", type=positive_float, metavar="KG", help="of the example's pendulum; with --length")
-    parser.add_argument("--length", type=positive_float, metavar="M", help="of the example's pendulum; with --mass")
+    parser.add_argument(
+        "--mass", type=positive_float, metavar="KG", help="mass of the example's pendulum; requires --length"
+    )
+    parser.add_argument(
+        "--length", type=positive_float, metavar="M", help="length of the example's pendulum; requires --mass"
+    )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="run the files in their engine where it is installed, or by its rules here, and state the error",
+        help="run the exported files in their engine, or in a built-in copy of its rules, and report the error",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="DIR")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
     parser.add_argument(
         "--name",
         metavar="NAME",
-        help="name in files, symbols, classes and nodes; default: the model's, with gains and supply that are not the "
-        "catalogue's",
+        help="name of files, symbols, classes and nodes (default: the model's name, with gains and supply that differ "
+        "from the catalogue's)",
     )
-    parser.add_argument("--force", action="store_true", help="replace existing files that differ")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files that differ")
     add_json(parser)
 
 
@@ -62,7 +76,7 @@ def _setting(text: str) -> tuple[str, float | str]:
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     if name in OWN:
-        raise argparse.ArgumentTypeError(f"{name} is given by {OWN[name]}")
+        raise argparse.ArgumentTypeError(f"{name} has its own option; give {OWN[name]}")
     try:
         return name, value if name in WORDS else float(value)
     except ValueError:
@@ -70,7 +84,7 @@ def _setting(text: str) -> tuple[str, float | str]:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Export and say what was written."""
+    """Export and print the written files."""
     if _is_session(arguments.source):
         _export_session(arguments)
     else:

@@ -1,7 +1,7 @@
-"""Feed-forward friction compensation: how much closer a servo follows a motion when its friction is known.
+"""Compare tracking errors with and without feed-forward friction compensation.
 
-The servo is simulated with the model; its goals are compensated with the same model, and with the best Coulomb–viscous
-(M1) model in its place, which shows what the richer friction is worth.
+The servo is simulated with the model. Its goals are compensated with the same model, and with the best
+Coulomb–viscous (M1) approximation of it, which shows the benefit of the richer friction model.
 """
 
 from __future__ import annotations
@@ -17,25 +17,31 @@ if TYPE_CHECKING:
     from core.feedforward import CompensatedRun
 
 
+EXAMPLES = """\
+examples:
+  bench feedforward mx106:m6
+  bench feedforward result/m6.json --trajectory sin_sin --mass 1 --csv motions.csv"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench feedforward`."""
-    parser.add_argument("model", metavar="FILE|SERVO:VARIANT", help="a model file, or a shipped one such as mx106:m6")
+    """Add the arguments of `bench feedforward`."""
+    parser.add_argument("model", metavar="MODEL", help="model file, or a shipped model such as mx106:m6")
     add_several(
         parser,
         "--trajectory",
-        metavar="T,…",
-        help="e.g. sin_sin, up_and_down, half_sine; default: the four of the paper",
+        metavar="T",
+        help="trajectories, e.g. sin_sin, up_and_down, half_sine (default: the paper's four)",
     )
     parser.add_argument(
-        "--dt", type=positive_float, default=0.005, metavar="S", help="how long a command is held (%(default)s)"
+        "--dt", type=positive_float, default=0.005, metavar="S", help="time between commands (default: %(default)s)"
     )
     add_bench(parser)
-    parser.add_argument("--csv", metavar="FILE", help="goals and motions of every run over time")
+    parser.add_argument("--csv", metavar="FILE", help="write goals and motions of every run")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulate, print and write."""
+    """Simulate the compensation, print and write the errors."""
     from core.export.approximation import Form, approximate
     from core.feedforward import compensation_experiment
     from core.recording import ServoSettings
@@ -90,7 +96,7 @@ def _numbers(run: CompensatedRun) -> dict[str, Any]:
 
 
 def _write_csv(path: str, runs: dict[str, list[CompensatedRun]]) -> None:
-    """One line per trajectory and sample: what was wanted, then goal and position of each run (s, rad)."""
+    """Write a line per trajectory and sample: the wanted angle, then goal and position of each run [s, rad]."""
     titles = [run.title for run in next(iter(runs.values()))]
     rows = (
         [name, *sample]

@@ -1,4 +1,7 @@
-"""Identify many units of a servo on all processors, or on a cluster; a second run computes only what is missing."""
+"""Identify many units of a servo, on this machine or on a cluster.
+
+Completed fits are kept in the folder of the fleet; running the command again computes only the missing ones.
+"""
 
 from __future__ import annotations
 
@@ -23,43 +26,53 @@ if TYPE_CHECKING:
     from core.fleet.result import FleetResult
 
 
+EXAMPLES = """\
+examples:
+  bench fleet unit1 unit2 unit3 -o fleet
+  bench fleet --simulated 8 --servo xl330 --models m1,m6 --trials 500 -o fleet
+  bench fleet -o fleet"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench fleet`."""
+    """Add the arguments of `bench fleet`."""
     parser.add_argument(
         "sessions",
         nargs="*",
         metavar="SESSION",
         type=session_place,
-        help="one a unit, or with units that told their serial number; none: show what the folder holds",
+        help="one session per unit, or sessions with serial numbers of units; without sessions, show the fleet",
     )
     parser.add_argument(
-        "--simulated", type=positive_int, metavar="N", help="make sessions of N simulated units of --servo and use them"
+        "--simulated", type=positive_int, metavar="N", help="create and use sessions of N simulated units of --servo"
     )
-    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
+    parser.add_argument(
+        "--servo", metavar="SERVO", help="catalogue name or servo file (default: the recordings' servo)"
+    )
     parser.add_argument(
         "--by",
         type=comma_list,
         default=[],
         metavar="CONDITION,…",
-        help="fit to all runs, and judge by holding out each value of these, e.g. mass,kp",
+        help="fit to all runs, and score by holding out each value of these conditions, e.g. mass,kp",
     )
     parser.add_argument(
         "--command-path-terms",
         type=comma_list,
         default=[],
         metavar="TERM,…",
-        help="identify these command path terms too (none; bench identify on one unit tells whether they help)",
+        help="command path terms to identify (default: none; try bench identify on one unit first)",
     )
     add_options(parser, "models", "repeats", "validation", "trials", "seed", "contact", "prior")
     parser.add_argument(
         "--scheduler",
         default="",
         metavar="ADDRESS",
-        help="of a Dask cluster, e.g. tls://10.0.0.5:8786 with TLS set up for Dask; default: this machine's processes. "
-        "Whoever reaches a tcp:// scheduler can run programs on its workers and here: only in a network of your own",
+        help="scheduler of a Dask cluster, e.g. tls://10.0.0.5:8786 with TLS configured in Dask (default: processes on "
+        "this machine). Anyone who can reach a tcp:// scheduler can run programs on its workers and on this machine; "
+        "use one only in a trusted network",
     )
     parser.add_argument(
-        "--workers", type=positive_int, metavar="N", help="processes on this machine; default: one a processor"
+        "--workers", type=positive_int, metavar="N", help="processes on this machine (default: one per processor)"
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the fleet")
     add_json(parser)
@@ -67,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Identify the fleet, or show it."""
+    """Identify the fleet, or show its state."""
     import sys
     from pathlib import Path
 
@@ -84,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     sessions = [Path(session) for session in arguments.sessions]
     if arguments.simulated:
         if not arguments.servo:
-            raise InputError("--simulated needs a servo: add --servo mx106, or another one of bench models")
+            raise InputError("--simulated needs a servo; add --servo mx106, or another servo of bench models")
         sessions += simulated_sessions(arguments.servo, arguments.simulated, folder / SESSIONS, arguments.seed)
     if not sessions:
         return _tell(store.result(), folder, arguments)
@@ -143,7 +156,7 @@ def _say_effort(plan: FleetPlan, step: object, quiet: bool) -> None:
 
 
 def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -> None:
-    """Print a fleet as far as it has come."""
+    """Print the state of a fleet."""
     if as_json:
         print_json(_as_json(result, folder, computed))
         return
@@ -167,12 +180,12 @@ def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -
     if not result.models:
         return
     if not result.complete:
-        print("not all fits are there: the same command goes on with the rest")
+        print("some fits are missing; run the same command again to compute them")
     print(f"All units: {result.choice}")
     if result.transfer is not None:
         own, elsewhere = (1e3 * float(errors.mean()) for errors in (result.transfer.own, result.transfer.elsewhere))
         friction = result.transfer.friction.upper()
-        print(f"One unit's {friction} is off by {own:.2f} mrad there and {elsewhere:.2f} mrad on the others.")
+        print(f"One unit's {friction} has an error of {own:.2f} mrad there and {elsewhere:.2f} mrad on the others.")
     print(f"models are in {folder / 'units'}")
 
 

@@ -1,4 +1,7 @@
-"""Identify models from a session's recordings; writes one model file each, the result and the Optuna study."""
+"""Identify friction and motor models from the recordings of a session.
+
+Writes one file per model, the result and the Optuna study to RESULT.
+"""
 
 from __future__ import annotations
 
@@ -35,52 +38,58 @@ if TYPE_CHECKING:
     from sessions import Session
 
 MOST_WARNINGS = 3
-"""Printed without --all."""
+"""Most warnings printed without --all."""
+
+EXAMPLES = """\
+examples:
+  bench identify example --trials 500 -o result
+  bench identify session --models m1,m4,m6 --validation kp=200 -o result
+  bench identify session --start mx106:m6 --prior 20 -o result"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench identify`."""
+    """Add the arguments of `bench identify`."""
     add_recordings(parser)
-    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
+    parser.add_argument(
+        "--servo", metavar="SERVO", help="catalogue name or servo file (default: the recordings' servo)"
+    )
     parser.add_argument(
         "--command-path",
         action=argparse.BooleanOptionalAction,
-        help="identify delay, gain ratio, slew, dead band, lag and torque-off too, or not; default: if it helps",
+        help="also identify the command path: delay, gain ratio, slew, dead band, lag, torque-off (default: if useful)",
     )
     parser.add_argument(
         "--command-path-terms",
         type=comma_list,
         metavar="TERM,…",
-        help="identify these command path terms only, e.g. command_delay,supply_sag",
+        help="identify only these command path terms, e.g. command_delay,supply_sag",
     )
     add_options(parser, *(name for name in OPTIONS if name not in RECORDING_OPTIONS))
-    parser.add_argument(
-        "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
-    )
-    # Without effect; scripts for earlier versions give it.
+    parser.add_argument("--points", action="store_true", help="also fit to the session's placed drive/backdrive points")
+    # Without effect, but scripts of earlier versions pass it.
     parser.add_argument("--refine", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--paper",
         action="store_true",
-        help="as in the paper: three searches of 4000 evaluations, Algorithm 1, a quarter held out, no command path",
+        help="settings of the paper: three searches of 4000 evaluations, Algorithm 1, 25%% held out, no command path",
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
+    parser.add_argument("--resume", action="store_true", help="continue the searches stored in RESULT")
     parser.add_argument(
         "--storage",
         default="",
         metavar="URL",
-        help="keep the Optuna studies there, e.g. sqlite:///studies.db; default: a journal in RESULT",
+        help="storage of the Optuna studies, e.g. sqlite:///studies.db (default: a journal in RESULT)",
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
     )
-    parser.add_argument("--all", action="store_true", help="print all warnings, not only the gravest three")
+    parser.add_argument("--all", action="store_true", help="print all warnings (default: the three most serious)")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Identify, save and print."""
+    """Identify the models, save and print the result."""
     from pathlib import Path
 
     from bench_gui.headless.interrupt import Interrupt
@@ -94,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
     request = _request(arguments, session, recordings[0].settings.servo, selection.runs)
-    # The list of a long session's runs is not needed any more.
+    # Free the list of runs, which is large for long sessions.
     del session
     folder = Path(arguments.output)
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -128,7 +137,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:
-    """Return the request; servo: the recordings', used unless another is named."""
+    """Return the request; servo: that of the recordings, unless --servo names another."""
     from dataclasses import replace
 
     from bench_gui.headless.place.rests import DOCUMENT
@@ -142,9 +151,9 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
     if arguments.command_path is False and named:
-        raise InputError("--command-path-terms names terms and --no-command-path leaves them out: give either")
+        raise InputError("--command-path-terms and --no-command-path exclude each other; give one of them")
     if arguments.command_path and named:
-        print(f"bench: of the command path only {', '.join(terms)} is identified", file=sys.stderr)
+        print(f"bench: only these command path terms are identified: {', '.join(terms)}", file=sys.stderr)
     servo = arguments.servo or servo
     request = IdentificationRequest(
         servo=servo,
@@ -158,13 +167,13 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
     if arguments.points:
         placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
         if not placed:
-            raise InputError(f"{arguments.session}: no points of {request.servo} were placed there; see bench place")
+            raise InputError(f"{arguments.session}: no placed points of {request.servo}; place some with bench place")
         request = replace(request, points=tuple(placed))
     return request
 
 
 def _print_verdict(found: Identification, folder: Path, arguments: argparse.Namespace) -> None:
-    """Print errors, choice, values and the gravest warnings: one screen."""
+    """Print errors, choice, values and the most serious warnings on one screen."""
     from shlex import quote
 
     from core.identification.cautions import cautions
@@ -213,7 +222,7 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
 
 
 def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
-    """Values of models and single ones, later ones over earlier ones; raises for a model of another servo."""
+    """Collect start values of models and single parameters; later ones override earlier ones."""
     from pathlib import Path
 
     from core.catalogue import load_servo

@@ -1,4 +1,4 @@
-"""Import recordings into a session: Rhoban/bam logs, files of ServoBench, your own CSV, TSV, NPZ and Parquet."""
+"""Import recordings into a session: Rhoban/bam logs, ServoBench files, and CSV, TSV, NPZ or Parquet tables."""
 
 from __future__ import annotations
 
@@ -13,50 +13,56 @@ if TYPE_CHECKING:
     from sessions.importers import TableImport
 
 FACTS = ("servo", "mass", "length", "arm_mass", "angle_offset", "kp", "ki", "kd", "supply_voltage", "trajectory")
-"""Options that hold for all tables of an import."""
+"""Options that apply to all tables of an import."""
+
+EXAMPLES = """\
+examples:
+  bench import logs/ -o session
+  bench import run.csv --columns time=t:ms,goal=target:deg,position=angle:deg \\
+      --servo xl330 --mass 0.5 --length 0.15 --kp 400 -o session"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench import`."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="SESSION", help="session folder, made if it is not there"
-    )
+    """Add the arguments of `bench import`."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files or folders to import")
+    parser.add_argument("-o", "--output", required=True, metavar="SESSION", help="session folder, created if needed")
     table = parser.add_argument_group(
-        "tables of your own", "Without --columns the error shows the columns found and a command to copy."
+        "tables", "Without --columns, the error message lists the columns found and a command to copy."
     )
     table.add_argument(
         "--columns",
         metavar="CHANNEL=COLUMN[:UNIT],…",
-        help="what the columns mean, e.g. time=t:ms,goal=target:deg,position=angle:deg (default unit: SI)",
+        help="mapping of columns, e.g. time=t:ms,goal=target:deg,position=angle:deg (default unit: SI)",
     )
     table.add_argument(
         "--from-name",
         default="",
         metavar="PATTERN",
-        help="what file names say of each run, e.g. {trajectory}_m{mass}_l{length}_kp{kp}",
+        help="take conditions from file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}",
     )
-    table.add_argument("--servo", metavar="NAME|FILE", help="catalogue name (bench models) or my.toml")
-    table.add_argument("--mass", type=float, metavar="KG", help="load")
-    table.add_argument("--length", type=float, metavar="M", help="shaft to load")
-    table.add_argument("--arm-mass", type=float, metavar="KG", help="of the uniform rod (default: 0)")
+    table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
+    table.add_argument("--mass", type=float, metavar="KG", help="mass of the load")
+    table.add_argument("--length", type=float, metavar="M", help="distance from the shaft to the load")
+    table.add_argument("--arm-mass", type=float, metavar="KG", help="mass of the uniform rod (default: 0)")
     table.add_argument(
-        "--angle-offset", type=float, metavar="RAD", help="added to the angle, so that 0 hangs down (default: 0)"
+        "--angle-offset", type=float, metavar="RAD", help="offset added to the angle; 0 must point down (default: 0)"
     )
     table.add_argument("--kp", type=float, metavar="P", help="proportional gain in the servo's unit")
     table.add_argument("--ki", type=float, metavar="I", help="integral gain in the servo's unit (default: 0)")
     table.add_argument("--kd", type=float, metavar="D", help="derivative gain in the servo's unit (default: 0)")
-    table.add_argument("--supply-voltage", type=float, metavar="V", help="nominal supply (default: the catalogue's)")
-    # Its former spelling: `CommandParser` adds those of options outside groups.
+    table.add_argument(
+        "--supply-voltage", type=float, metavar="V", help="nominal supply voltage (default: the catalogue's)"
+    )
+    # Former name; `CommandParser` adds those of options outside groups only.
     hidden = argparse.SUPPRESS
     parser.add_argument("--vin", dest="supply_voltage", type=float, default=hidden, help=hidden)
-    table.add_argument("--trajectory", metavar="NAME", help="name of the motion (default: the file's name)")
+    table.add_argument("--trajectory", metavar="NAME", help="name of the trajectory (default: the file's name)")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Import and say what came in."""
+    """Import the files and print a summary."""
     from core.errors import shown
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths

@@ -1,6 +1,6 @@
-"""List the servo catalogue with the models that come with it, show one model, or begin a servo of your own.
+"""List the servo catalogue and its models, show one model, or add your own servo.
 
-bench models --new my.toml writes a commented servo file to fill in; bench models my.toml checks it and adds the servo.
+To add a servo, write a commented template with --new, fill it in, and pass the file to bench models.
 """
 
 from __future__ import annotations
@@ -11,13 +11,20 @@ from pathlib import Path
 from bench_gui.cli.arguments import model_from, servo_text
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
+EXAMPLES = """\
+examples:
+  bench models
+  bench models xl330:m6
+  bench models --new my.toml
+  bench models my.toml"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench models`."""
+    """Add the arguments of `bench models`."""
     parser.add_argument(
-        "model", nargs="?", metavar="FILE|SERVO:VARIANT", help="show this one; a servo file (my.toml) is added first"
+        "model", nargs="?", metavar="MODEL", help="model file or shipped model to show, or servo file to add"
     )
-    parser.add_argument("--new", metavar="FILE.toml", help="write a commented servo file to fill in")
+    parser.add_argument("--new", metavar="FILE.toml", help="write a template for a servo file")
     add_json(parser)
 
 
@@ -63,8 +70,8 @@ def run(arguments: argparse.Namespace) -> None:
             for s in servos().values()
         ],
     )
-    print("mx106:m6-published and so on: the same as published, with the integrator and step they were fitted with")
-    print(f"your own servos are kept in {own_folder()}; begin one with bench models --new my.toml")
+    print("mx106:m6-published etc.: the model as published, with the integrator and time step of its fit")
+    print(f"your own servos are kept in {own_folder()}; add one with bench models --new my.toml")
     for problem in broken_servos().values():
         print(f"not usable: {problem}")
 
@@ -81,13 +88,13 @@ def _write_new(path: Path) -> None:
     text = new_servo_text(path.stem)
     name = parse_servo(text, f"{path}: the file's name becomes the servo's").name
     if path.exists():
-        raise InputError(f"{path}: is there already; choose another name, or bench models {path} to use it")
+        raise InputError(f"{path}: already exists; choose another name, or use it with bench models {path}")
     write_atomically(path, text.encode())
     print(
-        f"{path} written; put in the numbers of your servo, then\n"
-        f"  bench models {quote(str(path))}    # checks the file and adds the servo {name}\n"
-        f"  bench record --servo simulated:{name} --fast -o trial    # tries it without hardware\n"
-        f"  bench identify SESSION --servo {name} -o result    # fits it to your recordings"
+        f"{path} written; fill in the numbers of your servo, then\n"
+        f"  bench models {quote(str(path))}    # check the file and add the servo {name}\n"
+        f"  bench record --servo simulated:{name} --fast -o trial    # try it without hardware\n"
+        f"  bench identify SESSION --servo {name} -o result    # fit it to your recordings"
     )
 
 

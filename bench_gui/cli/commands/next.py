@@ -1,4 +1,4 @@
-"""Say which recordings would help most: the cells of a grid that narrow the model's intervals furthest."""
+"""Suggest the recordings that would help most: the conditions of a grid that narrow the model's intervals most."""
 
 from __future__ import annotations
 
@@ -19,43 +19,50 @@ if TYPE_CHECKING:
     from sessions import Selection, Session
 
 QUICK_TRIALS = 150
-"""Evaluations per parameter of the fit that stands in for a model; what helps depends little on the last percent."""
+"""Evaluations per parameter of the fit used without --model; the ranking depends little on the last percent."""
+
+EXAMPLES = """\
+examples:
+  bench next example --model xl330:m6
+  bench next session --masses 0.5,1 --lengths 0.15 --gains 200,400 --count 3"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench next`."""
+    """Add the arguments of `bench next`."""
     add_recordings(parser)
     parser.add_argument(
         "--model",
-        metavar="FILE|SERVO:VARIANT",
-        help="identified from the session; default: M6 with command path, fitted quickly, or at the catalogue's start "
-        "values in a session without runs",
+        metavar="MODEL",
+        help="model identified from the session (default: a quick fit of M6 with command path, or the catalogue's "
+        "start values if the session has no runs)",
     )
     parser.add_argument(
         "--servo",
-        metavar="NAME|FILE",
-        help="catalogue name or my.toml; default: the model's or the recordings'",
+        metavar="SERVO",
+        help="catalogue name or servo file (default: servo of the model or of the recordings)",
     )
-    parser.add_argument("--count", type=positive_int, default=6, metavar="N", help="recordings to name (%(default)s)")
+    parser.add_argument(
+        "--count", type=positive_int, default=6, metavar="N", help="number of recordings (default: %(default)s)"
+    )
     parser.add_argument(
         "--objective",
         choices=("volume", "widths"),
         default="volume",
-        help="what is made small: the joint interval, or the single ones (%(default)s)",
+        help="minimise the volume of the joint interval, or the widths of the single ones (default: %(default)s)",
     )
     grid = parser.add_argument_group(
-        "what can be recorded", "Default: the session's plan, else the grid suggested for the servo."
+        "possible recordings", "Default: the session's plan, or the grid suggested for the servo."
     )
-    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="loads")
-    grid.add_argument("--lengths", type=numbers, metavar="M,…", help="shaft to load")
+    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="masses of the load")
+    grid.add_argument("--lengths", type=numbers, metavar="M,…", help="distances from the shaft to the load")
     grid.add_argument("--gains", type=numbers, metavar="P,…", help="proportional gains in the servo's unit")
-    grid.add_argument("--trajectories", type=comma_list, metavar="T,…", help="names, e.g. sin_sin,lift_and_drop")
+    grid.add_argument("--trajectories", type=comma_list, metavar="T,…", help="trajectories, e.g. sin_sin,lift_and_drop")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Choose and print."""
+    """Choose the recordings and print them."""
     from bench_gui.headless.next_recordings import next_recordings
     from sessions import Session
 
@@ -77,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[Recording], Selection | None]:
-    """Those that --runs and --tag choose; none for a session that has none yet."""
+    """Load the selected recordings; none for an empty session."""
     if not (arguments.runs or arguments.tag or session.runs() or session.damaged()):
         return [], None
     return recordings_from(session, arguments)
@@ -93,7 +100,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
         return model_from(arguments.model)
     if not recordings:
         if not arguments.servo:
-            raise InputError(f"{arguments.session}: no runs yet; name the servo with --servo, or a model with --model")
+            raise InputError(f"{arguments.session}: no runs yet; give --servo or --model")
         return catalogue_model(arguments.servo)
     servo = arguments.servo or recordings[0].settings.servo
     parameters = catalogue_model(servo).parameters.free
@@ -131,7 +138,7 @@ def _show(arguments: argparse.Namespace, found: NextRecordings) -> None:
     from shlex import quote
 
     print_table(
-        ["trajectory", "mass/kg", "length/m", "gain", "volume", "what it tells"],
+        ["trajectory", "mass/kg", "length/m", "gain", "volume", "effect"],
         [
             [p.cell.trajectory, p.cell.mass, p.cell.length, p.cell.kp, f"÷ {p.factor:.2g}", p.words]
             for p in found.proposals

@@ -1,4 +1,8 @@
-"""Place drive/backdrive points by hand into a session; at the simulated servo a virtual hand does it."""
+"""Place drive/backdrive points by hand and store them in a session.
+
+The servo holds a motor torque while you look for the lowest and highest angle at which the pendulum rests. On a
+simulated servo a virtual hand does it.
+"""
 
 from __future__ import annotations
 
@@ -7,52 +11,63 @@ import math
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from bench_gui.cli.arguments import bench_from, positive_float, positive_int
+from bench_gui.cli.arguments import add_pendulum, bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
     from bench_gui.headless.place.rests import Falls, Rest, Target
 
 LINE_PERIOD = 0.2
-"""The line with the angle changes this often [s]; faster ones cannot be read."""
+"""Update period of the line with the angle [s]; faster ones are unreadable."""
+
+EXAMPLES = """\
+examples:
+  bench place --servo simulated:xl330 --fast -o session
+  bench place --torques 0.3:0.9:0.1 --repeats 2 --mass 1 -o session"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench place`."""
+    """Add the arguments of `bench place`."""
     parser.add_argument(
         "--servo",
         default="simulated:mx106",
         metavar="ADDRESS",
-        help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
+        help="address of the servo, e.g. simulated:xl330 or simulated:my.toml (default: %(default)s)",
     )
     parser.add_argument(
         "--torques",
         metavar="N·M,…",
-        help="motor torques to hold, e.g. 0.3,0.6 or from:to:step 0.3:0.9:0.1; default: those that suit the bench",
-    )
-    parser.add_argument("--repeats", type=positive_int, default=1, metavar="N", help="of each extreme (%(default)s)")
-    parser.add_argument(
-        "--steady", type=positive_float, default=0.6, metavar="S", help="how long a rest has to last (%(default)s)"
-    )
-    parser.add_argument("--rate", type=positive_float, default=200.0, metavar="HZ", help="(%(default)s)")
-    parser.add_argument(
-        "--model", metavar="FILE|SERVO:VARIANT", help="model to compare with; default: the richest one shipped"
-    )
-    parser.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
-    parser.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the uniform rod (%(default)s)")
-    parser.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
-    parser.add_argument(
-        "--fast", action="store_true", help="simulated servo only: as fast as possible, not in real time"
+        help="motor torques to hold, e.g. 0.3,0.6, or FROM:TO:STEP, e.g. 0.3:0.9:0.1 (default: chosen for the bench)",
     )
     parser.add_argument(
-        "-o", "--output", required=True, metavar="SESSION", help="session folder, made if it is not there"
+        "--repeats",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="repetitions of each extreme (default: %(default)s)",
     )
+    parser.add_argument(
+        "--steady",
+        type=positive_float,
+        default=0.6,
+        metavar="S",
+        help="minimum duration of a rest (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rate", type=positive_float, default=200.0, metavar="HZ", help="sample rate (default: %(default)g)"
+    )
+    parser.add_argument(
+        "--model", metavar="MODEL", help="model to compare with (default: the richest shipped model of the servo)"
+    )
+    add_pendulum(parser)
+    parser.add_argument("--fast", action="store_true", help="run a simulated servo faster than real time")
+    parser.add_argument("-o", "--output", required=True, metavar="SESSION", help="session folder, created if needed")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure, store, and print the extremes beside the model's."""
+    """Measure, store and print the extremes, beside those of the model."""
     from bench_gui.cli.arguments import model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
     from bench_gui.headless.place.torques import torques_from
@@ -99,10 +114,16 @@ def _shown(name: str, value: float | None) -> float | None:
 
 
 class PromptedHand:
-    """A person at the bench: sees the angle on the terminal, presses Enter at each rest, n and Enter when content."""
+    """The user at the bench, prompted on the terminal: Enter captures a rest, n goes on, q quits."""
 
     def __init__(self, position_step: float, time: float, answers: TextIO) -> None:
-        """position_step: the encoder's [rad]; time: how long a rest lasts [s]; answers: where Enter is read."""
+        """Prompt a user.
+
+        Args:
+            position_step: Resolution of the encoder [rad].
+            time: Minimum duration of a rest [s].
+            answers: Stream of the user's answers.
+        """
         from bench_gui.headless.place.rests import RestFinder
 
         self._falls: Falls | None = None
@@ -114,16 +135,16 @@ class PromptedHand:
         self.done = True
 
     def steady(self, torque: float) -> None:
-        """Warn that the pendulum is about to be driven."""
-        self._say(f"\nSteady the pendulum with your hand while the servo takes up {torque:g} N·m, then let it rest.\n")
+        """Warn that the servo is about to apply torque."""
+        self._say(f"\nSteady the pendulum with your hand while the servo builds up {torque:g} N·m, then let it rest.\n")
 
     @property
     def fell(self) -> float | None:
-        """Nearest angle beyond the best rest from which the pendulum fell [rad]; None when it was not seen to."""
+        """Nearest angle beyond the best rest from which the pendulum fell [rad]; None if it did not fall."""
         return None if self.best is None or self._falls is None else self._falls.beyond(self.best.angle)
 
     def seek(self, target: Target) -> None:
-        """Ask for an extreme."""
+        """Ask the user for an extreme."""
         from bench_gui.headless.place.rests import Falls
 
         self._target, self.best, self.done = target, None, False
@@ -132,11 +153,11 @@ class PromptedHand:
         way = "down" if target.place == "lowest" else "up"
         self._say(
             f"\nThe servo holds {target.torque:g} N·m. Move the pendulum {way} a little at a time and let go, "
-            f"until it falls.\nEnter captures a rest, n and Enter goes on, q and Enter ends.\n"
+            f"until it falls.\nEnter: capture the rest. n, Enter: next extreme. q, Enter: quit.\n"
         )
 
     def look(self, time: float, position: float) -> None:
-        """Show the angle, heed the answers."""
+        """Show the angle and process answers."""
         rest = self._finder.feed(time, position, True)
         if rest is not None and self._falls is not None and self._falls.note(rest, self._finder.steadiness.band):
             self._say("\nIt fell.\n")
@@ -156,22 +177,22 @@ class PromptedHand:
         if answer == "n":
             self.done = True
         elif answer == "q":
-            raise ServoBenchError("ended by the person at the bench; the points placed so far are kept")
+            raise ServoBenchError("ended by the user; the points placed so far are kept")
         elif rest is None:
-            self._say("\nIt still moves: nothing was captured.\n")
-        elif self._farther(rest):
+            self._say("\nNot captured: the pendulum still moves. Wait until it rests.\n")
+        elif self._further(rest):
             self.best = rest
             self._say(f"\nCaptured {math.degrees(rest.angle):.2f}°.\n")
         else:
-            self._say("\nIt rested farther out before; that one stays.\n")
+            self._say("\nNot captured: an earlier rest was further out and stays.\n")
 
-    def _farther(self, rest: Rest) -> bool:
+    def _further(self, rest: Rest) -> bool:
         if self.best is None or self._target is None:
             return True
         return self._target.outwards * (rest.angle - self.best.angle) > 0.0
 
     def _answer(self) -> str | None:
-        """A line a person has finished, None while there is none."""
+        """Return a completed line of the user, None while there is none."""
         import select
 
         from core.errors import ServoBenchError
@@ -180,7 +201,7 @@ class PromptedHand:
             return None
         line = self._answers.readline()
         if not line:
-            raise ServoBenchError("there is nobody to answer; run this on a terminal")
+            raise ServoBenchError("standard input is closed; run this command on a terminal")
         return line
 
     def _say(self, text: str) -> None:

@@ -1,4 +1,8 @@
-"""Record trajectories with a servo into a session; the servo is released after every run and on Ctrl+C."""
+"""Record trajectories with a servo into a session.
+
+The torque is switched off after every run and on Ctrl+C. With --plan, the missing recordings of a grid are made; the
+command asks for each change of the bench.
+"""
 
 from __future__ import annotations
 
@@ -21,57 +25,65 @@ GRID_OPTIONS = ("masses", "lengths", "kps", "repetitions")
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Positive numbers with commas between them."""
+    """Parse comma-separated positive numbers."""
     return tuple(positive_float(part) for part in comma_list(text))
 
 
+EXAMPLES = """\
+examples:
+  bench record --servo simulated:xl330 --fast -o session
+  bench record --trajectory sin_sin,lift_and_drop --mass 0.5 --length 0.15 --kp 16 -o session
+  bench record --plan paper --repetitions 2 -o session"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench record`."""
+    """Add the arguments of `bench record`."""
     parser.add_argument(
         "--servo",
         default="simulated:mx106",
         metavar="ADDRESS",
-        help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
+        help="address of the servo, e.g. simulated:xl330 or simulated:my.toml (default: %(default)s)",
     )
     add_several(
         parser,
         "--trajectory",
         default=["paper"],
-        metavar="T,…",
-        help='names, or "paper" for the four of the paper (%(default)s)',
+        metavar="T",
+        help="trajectories (default: paper, the paper's four)",
     )
     parser.add_argument(
-        "--duration", type=positive_float, metavar="S", help="of each run; default: the trajectory's own"
+        "--duration", type=positive_float, metavar="S", help="duration of each run (default: the trajectory's)"
     )
     parser.add_argument(
-        "--rate", type=positive_float, metavar="HZ", help="default: 200, or what divides the cycle of the servo's bus"
+        "--rate",
+        type=positive_float,
+        metavar="HZ",
+        help="sample rate (default: 200, or a rate that fits the servo's bus cycle)",
     )
     add_bench(parser)
     grid = parser.add_argument_group(
-        "a grid of conditions",
-        "Records what the session is missing of a grid and asks for each change by hand; call it again to go on.",
+        "grid of conditions",
+        "Record what the session is missing. The command asks for each change of the bench; run it again to continue.",
     )
     grid.add_argument(
         "--plan",
         metavar="paper|FILE",
-        help='a plan written by the window, or "paper" for Table I of the paper, scaled to servos it does not name',
+        help='plan written by the window, or "paper" for Table I of the paper, scaled to the servo',
     )
-    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="loads of the grid instead of the plan's")
-    grid.add_argument("--lengths", type=numbers, metavar="M,…", help="lengths of the grid instead of the plan's")
-    grid.add_argument("--kps", type=numbers, metavar="P,…", help="gains of the grid instead of the plan's")
-    grid.add_argument("--repetitions", type=positive_int, metavar="N", help="how often each is recorded")
-    parser.add_argument(
-        "--fast", action="store_true", help="simulated servo only: as fast as possible, not in real time"
+    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="masses of the load, instead of the plan's")
+    grid.add_argument(
+        "--lengths", type=numbers, metavar="M,…", help="distances from the shaft to the load, instead of the plan's"
     )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="SESSION", help="session folder, made if it is not there"
-    )
+    grid.add_argument("--kps", type=numbers, metavar="P,…", help="proportional gains, instead of the plan's")
+    grid.add_argument("--repetitions", type=positive_int, metavar="N", help="recordings of each condition")
+    parser.add_argument("--fast", action="store_true", help="run a simulated servo faster than real time")
+    parser.add_argument("-o", "--output", required=True, metavar="SESSION", help="session folder, created if needed")
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Record and list the new runs."""
+    """Record the runs and list them."""
     from bench_gui.headless.recording import RecordingPlan, record_grid, record_plan
     from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
@@ -105,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"runs": [result.to_json() for result in results], "done": done, "total": total})
     else:
         _list(results)
-        then = "" if state.complete else "; call again to go on"
+        then = "" if state.complete else "; run the command again to continue"
         print(f"{done} of {counted(total, 'run')} of the plan recorded{then}")
     return 0 if state.complete else 1
 
@@ -117,7 +129,7 @@ def _list(results: list[RecordedRun]) -> None:
 
 
 def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:
-    """The grid that was asked for; None without one. Raises InputError."""
+    """Return the requested grid, None without --plan; raise InputError if it is not usable."""
     from bench_gui.headless.recording import servo_at
     from core.catalogue import load_servo
     from core.errors import InputError
@@ -127,7 +139,7 @@ def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None
     given = {name: value for name in GRID_OPTIONS if (value := getattr(arguments, name)) is not None}
     if arguments.plan is None:
         if given:
-            raise InputError(f"--{next(iter(given))} belongs to a grid; name one with --plan")
+            raise InputError(f"--{next(iter(given))} changes a grid; add --plan")
         return None
     if arguments.plan == PAPER:
         grid = suggested_plan(load_servo(servo_at(ServoAddress.parse(arguments.servo))))
@@ -145,7 +157,7 @@ def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None
 
 
 def _ask(bar: ProgressBar, change: str) -> bool:
-    """Tell a person what to hang and wait for Enter; False when nobody is there to answer."""
+    """Ask the user to change the bench and wait for Enter; return False at the end of the input."""
     bar.clear()
     print(f"{change}, then press Enter (Ctrl+D stops here): ", end="", file=sys.stderr, flush=True)
     line = sys.stdin.readline()

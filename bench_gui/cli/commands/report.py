@@ -1,4 +1,4 @@
-"""Write the report on an identification: one HTML file that needs nothing else."""
+"""Write the report of an identification as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import argparse
 
 from bench_gui.cli.arguments import add_session, say_damage, say_selection
 
+EXAMPLES = """\
+examples:
+  bench report session
+  bench report session result -o report.html"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench report`."""
-    add_session(parser, "session the identification was made from")
+    """Add the arguments of `bench report`."""
+    add_session(parser, "session that was identified")
     parser.add_argument(
-        "result", metavar="RESULT", nargs="?", help="folder of the identification; default: the session's newest"
+        "result", metavar="RESULT", nargs="?", help="folder of the identification (default: the newest of the session)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="default: report.html in RESULT")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: report.html in RESULT)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the file and say where."""
+    """Write the report and print its path."""
     from pathlib import Path
 
     from bench_gui.headless.places import result_folder

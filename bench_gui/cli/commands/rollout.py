@@ -1,6 +1,7 @@
-"""Simulate a trajectory from rest at 0 with a model; writes arrays time, goal_position, position, velocity, control.
+"""Simulate a trajectory with a model, starting at rest at angle 0.
 
-Control is what the control law asks for (V or A), whether or not torque is enabled.
+Writes the arrays time, goal_position, position, velocity and control. Control is the output of the control law [V or
+A], also while torque is disabled.
 """
 
 from __future__ import annotations
@@ -11,25 +12,32 @@ from bench_gui.cli.arguments import add_bench, add_model, add_simulation, bench_
 from bench_gui.cli.terminal import add_json, print_json
 from core.words import counted
 
+EXAMPLES = """\
+examples:
+  bench rollout --model mx106:m6 --trajectory sin_sin --mass 1 -o motion.npz"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench rollout`."""
+    """Add the arguments of `bench rollout`."""
     add_model(parser)
     parser.add_argument(
-        "--trajectory", required=True, metavar="T", help="e.g. sin_time_square, sin_sin, up_and_down, lift_and_drop"
+        "--trajectory",
+        required=True,
+        metavar="T",
+        help="trajectory, e.g. sin_time_square, sin_sin, up_and_down, lift_and_drop",
     )
-    parser.add_argument("--duration", type=positive_float, metavar="S", help="default: the trajectory's own")
+    parser.add_argument("--duration", type=positive_float, metavar="S", help="duration (default: the trajectory's)")
     parser.add_argument(
-        "--dt", type=positive_float, default=0.005, metavar="S", help="time between samples (default: %(default)s)"
+        "--dt", type=positive_float, default=0.005, metavar="S", help="sample time (default: %(default)s)"
     )
     add_bench(parser)
     add_simulation(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE.npz", help="file to write")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulate and write."""
+    """Simulate the trajectory and write the motion."""
     from bench_gui.cli.files import write_motion
     from core.recording import ServoSettings
     from core.simulation import simulate_trajectory

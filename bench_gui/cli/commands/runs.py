@@ -1,4 +1,4 @@
-"""List the runs of a session and what is noted about them."""
+"""List the runs of a session and their annotations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
 
 NOTE_WIDTH = 48
-"""Characters of a note that are shown in the table."""
+"""Longest note in the table, in characters."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench runs`."""
+    """Add the arguments of `bench runs`."""
     add_session(parser)
     add_tag(parser)
     add_json(parser)
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         annotations = session.annotations()
     except SessionError:
-        # The list is there all the same, and what is wrong is told below; only a choice by tags is not possible.
+        # The list is still useful, and the problem is printed below; only a selection by tags is impossible.
         if arguments.tag:
             raise
         annotations = {}
@@ -51,14 +51,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def runs_json(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> list[dict[str, Any]]:
-    """Runs and, under "annotation", what is noted about each, as plain data."""
+    """Return runs as plain data, with the annotation of each under "annotation"."""
     from sessions import Annotation
 
     return [{**run.to_json(), "annotation": asdict(annotations.get(run.id, Annotation()))} for run in runs]
 
 
 def print_runs(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> None:
-    """Print a table; what is noted has columns only where something is."""
+    """Print a table; columns of annotations appear only if a run has one."""
     from sessions import Annotation
 
     headings = ["id", "trajectory", "kp", "mass/kg", "length/m", "supply/V", "duration/s", "samples", "status"]
@@ -81,7 +81,7 @@ def print_runs(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]
 
 
 def _use(note: Annotation) -> str:
-    """Which part of a run is used, where not all of it is."""
+    """Return the used part of a run, empty if all of it is used."""
     if note.excluded:
         return f"excluded: {_short(note.reason)}" if note.reason else "excluded"
     if not note.trimmed:
@@ -92,7 +92,7 @@ def _use(note: Annotation) -> str:
 
 
 def _short(text: str) -> str:
-    """The beginning of a text as one printable line."""
+    """Return the beginning of a text as one printable line."""
     from sessions.errors import shown
 
     line = shown(" ".join(text.split()))

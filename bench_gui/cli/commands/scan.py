@@ -1,4 +1,4 @@
-"""Look for servos on a bus and say what was tried; Ctrl+C ends the search and keeps what was found."""
+"""Search for servos on a bus and list the attempts; Ctrl+C ends the search and keeps the servos found."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     from drivers.scan import Found, ScanStep
 
 
+EXAMPLES = """\
+examples:
+  bench scan
+  bench scan dynamixel port=/dev/ttyUSB0"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench scan`."""
-    parser.add_argument("family", metavar="FAMILY", nargs="?", help="e.g. dynamixel; default: every real one")
+    """Add the arguments of `bench scan`."""
+    parser.add_argument("family", metavar="FAMILY", nargs="?", help="bus family, e.g. dynamixel (default: all)")
     parser.add_argument(
-        "values", metavar="NAME=VALUE", nargs="*", help="where to look, e.g. port=/dev/ttyUSB0 or interface=eth0"
+        "values", metavar="NAME=VALUE", nargs="*", help="settings of the bus, e.g. port=/dev/ttyUSB0 or interface=eth0"
     )
     add_json(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search and list what answered; 1 if nothing did."""
+    """Search and list the servos that answered; return 1 if none did."""
     from bench_gui.headless.interrupt import Interrupt
     from drivers.errors import DriverError
     from drivers.registry import families
@@ -55,15 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
         print_table(["address", "servo", ""], [[one.address, one.title, one.detail] for one in found])
         return 0
     print(
-        f"no servo answered ({counted(tried.count, 'attempt')}); check power, cable and ID, or try `bench doctor`; "
-        "`bench emulate dynamixel` makes one",
+        f"no servo answered ({counted(tried.count, 'attempt')}); check power, cable and ID, or run `bench doctor`; "
+        "`bench emulate dynamixel` emulates a servo",
         file=sys.stderr,
     )
     return 1
 
 
 class _Tried:
-    """Says what was tried; attempts that differ in their last word only and had the same answer share a line."""
+    """Log of attempts; consecutive ones that differ only in their last word and had the same answer share a line."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -72,7 +78,7 @@ class _Tried:
         self.count = 0
 
     def note(self, step: ScanStep) -> None:
-        """One attempt is over."""
+        """Add an attempt."""
         self.count += 1
         where = step.tried.rpartition(", ")[0] or step.tried
         if (where, step.answer) != (self._where, self._answer):
@@ -81,7 +87,7 @@ class _Tried:
         self._alike += 1
 
     def end(self) -> None:
-        """Say what was not said yet."""
+        """Print the pending line."""
         if self._alike and not self._quiet:
             times = f" ({self._alike} times)" if self._alike > 1 else ""
             print(f"{self._where}: {self._answer}{times}", file=sys.stderr, flush=True)
@@ -94,5 +100,5 @@ def _values(texts: list[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for name, sign, value in pairs:
         if not (name and sign and value):
-            raise InputError(f"{name or value!r} is not written NAME=VALUE, e.g. port=/dev/ttyUSB0")
+            raise InputError(f"{name or value!r} is not NAME=VALUE, e.g. port=/dev/ttyUSB0")
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,7 @@
-"""Simulate the commands of a session's recordings with a model; writes <run id>/position and so on for each run."""
+"""Simulate the recordings of a session with a model, from their recorded commands.
+
+Writes the arrays <run id>/time, <run id>/position etc. of each run.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,22 @@ from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, m
 from bench_gui.cli.terminal import add_json, print_json
 from core.words import counted
 
+EXAMPLES = """\
+examples:
+  bench simulate example --model xl330:m6 -o motions.npz"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench simulate`."""
+    """Add the arguments of `bench simulate`."""
     add_recordings(parser)
     add_model(parser)
     add_simulation(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE.npz", help="file to write")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Simulate and write."""
+    """Simulate the runs and write their motions."""
     from bench_gui.cli.files import write_motion
     from core.simulation import on_grid, simulate_recording
     from sessions import Session

@@ -1,4 +1,4 @@
-"""A fleet as one model with its spread: values over the units, who is unlike the others, files for randomisation."""
+"""Describe a fleet as one model with a spread: values over the units, outliers, and files for domain randomisation."""
 
 from __future__ import annotations
 
@@ -18,15 +18,24 @@ if TYPE_CHECKING:
     from core.fleet.spread import Spread
 
 TARGETS = tuple(TITLES)
-TOLD = 0.1
-"""Correlations below this are not worth a word."""
+SMALLEST_SHOWN = 0.1
+"""Smallest printed correlation."""
+
+
+EXAMPLES = """\
+examples:
+  bench spread fleet
+  bench spread fleet --to mujoco,json --draws 500 -o randomisation"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench spread`."""
-    parser.add_argument("fleet", metavar="FLEET", help="folder of a fleet (bench fleet)")
+    """Add the arguments of `bench spread`."""
+    parser.add_argument("fleet", metavar="FLEET", help="folder of a fleet, see bench fleet")
     parser.add_argument(
-        "--friction-model", choices=FRICTION_MODELS, metavar="M", help="m1 … m6; default: the fleet's recommended one"
+        "--friction-model",
+        choices=FRICTION_MODELS,
+        metavar="M",
+        help="friction model m1 … m6 (default: the fleet's recommended one)",
     )
     parser.add_argument(
         "-t",
@@ -34,28 +43,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=targets,
         default=(JSON,),
         metavar="TARGET,…",
-        help=f"what to write: {', '.join(TARGETS)} ({JSON}: values, spread, covariance and model in {FILE})",
+        help=f"formats: {', '.join(TARGETS)}; {JSON} is {FILE} with values, covariance and model (default: {JSON})",
     )
-    parser.add_argument("--draws", type=positive_int, default=1000, metavar="N", help="specimens (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
-    parser.add_argument("--kp", type=positive_float, metavar="P", help="gain written; default: the catalogue's")
-    parser.add_argument("-o", "--output", metavar="DIR", help="without it nothing is written")
-    parser.add_argument("--force", action="store_true", help="replace existing files that differ")
+    parser.add_argument(
+        "--draws", type=positive_int, default=1000, metavar="N", help="number of specimens (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="random seed of the specimens (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--kp", type=positive_float, metavar="P", help="gain of the exported actuator (default: the catalogue's)"
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the files (default: write none)")
+    parser.add_argument("--force", action="store_true", help="overwrite existing files that differ")
     add_json(parser)
     add_progress(parser)
 
 
 def targets(text: str) -> tuple[str, ...]:
-    """Targets with commas between them."""
+    """Parse comma-separated targets."""
     names = tuple(dict.fromkeys(name.lower() for name in comma_list(text)))
     wrong = [name for name in names if name not in TARGETS]
     if wrong or not names:
-        raise argparse.ArgumentTypeError(f"{text!r} is not some of {','.join(TARGETS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of {','.join(TARGETS)}")
     return names
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Describe the fleet, write, and say what was written."""
+    """Describe the fleet, write the files and print their paths."""
     from bench_gui.headless.fleet.spreading import judged_spread
     from core.fleet.outliers import find_outliers
     from core.fleet.store import FleetStore
@@ -106,7 +121,7 @@ def _print(spread: Spread, outliers: Outliers, note: str) -> None:
     headings = ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"]
     print(f"{found.servo} {found.friction.upper()}, {counted(len(found.units), 'unit')}")
     print_table(headings, rows)
-    strong = [pair for pair in found.strongest if abs(pair[2]) >= TOLD]
+    strong = [pair for pair in found.strongest if abs(pair[2]) >= SMALLEST_SHOWN]
     pairs = ", ".join(f"{one} and {other} {value:+.2f}" for one, other, value in strong[:3])
     if pairs:
         print(f"vary together: {pairs}")

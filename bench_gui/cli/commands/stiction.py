@@ -1,8 +1,8 @@
-"""Stiction without chattering (elastoplastic friction by implicit Euler): its curves, its step, what others do instead.
+"""Simulate stiction without chattering: elastoplastic friction by implicit Euler, compared with other methods.
 
-Laws are stribeck, rational (with stiction) and coulomb (without), with published constants; change them with --static,
---coulomb, --speed, --viscous, --alpha, and the bristle behind them with --stiffness, --damping, --timestep. Constants
-that do not go together are refused with what to change.
+The laws are stribeck and rational (with stiction) and coulomb (without), with published constants. --static,
+--coulomb, --speed, --viscous and --alpha change the law; --stiffness, --damping and --timestep change the bristle.
+Inconsistent constants are rejected with a suggestion.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.arguments import add_task, not_negative, positive_float
 from bench_gui.cli.files import print_written, write_outputs
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STRIBECK = "stribeck"
 LAW_CHOICES = (STRIBECK, "rational", "coulomb")
 SHORT_HOLD = 60.0
-"""Of the picture and the table of a hold [s]."""
+"""Duration of the figure and the table of a hold [s]."""
 FIELDS = {
     "static": "static",
     "coulomb": "coulomb",
@@ -30,85 +30,104 @@ FIELDS = {
     "viscous": "viscous",
     "alpha": "exponent",
 }
-"""Argument → field of a law."""
+"""Argument → field of the law."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench stiction`."""
+    """Add the arguments of `bench stiction`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    step = tasks.add_parser("step", help="a joint's step to 90°: stops short with stiction, or slips again and again")
+    step = add_task(tasks, "step", "simulate a step of a joint to 90°, which stops short or keeps slipping")
     _add_common(step)
     _add_timestep(step)
-    step.add_argument("--integral", action="store_true", help="with the integral term and its gains")
-    step.add_argument("--torque-limit", type=positive_float, metavar="T", help="of the controller, N·m (default: none)")
-    step.add_argument("--duration", type=positive_float, metavar="S", help="default: 6 s, with the integral term 60 s")
+    step.add_argument("--integral", action="store_true", help="use a controller with integral term")
+    step.add_argument(
+        "--torque-limit", type=positive_float, metavar="T", help="torque limit of the controller [N·m] (default: none)"
+    )
+    step.add_argument(
+        "--duration", type=positive_float, metavar="S", help="simulated time (default: 6, or 60 with --integral)"
+    )
     step.set_defaults(run_task=_step)
 
-    chatter = tasks.add_parser("chatter", help="a joint at rest under a torque, with elastoplastic and other friction")
+    chatter = add_task(tasks, "chatter", "compare friction models on a joint at rest under a torque")
     _add_common(chatter, default=STRIBECK)
     _add_timestep(chatter)
     _add_torque(chatter)
     chatter.set_defaults(run_task=_chatter)
 
-    slip = tasks.add_parser("stickslip", help="a joint pulled by a spring: how often it slips, by time step")
+    slip = add_task(tasks, "stickslip", "count the slips of a joint pulled by a spring, by time step")
     _add_common(slip, default=STRIBECK, laws=LAW_CHOICES[:2])
     slip.set_defaults(run_task=_stickslip)
 
-    hold = tasks.add_parser("hold", help="how far a held joint moves in an hour")
+    hold = add_task(tasks, "hold", "measure the drift of a held joint over an hour")
     _add_common(hold)
     _add_timestep(hold)
     _add_torque(hold)
-    hold.add_argument("--hours", type=positive_float, default=1.0, metavar="H", help="simulated time (%(default)s)")
+    hold.add_argument(
+        "--hours", type=positive_float, default=1.0, metavar="H", help="simulated time [h] (default: %(default)g)"
+    )
     hold.set_defaults(run_task=_hold)
 
-    curves = tasks.add_parser(
-        "curves", help="friction over velocity and its implicit form; whether constants are sound"
-    )
+    curves = add_task(tasks, "curves", "compute friction over velocity and its implicit form, and check the constants")
     _add_common(curves)
     _add_timestep(curves)
     curves.add_argument(
-        "--fastest", type=positive_float, default=0.3, metavar="V", help="end of the curves, rad/s (%(default)s)"
+        "--fastest",
+        type=positive_float,
+        default=0.3,
+        metavar="V",
+        help="largest velocity [rad/s] (default: %(default)s)",
     )
     curves.set_defaults(run_task=_curves)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the task."""
     return int(arguments.run_task(arguments) or 0)
 
 
 def _add_common(
     parser: argparse.ArgumentParser, *, default: str | None = None, laws: Sequence[str] = LAW_CHOICES
 ) -> None:
-    """default: the law, or None for all of them."""
-    parser.add_argument("--law", choices=laws, default=default, help="(%(default)s)" if default else "default: all")
-    parser.add_argument("--static", type=not_negative, metavar="F_S", help="friction at rest, N·m")
-    parser.add_argument("--coulomb", type=not_negative, metavar="F_C", help="friction in motion, N·m")
-    parser.add_argument("--speed", type=positive_float, metavar="V_S", help="breakaway speed, rad/s")
-    parser.add_argument("--viscous", type=not_negative, metavar="D", help="viscous friction, N·m·s/rad")
+    """Add the options of all tasks; default: the law, or None for all of them."""
+    parser.add_argument("--law", choices=laws, default=default, help=f"friction law (default: {default or 'all'})")
+    parser.add_argument("--static", type=not_negative, metavar="F_S", help="friction at rest [N·m]")
+    parser.add_argument("--coulomb", type=not_negative, metavar="F_C", help="friction in motion [N·m]")
+    parser.add_argument("--speed", type=positive_float, metavar="V_S", help="breakaway speed [rad/s]")
+    parser.add_argument("--viscous", type=not_negative, metavar="D", help="viscous friction [N·m·s/rad]")
     parser.add_argument("--alpha", type=positive_float, metavar="A", help="exponent of stribeck, 1 or more")
-    parser.add_argument("--stiffness", type=positive_float, metavar="K", help="of the bristle, N·m/rad; default: 5000")
-    parser.add_argument("--damping", type=positive_float, metavar="B", help="of the bristle, N·m·s/rad; default: 50")
-    parser.add_argument("--inertia", type=positive_float, metavar="M", help="of the joint, kg·m²; default: 0.185")
     parser.add_argument(
-        "--rotor-inertia", type=positive_float, metavar="J_R", help="of the rotor, kg·m²: adds N²·J_R to --inertia"
+        "--stiffness", type=positive_float, metavar="K", help="stiffness of the bristle [N·m/rad] (default: 5000)"
     )
-    parser.add_argument("--ratio", type=positive_float, metavar="N", help="of the gear between rotor and joint")
-    parser.add_argument("--csv", metavar="FILE", help="write curves or motions")
-    parser.add_argument("--figure", metavar="FILE", help="write a picture: .svg, .png or .pdf")
+    parser.add_argument(
+        "--damping", type=positive_float, metavar="B", help="damping of the bristle [N·m·s/rad] (default: 50)"
+    )
+    parser.add_argument(
+        "--inertia", type=positive_float, metavar="M", help="inertia of the joint [kg·m²] (default: 0.185)"
+    )
+    parser.add_argument(
+        "--rotor-inertia",
+        type=positive_float,
+        metavar="J_R",
+        help="inertia of the rotor [kg·m²]; adds N²·J_R to --inertia",
+    )
+    parser.add_argument("--ratio", type=positive_float, metavar="N", help="gear ratio between rotor and joint")
+    parser.add_argument("--csv", metavar="FILE", help="write curves or motions to a CSV file")
+    parser.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
     add_json(parser)
 
 
 def _add_timestep(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--timestep", type=positive_float, metavar="T", help="s; default: 0.001")
+    parser.add_argument("--timestep", type=positive_float, metavar="T", help="time step [s] (default: 0.001)")
 
 
 def _add_torque(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--torque", type=positive_float, default=0.9, metavar="TAU", help="N·m (%(default)s)")
+    parser.add_argument(
+        "--torque", type=positive_float, default=0.9, metavar="TAU", help="applied torque [N·m] (default: %(default)s)"
+    )
 
 
 def _laws(arguments: argparse.Namespace, base: Mapping[str, FrictionLaw]) -> dict[str, FrictionLaw]:
-    """Chosen laws with what was changed; raises InputError for a change that none of them knows."""
+    """Return the selected laws with their changes; raise InputError for a change that applies to none of them."""
     from dataclasses import fields, replace
 
     from core.errors import InputError
@@ -123,7 +142,7 @@ def _laws(arguments: argparse.Namespace, base: Mapping[str, FrictionLaw]) -> dic
         laws[name] = replace(base[name], **{field: value for field, value in asked.items() if field in mine})
     for name, field in FIELDS.items():
         if field in asked and field not in known:
-            raise InputError(f"--{name} has no meaning for {' and '.join(names)}: leave it out or choose another --law")
+            raise InputError(f"--{name} does not apply to {' and '.join(names)}; omit it or choose another --law")
     return laws
 
 
@@ -134,12 +153,12 @@ def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
 
 
 def _inertia(arguments: argparse.Namespace) -> float:
-    """Inertia of the joint, with that of its rotor at the joint, N²·J_R [kg·m²]; raises InputError."""
+    """Return the inertia of the joint, including its rotor's N²·J_R [kg·m²]."""
     from core.errors import InputError
     from core.studies.stiction.published import INERTIA
 
     if (arguments.rotor_inertia is None) != (arguments.ratio is None):
-        raise InputError("a rotor acts on the joint by --rotor-inertia and --ratio; give both")
+        raise InputError("--rotor-inertia and --ratio belong together; give both")
     if arguments.rotor_inertia is None:
         return arguments.inertia or INERTIA
     return (arguments.inertia or 0.0) + arguments.ratio**2 * arguments.rotor_inertia
@@ -152,7 +171,7 @@ def _joint_numbers(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def _is_published(arguments: argparse.Namespace) -> bool:
-    """Return whether the published step is asked for: no constant of joint, bristle and controller was given."""
+    """Return whether no constant of joint, bristle and controller differs from the published ones."""
     own = ("stiffness", "damping", "inertia", "rotor_inertia", "timestep", "duration", "torque_limit", *FIELDS)
     return not arguments.integral and all(getattr(arguments, name) is None for name in own)
 
@@ -211,7 +230,7 @@ def _step(arguments: argparse.Namespace) -> None:
     print_table(headings, cells)
     moving = [row["law"] for row in rows if row["stop_time"] is None]
     if moving and not arguments.integral:
-        print(f"{', '.join(moving)}: does not rest, it still creeps at the end")
+        print(f"{', '.join(moving)}: still creeping at the end")
     print_written(files)
 
 
@@ -239,7 +258,7 @@ def _chatter(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({**numbers, "law": arguments.law, "torque": arguments.torque, "frictions": rows, "files": files})
         return
-    print(f"a joint at rest under {arguments.torque:g} N·m, F_S = {law.static:g} N·m ({law.title})")
+    print(f"joint at rest under {arguments.torque:g} N·m, F_S = {law.static:g} N·m ({law.title})")
     print_table(
         ["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
         [[r["friction"], r["reversals_per_second"], 1e3 * r["drift"], 1e3 * r["ripple"]] for r in rows],
@@ -279,11 +298,11 @@ def _stickslip(arguments: argparse.Namespace) -> None:
         return
     print(f"{SPRING:g} N·m/rad pulled at {PULL_SPEED:g} rad/s ({law.title})")
     print_table(
-        ["friction", "step/ms", "slips per s", "reversals per s"],
+        ["friction", "time step/ms", "slips per s", "reversals per s"],
         [[r["friction"], 1e3 * r["step"], r["frequency"], r["reversals_per_second"]] for r in rows],
     )
     for name, share in spreads.items():
-        print(f"{name}: slips per second differ by {100.0 * share:.1f} % over the steps")
+        print(f"{name}: slips per second differ by {100.0 * share:.1f} % between the time steps")
     print_written(files)
 
 
@@ -305,7 +324,7 @@ def _hold(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({**numbers, "torque": arguments.torque, "hours": arguments.hours, "laws": rows, "files": files})
         return
-    print(f"a joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
+    print(f"joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
     print_table(["law", "displacement/rad", "change/rad"], [[r["law"], r["displacement"], r["change"]] for r in rows])
     print_written(files)
 
@@ -356,7 +375,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _motion_columns(motions: Mapping[str, JointMotion]) -> dict[str, Any]:
-    """Time of the first, then position, velocity, torque and friction of each."""
+    """Return the time of the first motion, then position, velocity, torque and friction of each."""
     columns: dict[str, Any] = {}
     for name, motion in motions.items():
         columns.setdefault("time", motion.time)

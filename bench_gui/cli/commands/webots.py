@@ -1,9 +1,10 @@
-"""The Servo of Webots before version 7: run a controller program on the bench, fit a node, see what a servo does.
+"""Run a Webots controller on the bench, or fit a Servo node (Webots before version 7).
 
-`run` gives a controller program of yours the module `controller` and a simulated servo on the bench's pendulum, or
-several in series. The program is run as it is, in a process of its own, and may do whatever a program of yours may.
-`fit` finds the node that is closest to a model or to recordings, and what it loses against M1–M6 on the same runs.
-`show` makes the experiments of the help pages.
+run executes a controller program unchanged, in its own process and with your permissions. It provides the module
+controller and a simulated servo on the bench's pendulum, or several in series.
+
+fit finds the Servo node closest to a model or to recordings, and its loss of accuracy against M1 to M6 on the same
+runs. show repeats the experiments of the help pages.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
     OR_EXAMPLE,
+    add_pendulum,
     add_sample,
     add_tag,
+    add_task,
     bench_from,
     comma_list,
     model_from,
@@ -40,96 +43,102 @@ if TYPE_CHECKING:
     from core.studies.webots.trace import Trace
 
 DURATION = 30.0
-"""Of a simulation, where nobody says another [s]."""
+"""Default duration of a simulation [s]."""
 EXPERIMENT_CHOICES = ("position", "modes", "limits", "forces", "series")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of `bench webots`."""
+    """Add the arguments of `bench webots`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     _add_run(tasks)
     _add_fit(tasks)
-    show = tasks.add_parser("show", help="an experiment of the help pages, as numbers or picture")
-    show.add_argument("experiment", choices=EXPERIMENT_CHOICES)
-    show.add_argument("-o", "--output", metavar="FILE.csv", help="its motion over time")
-    show.add_argument("--figure", metavar="FILE", help="its picture (.svg, .png, .pdf)")
+    show = add_task(tasks, "show", "repeat an experiment of the help pages")
+    show.add_argument("experiment", choices=EXPERIMENT_CHOICES, help="experiment to repeat")
+    show.add_argument("-o", "--output", metavar="FILE.csv", help="write the motion")
+    show.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
     add_json(show)
     show.set_defaults(run_task=_show)
 
 
 def _add_run(tasks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    program = tasks.add_parser("run", help="run a controller program of yours on simulated servos")
-    program.add_argument("program", type=Path, metavar="CONTROLLER.py", help="run as it is, in a process of its own")
-    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="handed to the program, after --")
+    program = add_task(tasks, "run", "run a controller program on simulated servos")
+    program.add_argument(
+        "program", type=Path, metavar="CONTROLLER.py", help="controller program, run in its own process"
+    )
+    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="arguments of the program, after --")
     program.add_argument(
         "--servo",
         action="append",
         default=[],
         metavar="NAME[:FIELD=VALUE,…]",
-        help="a servo and its fields, e.g. motor:maxForce=5,controlP=20; node=FILE for those of a Servo node; "
-        "several are in series, the base's first, unless on=base or on=NAME says where one is mounted; "
-        "inertia=KGM2 (or a mass, kg) and gravity=NM are those of the body it moves; "
-        "default: one, by whatever name the program asks for",
+        help="servo and its fields, e.g. motor:maxForce=5,controlP=20; node=FILE reads a Servo node. inertia=KGM2 "
+        "(mass [kg] for a linear servo) and gravity=NM describe its body. Several servos are mounted in series, "
+        "unless on=base or on=NAME is given (default: one servo, with the name the program asks for)",
     )
     program.add_argument(
-        "--world", type=Path, metavar="FILE", help="the Servo nodes of a .wbt or .wrl file instead, with their bodies"
+        "--world", type=Path, metavar="FILE", help="use the Servo nodes and bodies of a .wbt or .wrl file instead"
     )
     program.add_argument(
-        "--timestep", type=positive_int, metavar="MS", help="basicTimeStep (default: the world's, else 8)"
+        "--timestep", type=positive_int, metavar="MS", help="basicTimeStep (default: the world's, or 8)"
     )
     program.add_argument(
-        "--duration", type=positive_float, default=DURATION, metavar="S", help="of the simulation (%(default)s)"
+        "--duration", type=positive_float, default=DURATION, metavar="S", help="simulated time (default: %(default)g)"
     )
     _add_pendulum(program)
-    program.add_argument("-o", "--output", metavar="FILE.csv", help="what the servos did, over time")
+    program.add_argument("-o", "--output", metavar="FILE.csv", help="write the motion of the servos")
     program.add_argument(
-        "--recording", metavar="FILE.csv", help="the same of a single servo, for bench import: position control only"
+        "--recording",
+        metavar="FILE.csv",
+        help="write a recording for bench import (a single servo under position control)",
     )
-    program.add_argument("--figure", metavar="FILE", help="picture of it (.svg, .png, .pdf)")
+    program.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
     add_json(program)
     program.set_defaults(run_task=_run)
 
 
 def _add_fit(tasks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    fit = tasks.add_parser("fit", help="fit a node to a model or a session and say what it loses against M1–M6")
+    fit = add_task(tasks, "fit", "fit a Servo node to a model or a session and compare it with M1 to M6")
     fit.add_argument(
         "source",
         metavar="MODEL|SESSION",
         type=session_place,
-        help=f"a model file, SERVO:VARIANT, or a session{OR_EXAMPLE}",
+        help=f"model file, shipped model, or session{OR_EXAMPLE}",
     )
     fit.add_argument(
         "--models",
         type=comma_list,
-        metavar="MODEL,…",
-        help="judged beside it: model files, SERVO:VARIANT, or m1 … m6 of the catalogue; default: all of the latter",
+        metavar="M,…",
+        help="models to compare with: model files, shipped models, or m1 … m6 (default: m1 … m6)",
     )
-    fit.add_argument("--runs", type=comma_list, metavar="ID,…", help="only these runs of a session")
+    fit.add_argument("--runs", type=comma_list, metavar="ID,…", help="use only these runs of the session")
     add_tag(fit)
     add_sample(fit)
-    fit.add_argument("--validation", default="25%", metavar="V", help="runs held out, as bench identify (%(default)s)")
     fit.add_argument(
-        "--dt", type=positive_float, metavar="S", help="basicTimeStep; default: the recordings' grid, 5 ms for a model"
+        "--validation", default="25%", metavar="V", help="runs to hold out, as in bench identify (default: %(default)s)"
     )
-    fit.add_argument("-o", "--output", metavar="FILE.wrl", help="write the node")
-    fit.add_argument("--figure", metavar="FILE", help="picture of the errors (.svg, .png, .pdf)")
+    fit.add_argument(
+        "--dt",
+        type=positive_float,
+        metavar="S",
+        help="basicTimeStep (default: sample time of the recordings, 0.005 for a model)",
+    )
+    fit.add_argument("-o", "--output", metavar="FILE.wrl", help="write the Servo node")
+    fit.add_argument("--figure", metavar="FILE", help="write a figure of the errors (.svg, .png, .pdf)")
     add_json(fit)
     add_progress(fit)
     fit.set_defaults(run_task=_fit)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked."""
+    """Run the task."""
     return int(arguments.run_task(arguments) or 0)
 
 
 def _add_pendulum(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "pendulum on each servo that carries nothing else; a linear one moves the mass on a level line"
+        "pendulum", "Load of each servo that carries no other body; a linear servo moves the mass horizontally."
     )
-    group.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
-    group.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the rod (%(default)s)")
-    group.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
+    add_pendulum(group)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -152,7 +161,7 @@ def _run(arguments: argparse.Namespace) -> int:
         files.append(write_file(arguments.output, traces_csv(end.traces)))
     if arguments.recording and not end.problem:
         if servos[0].load.gravity_torque != bench.gravity_torque:
-            raise InputError("--recording: a recording is of the pendulum, and this servo moves a body of its own")
+            raise InputError("--recording: this servo does not move the pendulum; omit --recording or the servo's body")
         files.append(write_file(arguments.recording, _recording_text(arguments, end, bench)))
     if arguments.figure and end.traces and len(end.traces[0].time):
         from bench_gui.headless.report.figures import save_figure
@@ -176,7 +185,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _mounted(
     arguments: argparse.Namespace, bench: Bench
 ) -> tuple[tuple[MountedServo, ...], tuple[str, ...], int | None]:
-    """Servos that are asked for, notes on them, and their world's basicTimeStep; raises InputError."""
+    """Return the requested servos, notes on them, and the basicTimeStep of their world."""
     from core.errors import InputError
     from core.studies.webots.fields import ServoFields
     from core.studies.webots.nodes import read_servo_tree
@@ -184,7 +193,7 @@ def _mounted(
 
     if arguments.world is not None:
         if arguments.servo:
-            raise InputError("--world gives the servos of a file and --servo others; give one of them")
+            raise InputError("--world and --servo both give servos; give one of them")
         tree = read_servo_tree(arguments.world, lambda fields: _end_load(fields, bench, 0.0))
         return tree.servos, tree.notes, tree.basic_time_step
     if not arguments.servo:
@@ -201,7 +210,7 @@ def _mounted(
 
 
 class _ServoText:
-    """One `--servo NAME:FIELD=VALUE,…`: its fields, its body, and what it is mounted on; raises InputError."""
+    """One `--servo NAME:FIELD=VALUE,…`: fields, body and mounting; raises InputError if it is not valid."""
 
     def __init__(self, text: str) -> None:
         from core.errors import InputError
@@ -229,41 +238,41 @@ class _ServoText:
                 known = ", ".join((*SEED_NAMES, "node", "on", "inertia", "gravity"))
                 raise InputError(f"--servo {text}: {part!r} is not FIELD=VALUE; fields: {known}") from None
         if not self.name:
-            raise InputError(f"--servo {text}: a servo needs a name before its fields")
+            raise InputError(f"--servo {text}: the name is missing; give NAME:FIELD=VALUE")
         self.fields = ServoFields(**values)
         self._inertia, self._gravity = body.get("inertia"), body.get("gravity")
 
     def parent(self, before: Sequence[str]) -> int | None:
-        """Place of the servo it is mounted on among those before it, None for the base."""
+        """Return the index of the servo it is mounted on, None for the base."""
         from core.errors import InputError
 
         if self._on == "base" or not before:
             return None
         if self._on and self._on not in before:
-            raise InputError(f"--servo {self.name}: on={self._on} is neither base nor a servo before it")
+            raise InputError(f"--servo {self.name}: on={self._on} is neither base nor an earlier servo")
         return before.index(self._on) if self._on else len(before) - 1
 
     def load(self, bench: Bench, *, carries: bool) -> Load:
-        """Body of its own, or the pendulum if it carries no other servo."""
+        """Return its own body, or the pendulum if it carries no other servo."""
         from core.errors import InputError
         from core.studies.webots.fields import Load
 
         if carries or self._gravity is not None:
             if self._inertia is None:
-                raise InputError(f"--servo {self.name}: the body that it moves needs its mass: add inertia=KGM2")
+                raise InputError(f"--servo {self.name}: the inertia of its body is missing; add inertia=KGM2")
             return Load(inertia=self._inertia, gravity_torque=self._gravity or 0.0)
         return _end_load(self.fields, bench, self._inertia or 0.0)
 
 
 def _end_load(fields: ServoFields, bench: Bench, armature: float) -> Load:
-    """Return the pendulum, or for a linear servo its mass on a level line; armature: of the servo itself [kg·m²]."""
+    """Return the pendulum, or the horizontally moved mass of a linear servo; armature: of the servo [kg·m²]."""
     from core.studies.webots.fields import LINEAR, Load, load_of
 
     return Load(inertia=bench.mass) if fields.type == LINEAR else load_of(bench, armature)
 
 
 def _summary(trace: Trace) -> dict[str, Any]:
-    """What a servo did, in rad and N·m or in m and N."""
+    """Summarise the motion of a servo, in rad and N·m or in m and N."""
     import numpy as np
 
     used = np.abs(np.where(np.isfinite(trace.force), trace.force, trace.motor_force))
@@ -288,7 +297,7 @@ def _print_summary(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench) -> str:
-    """A run that `bench import` takes; raises InputError for what a recording cannot say."""
+    """Return a recording for `bench import`; raise InputError if the motion cannot be expressed as one."""
     import numpy as np
 
     from core.errors import InputError
@@ -297,7 +306,7 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
 
     trace = end.traces[0]
     if len(end.traces) > 1 or not len(trace.time) or not np.isfinite(trace.target).all():
-        raise InputError("--recording: a recording is of one servo that was under position control from its begin on")
+        raise InputError("--recording needs a single servo under position control from the start; omit it, or use -o")
     return csv_text(
         Recording(
             id=arguments.program.stem,
@@ -359,7 +368,7 @@ def _is_session(source: str) -> bool:
 
 
 def _models(texts: list[str] | None, servo: str) -> Any:
-    """By name, None for all of the catalogue."""
+    """Load the models by name; None stands for all of the catalogue."""
     if texts is None:
         return None
     published = {text: f"{servo}:{text}" for text in texts if text.lower() in FRICTION_MODELS}
@@ -412,7 +421,7 @@ def _show(arguments: argparse.Namespace) -> None:
 
 
 def traces_csv(traces: Sequence[Trace]) -> str:
-    """Traces that share their times as CSV, each column with its servo's name and unit; nan where a mode has none."""
+    """Format traces with common times as CSV; columns carry servo and unit, values without meaning are nan."""
     from core.studies.webots.trace import COLUMNS
 
     kinds = {"target": "position", "position": "position", "velocity": "velocity", "wanted_velocity": "velocity"}

@@ -1,1 +1,1 @@
-"""Fleets without the window: from sessions to units, to files, to a spread."""
+"""Fleets: from sessions to units, to files, to a spread."""

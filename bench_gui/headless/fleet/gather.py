@@ -1,4 +1,4 @@
-"""From sessions to the units of a fleet."""
+"""Grouping of sessions into the units of a fleet."""
 
 from __future__ import annotations
 
@@ -16,22 +16,29 @@ from sessions import RunSummary, Session
 from sessions.errors import UNUSABLE
 
 SESSIONS = "sessions"
-"""Folder of the simulated units' sessions in a fleet's."""
+"""Subfolder of a fleet with the sessions of its simulated units."""
 
 
 def gather_units(paths: Sequence[str | Path], servo: str | None = None) -> tuple[UnitFacts, ...]:
-    """The specimens that sessions were recorded with, in their order: one a session whose runs do not tell a serial
-    number, else one for each.
+    """Return the units that sessions were recorded with, in their order.
 
-    Runs that a fit would use count. servo: leave runs of others out. Raises SessionError for what is no session,
-    InputError when there is nothing to fit, no run of a session can be read, or runs of several servos.
+    A session whose runs have no serial number is one unit; otherwise each serial number is one. Only runs that a fit
+    would use count.
+
+    Args:
+        paths: Sessions.
+        servo: Use only runs of this servo.
+
+    Raises:
+        SessionError: A path is not a session.
+        InputError: There is nothing to fit, no run of a session can be read, or there are runs of several servos.
     """
     found: list[UnitFacts] = []
     for path in dict.fromkeys(Path(path) for path in paths):
         found += _units_of(path, servo)
     servos = sorted({unit.servo for unit in found})
     if len(servos) > 1:
-        raise InputError(f"these are sessions of {', '.join(servos)}: name one with --servo")
+        raise InputError(f"the sessions are of several servos: {', '.join(servos)}; choose one with --servo")
     if not found:
         wanted = f" of {servo}" if servo else ""
         raise InputError(f"no session has runs{wanted} to fit; record or import some")
@@ -42,16 +49,20 @@ def gather_units(paths: Sequence[str | Path], servo: str | None = None) -> tuple
 
 
 def load_unit(unit: UnitFacts) -> list[Recording]:
-    """Read a unit's recordings, each only the part it is trimmed to; raises SessionError."""
+    """Load the recordings of a unit, trimmed; raise SessionError if one cannot be read."""
     return _opened(unit.source).load_for_fit(unit.runs)
 
 
 def simulated_sessions(
     servo: str, count: int, folder: Path, seed: int = 0, *, made: Callable[[int], None] = lambda number: None
 ) -> list[Path]:
-    """Sessions of simulated units under a folder, for trying a fleet without hardware; those there already stay.
+    """Create sessions of simulated units in a folder, to try a fleet without hardware; existing ones are kept.
 
-    made: called with how many are there after each. Raises ModelError, SessionError.
+    made: called after each with the number of sessions so far.
+
+    Raises:
+        ModelError: The servo is not in the catalogue.
+        SessionError: A session cannot be written.
     """
     from core.fleet.simulated import simulated_units
 
@@ -95,12 +106,12 @@ def _units_of(path: Path, servo: str | None) -> list[UnitFacts]:
 
 
 def _safe(name: str) -> str:
-    """A name that any file system takes as a folder's."""
+    """Return a folder name that is valid on any file system."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "unit"
 
 
 def _unique(place: int, names: Sequence[str], unit: UnitFacts) -> str:
-    """A unit's name, with its session's and a number where others have the same."""
+    """Return the name of a unit, extended by its session and a number if others have the same name."""
     if names.count(unit.name) == 1:
         return unit.name
     same = [other for other in range(len(names)) if names[other] == unit.name]

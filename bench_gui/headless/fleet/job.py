@@ -1,4 +1,4 @@
-"""A fleet from its plan to its files, the same for the window and for `bench fleet`."""
+"""Computation of a fleet from its plan to its files, for the window and for `bench fleet`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ from sessions.results.identifying import with_provenance
 
 @dataclass(frozen=True, kw_only=True)
 class EngineChoice:
-    """Where a fleet is computed."""
+    """Machine or cluster that computes a fleet."""
 
     scheduler: str = ""
-    """Address of a Dask scheduler, e.g. "tcp://10.0.0.5:8786"; empty: on this machine."""
+    """Address of a Dask scheduler, e.g. "tcp://10.0.0.5:8786"; empty: this machine."""
     workers: int | None = None
-    """Processes on this machine; None: one a processor, 1: this process alone."""
+    """Processes on this machine; None: one per processor, 1: only this process."""
 
 
 def run_fleet_job(
     plan: FleetPlan, load: LoadUnit, store: FleetStore, engine: EngineChoice, watch: FleetWatch
 ) -> FleetResult:
-    """Compute what is missing and write each unit's models as an identification's, under `units/<name>/`.
+    """Compute the missing fits and write the models of each unit to `units/<name>/`, as an identification does.
 
-    Returns the fleet as far as it has come when it was stopped. Raises ServoBenchError; what was done is kept.
+    Returns:
+        The fleet, incomplete if it was stopped.
+
+    Raises:
+        ServoBenchError: A step failed; completed fits are kept.
     """
     result = run_fleet(plan, store, partial(_executor, plan, load, engine, watch), watch)
     for unit in result.units:
@@ -46,14 +50,12 @@ def run_fleet_job(
 
 @contextlib.contextmanager
 def _executor(plan: FleetPlan, load: LoadUnit, engine: EngineChoice, watch: FleetWatch) -> Iterator[Executor]:
-    """The executor that is asked for; the plain loop where Dask is neither there nor asked for by name."""
+    """Yield the requested executor; a plain loop if Dask is neither installed nor required by a scheduler."""
     warm = Warm(request=plan.request.fit)
     if engine.workers == 1 and not engine.scheduler:
         yield PlainLoop(load)
     elif engine.workers is None and not engine.scheduler and find_spec("distributed") is None:
-        text = (
-            "Dask is not installed, so one processor does it all: pip install 'servobench[cluster]' brings the others"
-        )
+        text = "Dask is not installed, so only one processor is used; to use all: pip install 'servobench[cluster]'"
         watch.progressed(_note(plan, text))
         yield PlainLoop(load)
     else:

@@ -1,6 +1,6 @@
-"""A fleet as one model with its spread: judged on the units' recordings, written for simulators; without Qt.
+"""A fleet as one model with a spread: evaluated on the units' recordings, and written for simulators.
 
-Answers hold nothing whose unpickling would load the compiler or scipy into the window's process.
+Results contain nothing whose unpickling would load the compiler or scipy into the window's process.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ TITLES = {
     JSON: "JSON",
 }
 STRONG = 0.5
-"""Correlations from this size on are worth a word."""
+"""Smallest correlation that is mentioned."""
 MOST_PAIRS = 3
 SHORT = 10
-"""Letters of a unit's name below a bar, its last ones."""
+"""Number of letters of a unit's name below a bar, from its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeJob:
-    """Hold the mean model of a fleet against the units' recordings."""
+    """Evaluation of a fleet's mean model on the units' recordings."""
 
     folder: Path
     friction: str
@@ -49,20 +49,20 @@ class JudgeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedSpread:
-    """How good a single model is for all units."""
+    """Errors of a single model for all units."""
 
     folder: Path
     friction: str
     text: str
     errors: Mapping[str, float]
-    """Whose model → mean absolute error over the units [rad]; empty where the recordings cannot be read."""
+    """Model → mean absolute error over the units [rad]; empty if the recordings cannot be read."""
     together: str
-    """Parameters that vary together, in words; empty for none."""
+    """Sentence part on parameters that vary together; empty if none do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WriteJob:
-    """Write a fleet's spread for a target of TITLES into a folder."""
+    """Export of a fleet's spread to a target of TITLES."""
 
     folder: Path
     friction: str
@@ -74,7 +74,7 @@ class WriteJob:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenSpread:
-    """What was written, and how well it describes the fleet."""
+    """Written files, and how well they describe the fleet."""
 
     target: str
     files: tuple[Path, ...]
@@ -82,14 +82,14 @@ class WrittenSpread:
 
 
 def judge(job: JudgeJob, line: Line) -> JudgedSpread:
-    """Raises ServoBenchError where there is no population."""
+    """Evaluate the spread of a fleet; raise ServoBenchError if there are too few units."""
     from core.fleet.store import FleetStore
 
     spread, trouble = judged_spread(FleetStore(job.folder).result(), job.friction)
     errors = spread.errors
     found: dict[str, float] = {}
     if errors is not None:
-        # The medoid's own runs are left out where the two are held against each other, as in the text.
+        # The comparison with the medoid excludes the medoid's own runs, as the text does.
         rest = [unit != errors.medoid for unit in errors.units]
         found = {
             "unit's\nown": float(errors.own.mean()),
@@ -108,11 +108,11 @@ def judge(job: JudgeJob, line: Line) -> JudgedSpread:
 
 
 def write(job: WriteJob, line: Line) -> WrittenSpread:
-    """Raises ServoBenchError."""
+    """Write the spread of a fleet; raise ServoBenchError if that fails."""
     from core.export.randomisation.files import RandomisationOptions
     from core.fleet.store import FleetStore
 
-    line.tell(Share(0.0, "holding the mean model against the recordings"))
+    line.tell(Share(0.0, "evaluating the mean model on the recordings"))
     spread, trouble = judged_spread(FleetStore(job.folder).result(), job.friction)
     options = RandomisationOptions(draws=job.draws, seed=job.seed)
     files, written = write_spread(
@@ -127,7 +127,7 @@ def write(job: WriteJob, line: Line) -> WrittenSpread:
 
 
 def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
-    """The spread, judged on the units' recordings where they can be read, and why where they cannot."""
+    """Return the spread, evaluated on the units' recordings, and the reason if they cannot be read."""
     from bench_gui.headless.fleet.gather import load_unit
     from core.errors import ServoBenchError
     from core.fleet.spread import fleet_spread
@@ -136,7 +136,7 @@ def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
     try:
         return fleet_spread(result, friction, load_unit), ""
     except ServoBenchError as error:
-        return unjudged, f"the mean model was not held against the units' recordings, which cannot be read: {error}"
+        return unjudged, f"the mean model was not evaluated; the units' recordings cannot be read: {error}"
 
 
 def write_spread(
@@ -148,9 +148,12 @@ def write_spread(
     *,
     force: bool = False,
 ) -> tuple[list[Path], list[Randomisation]]:
-    """Write a spread for targets of TITLES: FILE for JSON, a folder for each simulator; raises ExportError.
+    """Write a spread for targets of TITLES: FILE for JSON, and a folder per simulator.
 
-    force: replace existing files that differ.
+    force: overwrite existing files that differ.
+
+    Raises:
+        ExportError: A file cannot be written, or differs and force is not set.
     """
     from core.atomic import write_atomically
     from core.errors import ExportError

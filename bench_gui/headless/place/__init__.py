@@ -1,1 +1,1 @@
-"""Placing by hand without the window: rests, the measurement, the virtual hand."""
+"""Placement by hand: rests, the measurement and the virtual hand."""

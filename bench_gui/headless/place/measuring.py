@@ -1,7 +1,7 @@
-"""The measurement without a window: one torque after the other, both extremes of each, into a session.
+"""Placement without the window: measure both extremes of each torque in turn and store them in a session.
 
-Somebody moves the pendulum and says when an extreme is found: a `VirtualHand` at the simulated servo, a person who
-answers on the terminal at a real one. On the virtual clock a whole diagram takes seconds.
+A seeker moves the pendulum to the extremes: a `VirtualHand` on a simulated servo, the user at the terminal on a real
+one. On the virtual clock a whole diagram takes seconds.
 """
 
 from __future__ import annotations
@@ -51,76 +51,76 @@ from drivers.simulated.source import SimulatedSource
 from sessions import Session
 
 LOOK_PERIOD = 0.01
-"""Between two looks at a servo in real time [s]."""
+"""Time between two samples of a servo in real time [s]."""
 SETTLE_LIMIT = 30.0
-"""A pendulum that does not rest under a held torque within this time [s] will not."""
+"""Time limit for the pendulum to come to rest under a held torque [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementPlan:
-    """Torques to hold on one bench; None stands for what suits it."""
+    """Torques to hold on one bench; None: chosen for the bench."""
 
     servo: str
-    """Address, e.g. "simulated:mx106"."""
+    """Address of the servo, e.g. "simulated:mx106"."""
     bench: Bench
     torques: tuple[float, ...] | None = None
-    """[N·m]"""
+    """Motor torques [N·m]."""
     repeats: int = 1
     steady_time: float = REST_TIME
-    """[s]"""
+    """Minimum duration of a rest [s]."""
     rate: float = 200.0
-    """[Hz]"""
+    """Sample rate [Hz]."""
     fast: bool = False
-    """As fast as possible, in this process: simulated servos only."""
+    """Run faster than real time, in this process; simulated servos only."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at a servo that holds a torque."""
+    """One sample of a servo that holds a torque."""
 
     time: float
-    """On the servo's clock [s]."""
+    """Time of the servo's clock [s]."""
     position: float
-    """[rad]"""
+    """Position of the servo [rad]."""
     torque: float
-    """Held now [N·m]."""
+    """Currently held torque [N·m]."""
     readings: dict[str, float]
 
 
 class Seeker(Protocol):
-    """Whoever moves the pendulum to an extreme."""
+    """Moves the pendulum to an extreme: the user, or a virtual hand."""
 
     best: Rest | None
-    """The outermost rest found."""
+    """Outermost rest found so far."""
 
     @property
     def fell(self) -> float | None:
-        """Nearest angle beyond it at which the pendulum did not stay [rad]; None when none was found."""
+        """Nearest angle beyond it at which the pendulum did not stay [rad]; None if there was none."""
         ...
 
     def steady(self, torque: float) -> None:
-        """Keep the pendulum from swinging while the servo takes up a torque [N·m]."""
+        """Keep the pendulum from swinging while the servo builds up a torque [N·m]."""
         ...
 
     def seek(self, target: Target) -> None:
-        """Let it go and begin with an extreme."""
+        """Release the pendulum and start with an extreme."""
         ...
 
     @property
     def done(self) -> bool:
-        """Whether it was found, or given up."""
+        """True if the extreme was found or given up."""
         ...
 
     def look(self, time: float, position: float) -> None:
-        """Take a sample [s, rad]."""
+        """Process a sample [s, rad]."""
         ...
 
 
 class Held(Protocol):
-    """A servo that holds a torque."""
+    """Servo that holds a torque."""
 
     def take(self, torque: float) -> list[Sample]:
-        """Hold a torque [N·m] and return what was seen since the last call; raises DriverError once it has ended."""
+        """Hold a torque [N·m] and return the samples since the last call; raise DriverError once holding has ended."""
         ...
 
 
@@ -130,10 +130,19 @@ def place_points(
     person: Callable[[float, float], Seeker],
     show: Callable[[str], None],
 ) -> list[PlacedPoint]:
-    """Place both extremes of every torque of a plan and return them; each is stored as soon as it is found.
+    """Place both extremes of every torque of a plan; each is stored as soon as it is found.
 
-    person: makes whoever moves a servo that is not simulated, from its position step [rad] and the steady time [s].
-    show: takes what is going on, as text. Raises ServoBenchError.
+    Args:
+        plan: Torques, servo and bench.
+        session_path: Session, created if needed.
+        person: Creates the seeker for a real servo, from its position step [rad] and the minimum rest [s].
+        show: Called with progress messages.
+
+    Returns:
+        The placed points.
+
+    Raises:
+        ServoBenchError: The servo failed or no torque can be held; placed points are kept.
     """
     with _held(plan) as (identity, held, hand):
         torques = plan.torques if plan.torques is not None else _suggested(plan, identity.model)
@@ -156,19 +165,19 @@ def place_points(
             placed.append(found)
             kept = redone(points_from_json(session.document(DOCUMENT)), found)
             session.set_document(DOCUMENT, points_to_json(kept))
-        # What was held lets the pendulum sink.
+        # Without the torque the pendulum sinks; the seeker keeps it from swinging.
         seeker.steady(0.0)
     return placed
 
 
 def known_model(servo: str) -> ServoModel | None:
-    """The richest model that comes with the program for a servo."""
+    """Return the richest shipped model of a servo, None if there is none."""
     variants = shipped_models(servo)
     return load_model(servo, variants[-1]) if variants else None
 
 
 def summary(points: list[PlacedPoint], model: ServoModel | None) -> list[dict[str, Any]]:
-    """One line a torque and repeat, with a model's boundaries beside the measured ones; SI units."""
+    """Return one row per torque and repetition, with the boundaries of a model beside the measured ones; SI units."""
     lines: dict[tuple[float, int], dict[str, Any]] = {}
     for point in points:
         line = lines.setdefault(
@@ -186,14 +195,14 @@ def summary(points: list[PlacedPoint], model: ServoModel | None) -> list[dict[st
 def _suggested(plan: PlacementPlan, servo: str) -> tuple[float, ...]:
     suggestion = suggest_torques(known_model(servo) or load_servo(servo), plan.bench)
     if not suggestion.torques:
-        raise InputError(f"no torque to place points at: {suggestion.reason}")
+        raise InputError(f"no torque suits this bench: {suggestion.reason}")
     return suggestion.torques
 
 
 def _find(
     held: Held, seeker: Seeker, target: Target, plan: PlacementPlan, identity: ServoIdentity
 ) -> PlacedPoint | str:
-    """Find one extreme, or say why it is none."""
+    """Find one extreme; return a reason if there is none."""
     _settle(held, target.torque, RestFinder(identity.position_step, plan.steady_time))
     seeker.seek(target)
     sample = None
@@ -207,7 +216,7 @@ def _find(
 
 
 def _settle(held: Held, torque: float, finder: RestFinder) -> None:
-    """Wait until the torque is held and the pendulum rests under it."""
+    """Wait until the torque is reached and the pendulum rests."""
     begin = math.nan
     while not finder.settled:
         for sample in held.take(torque):
@@ -224,7 +233,7 @@ def _settle(held: Held, torque: float, finder: RestFinder) -> None:
 
 @contextmanager
 def _held(plan: PlacementPlan) -> Iterator[tuple[ServoIdentity, Held, SharedHand | None]]:
-    """The servo of a plan, ready to hold, and the hand that moves it if it is a simulated one."""
+    """Yield the servo of a plan, ready to hold a torque, and the hand of a simulated one."""
     source: Any = resolve(plan.servo)
     hand = SharedHand() if isinstance(source, SimulatedSource) else None
     if hand is not None:
@@ -251,7 +260,7 @@ def _header(plan: PlacementPlan, servo: str) -> RunHeader:
 
 
 class _HeldHere:
-    """By a simulated servo in this process."""
+    """Torque held by a simulated servo in this process."""
 
     def __init__(self, hold: InlineHold) -> None:
         self._hold = hold
@@ -263,7 +272,7 @@ class _HeldHere:
 
 
 class _HeldThere:
-    """By a servo in the recorder's process."""
+    """Torque held by a servo in the recorder's process."""
 
     def __init__(self, recorder: Recorder, header: RunHeader) -> None:
         self._recorder, self._header = recorder, header
@@ -291,7 +300,7 @@ class _HeldThere:
         ]
 
     def end(self) -> None:
-        """Take the torque away along its ramp and wait until the servo is released."""
+        """Ramp the torque down and wait until the servo is released."""
         if self._recorder.holding:
             self._recorder.end_hold()
         while self._recorder.holding:
@@ -302,4 +311,4 @@ class _HeldThere:
         self._recorder.beat()
         for event in self._recorder.poll():
             if isinstance(event, HoldEnded) and event.exit_status != "success":
-                raise ServoBenchError(f"holding the torque ended early: {event.reason}")
+                raise ServoBenchError(f"the servo stopped holding the torque: {event.reason}")

@@ -1,7 +1,7 @@
-"""Finding one extreme: each rest of the pendulum is a candidate, the outermost one on its side is the point.
+"""Search for one extreme: each rest of the pendulum is a candidate, and the outermost one is the point.
 
-Without Qt, because the window, `bench place` and the tests share it. A rest counts when a hand has moved the pendulum
-since the one before, has let go, and the pendulum then stayed where it is.
+A rest counts if the pendulum was moved since the previous rest, was released, and then stayed where it is. The window,
+`bench place` and the tests share this module.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from core.bench import Bench
 from core.placement import DRIVE, PlacedPoint, Side, Steadiness
 
 DOCUMENT = "placed_points"
-"""Name of the session's document that holds the points."""
+"""Name of the session's document with the points."""
 HOLD_NAME = "hold"
-"""Stands in a header where a run has its trajectory."""
+"""Trajectory name in the header of a placement."""
 SAME_TORQUE = 1e-6
-"""A held torque this close to the wanted one has arrived [N·m]."""
+"""Tolerance of a held torque [N·m]."""
 READINGS = ("supply_voltage", "current", "temperature")
-"""What is kept of the servo with a point."""
+"""Servo readings that are stored with a point."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +29,23 @@ class Target:
     """One extreme to find."""
 
     torque: float
-    """[N·m]"""
+    """Held motor torque [N·m]."""
     repeat: int
     side: Side
 
     @property
     def place(self) -> str:
-        """Which extreme, as a person calls it."""
+        """Name of the extreme for the user."""
         return "lowest" if self.side == DRIVE else "highest"
 
     @property
     def outwards(self) -> float:
-        """Sign of the servo's angle in the direction in which this extreme lies."""
+        """Sign of the servo's angle towards this extreme."""
         lifting = math.copysign(1.0, self.torque)
         return -lifting if self.side == DRIVE else lifting
 
     def matches(self, point: PlacedPoint) -> bool:
-        """Whether a point is this extreme."""
+        """Return whether a point is this extreme."""
         return (round(point.motor_torque, 9), point.repeat, point.side) == (
             round(self.torque, 9),
             self.repeat,
@@ -53,42 +53,45 @@ class Target:
         )
 
     def outermost(self, one: PlacedPoint, other: PlacedPoint) -> PlacedPoint:
-        """Return the lower or the higher of two points, by this target's side; the first if they are equal."""
+        """Return the outer one of two points, the first if they are equal."""
         return other if self.outwards * (other.angle - one.angle) > 0.0 else one
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Where the pendulum stayed."""
+    """Position at which the pendulum stayed."""
 
     angle: float
-    """[rad]"""
+    """Mean position [rad]."""
     spread: float
-    """[rad]"""
+    """Variation of the position [rad]."""
     span: tuple[float, float] = (math.nan, math.nan)
-    """Lowest and highest position since the rest before, or since a hand that is known of let go [rad]."""
+    """Lowest and highest position since the previous rest, or since the hand released the pendulum [rad]."""
     before: float = math.nan
-    """Where it rested before [rad]."""
+    """Position of the previous rest [rad]."""
 
     def refusal(self, torque: float, bench: Bench) -> str:
-        """Why this is no point of the diagram, for a person; empty when it is one."""
+        """Return why this is not a point of the diagram, as a message; empty if it is one."""
         elevation = math.copysign(1.0, torque) * (self.angle + bench.angle_offset)
         if elevation >= 0.5 * math.pi:
-            return "beyond the horizontal gravity pulls less again: hold a smaller torque or hang more mass on the rod"
+            return "beyond horizontal, gravity decreases again; hold a smaller torque or hang more mass on the rod"
         if elevation <= 0.0:
-            return "it rests on the other side of hanging down: friction alone holds this torque, hold a larger one"
+            return (
+                "it rests on the other side of the lowest position: friction alone holds this torque; hold a larger one"
+            )
         return ""
 
 
 class Falls:
-    """From where the pendulum fell while one extreme was sought: let go there, it came to rest further in."""
+    """Angles from which the pendulum fell during the search for one extreme: released there, it rested further in."""
 
     def __init__(self, target: Target) -> None:
         self._outwards = target.outwards
         self._angles: list[float] = []
 
     def note(self, rest: Rest, band: float) -> bool:
-        """Return whether the pendulum fell to this rest, by more than a band [rad], and remember from where."""
+        """Return whether the pendulum fell to this rest by more than a band [rad], and store the angle."""
+        # A fall leaves both the previous and the new rest further in than the outermost position between them.
         outermost = rest.span[0] if self._outwards < 0.0 else rest.span[1]
         fell = all(self._outwards * (outermost - angle) > band for angle in (rest.angle, rest.before))
         if fell:
@@ -96,7 +99,7 @@ class Falls:
         return fell
 
     def beyond(self, angle: float) -> float | None:
-        """Return the nearest fall beyond an angle [rad]; None where there was none."""
+        """Return the nearest fall beyond an angle [rad]; None if there was none."""
         beyond = [fall for fall in self._angles if self._outwards * (fall - angle) > 0.0]
         return min(beyond, key=lambda fall: abs(fall - angle), default=None)
 
@@ -104,9 +107,15 @@ class Falls:
 def placed_point(
     target: Target, rest: Rest, bench: Bench, servo: str, readings: dict[str, float], fell: float | None = None
 ) -> PlacedPoint:
-    """A rest as a point of the session.
+    """Convert a rest into a point of the session.
 
-    readings: of the servo now, NaN where it gives none; fell: nearest angle beyond from which it fell [rad].
+    Args:
+        target: Extreme that was found.
+        rest: Rest of the pendulum.
+        bench: Bench of the measurement.
+        servo: Catalogue name of the servo.
+        readings: Current readings of the servo, NaN if it reports none.
+        fell: Nearest angle beyond from which the pendulum fell [rad].
     """
     known: dict[str, Any] = {name: value for name, value in readings.items() if math.isfinite(value)}
     return PlacedPoint(
@@ -124,10 +133,10 @@ def placed_point(
 
 
 class RestFinder:
-    """Tells each new rest once."""
+    """Detects rests of the pendulum and returns each new one once."""
 
     def __init__(self, position_step: float, time: float) -> None:
-        """position_step: the encoder's [rad]; time: how long the pendulum has to stay [s]."""
+        """Start a search; position_step: resolution of the encoder [rad], time: minimum duration of a rest [s]."""
         self.steadiness = Steadiness(position_step, time)
         self._free = True
         self._moved = False
@@ -136,28 +145,28 @@ class RestFinder:
 
     @property
     def settled(self) -> bool:
-        """Whether the pendulum has come to rest since `restart`."""
+        """True if the pendulum has come to rest since `restart`."""
         return math.isfinite(self._last)
 
     @property
     def level(self) -> float:
-        """How steady the pendulum is without a hand, 0 … 1."""
+        """Steadiness of the free pendulum, 0 … 1."""
         return self.steadiness.level if self._free else 0.0
 
     def restart(self) -> None:
-        """Take the next rest as the place a hand begins from, not as a candidate."""
+        """Use the next rest as the start of a movement, not as a candidate."""
         self.steadiness.clear()
         self._moved, self._last = False, math.nan
 
     def expect_move(self) -> None:
-        """Take the next rest as a candidate only if the pendulum is moved from where it rests now."""
+        """Accept the next rest as a candidate only if the pendulum moves away from its current position first."""
         self._moved = False
 
     def feed(self, time: float, position: float, free: bool) -> Rest | None:
-        """Take a sample [s, rad] and return a rest that is new; free: no hand is known to hold the pendulum."""
+        """Process a sample [s, rad] and return a new rest, if any; free: False while a hand holds the pendulum."""
         steadiness = self.steadiness
         if free and not self._free:
-            # What stood still in the hand still has to prove that it stays without it.
+            # Standing still in the hand proves nothing; the pendulum must stay after its release.
             steadiness.clear()
             self._span = (position, position)
         self._free = free
@@ -179,7 +188,7 @@ class RestFinder:
         return rest
 
     def now(self) -> Rest | None:
-        """Where the pendulum rests at this moment; None while it moves."""
+        """Return the current rest; None while the pendulum moves."""
         steadiness = self.steadiness
         return (
             Rest(steadiness.angle, steadiness.spread, self._span, self._last)

@@ -1,4 +1,4 @@
-"""Motor torques as a person types them, in the window and on the command line."""
+"""Parsing of motor torques typed in the window or on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_TORQUES = 60
 
 
 def torques_from(text: str) -> tuple[float, ...] | str:
-    """Torques in a text [N·m], e.g. "0.3, 0.6" or from:to:step "0.3:0.9:0.1"; a text says what is wrong with it."""
+    """Parse torques [N·m], e.g. "0.3, 0.6" or from:to:step "0.3:0.9:0.1"; return an error message if that fails."""
     found: list[float] = []
     for part in text.replace(";", ",").replace("−", "-").split(","):
         part = part.strip()
@@ -17,9 +17,9 @@ def torques_from(text: str) -> tuple[float, ...] | str:
         try:
             numbers = [float(piece) for piece in part.split(":")]
         except ValueError:
-            return f"{part} is no torque; write e.g. 0.3, 0.6 or 0.3:0.9:0.1"
+            return f"{part} is not a torque; write e.g. 0.3, 0.6 or 0.3:0.9:0.1"
         if not all(math.isfinite(value) for value in numbers) or len(numbers) not in (1, 3):
-            return f"{part} is no torque; write e.g. 0.3, 0.6 or, from:to:step, 0.3:0.9:0.1"
+            return f"{part} is not a torque; write e.g. 0.3, 0.6 or, from:to:step, 0.3:0.9:0.1"
         if len(numbers) == 1:
             found += numbers
             continue
@@ -28,7 +28,7 @@ def torques_from(text: str) -> tuple[float, ...] | str:
             return f"{part}: a step of {step:g} does not lead from {first:g} to {last:g} N·m"
         found += [round(first + k * step, 9) for k in range(math.floor((last - first) / step + 1e-9) + 1)]
     if any(value == 0.0 for value in found):
-        return "at 0 N·m there is no drive direction; take it out"
+        return "0 N·m has no drive direction; remove it"
     if len(found) > MOST_TORQUES:
-        return f"{len(found)} torques are more than a person places; take at most {MOST_TORQUES}"
+        return f"{len(found)} torques are too many to place by hand; give at most {MOST_TORQUES}"
     return tuple(dict.fromkeys(found))

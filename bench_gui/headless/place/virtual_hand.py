@@ -1,8 +1,8 @@
-"""A hand for the simulated servo: it puts the pendulum somewhere, lets go, looks, and closes in on the edge.
+"""Virtual hand for the simulated servo: it moves the pendulum, releases it, and bisects towards the edge.
 
-It does what a person does and knows no more than one: it feels the pendulum through a spring, sees the angle the servo
-reports, and asks whether the pendulum stays where it was put. `bench place` uses it with a simulated servo, and tests
-compare what it finds with the closed form of the boundaries.
+It has only the information of a user: the force of the pendulum through a spring, the angle that the servo reports, and
+whether the pendulum stays where it was released. `bench place` uses it with simulated servos; tests compare its results
+with the closed form of the boundaries.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from core.errors import ServoBenchError
 
 STRIDE = math.radians(4.0)
 LONGEST_STRIDE = math.radians(10.0)
-"""First step outwards [rad]; it doubles up to the longest until the pendulum no longer stays."""
+"""First step outwards [rad]; it doubles, up to the longest, until the pendulum no longer stays."""
 SPEED = 0.6
-"""The hand moves no faster [rad/s], so that the pendulum does not swing."""
+"""Speed limit of the hand [rad/s], which keeps the pendulum from swinging."""
 GRIP_TIME = 0.12
-"""The hand holds still for this long before it lets go [s]."""
+"""Time for which the hand holds still before it releases the pendulum [s]."""
 STIFFNESS_SHARE = 12.0
-"""Of the hand's spring, as a multiple of the gravity torque [1/rad]."""
+"""Stiffness of the hand's spring, as a multiple of the gravity torque [1/rad]."""
 DAMPING_RATIO = 0.8
 MOST_TRIALS = 40
 MOST_VAIN_TRIALS = 8
-"""So many trials in a row that narrow nothing down show that friction allows no finer placing."""
+"""Consecutive trials without progress after which friction allows no finer placement."""
 FARTHEST = math.radians(92.0)
-"""Farther from hanging down the hand does not look: no point of a diagram lies there."""
+"""Largest angle from the lowest position that the hand tries; no point of a diagram lies beyond."""
 MOST_CORRECTIONS = 12
-"""The hand leads further this often when friction keeps the pendulum behind."""
+"""Number of times the hand increases its lead when friction holds the pendulum back."""
 PATIENCE = 20.0
-"""A hand that waits longer than this for the pendulum to stand still gives up [s]."""
+"""Time limit for the pendulum to stand still, after which the hand gives up [s]."""
 
 
 class Hand(Protocol):
-    """What moves the simulated pendulum, e.g. drivers.simulated.hand.SharedHand."""
+    """Actuation of the simulated pendulum, e.g. drivers.simulated.hand.SharedHand."""
 
     def pull_to(self, angle: float, stiffness: float, damping: float) -> None:
         """Pull with a spring [rad, N·m/rad, N·m·s/rad]."""
         ...
 
     def let_go(self) -> None:
-        """No torque from now on."""
+        """Release the pendulum."""
         ...
 
 
@@ -56,28 +56,28 @@ class _Doing(Enum):
 
 
 class VirtualHand:
-    """Finds one extreme after the other; call `look` with every sample."""
+    """Finds one extreme after another; call `look` with every sample."""
 
     def __init__(self, hand: Hand, bench: Bench, position_step: float, time: float) -> None:
-        """position_step: the encoder's [rad]; time: how long the pendulum has to stay [s]."""
+        """Create a hand; position_step: resolution of the encoder [rad], time: minimum duration of a rest [s]."""
         self._hand = hand
         self._bench = bench
         self._stiffness = STIFFNESS_SHARE * max(bench.gravity_torque, 1e-3)
-        # The servo's own inertia is not known to a hand; twice the load's is near enough.
+        # The hand does not know the servo's own inertia; twice the load's is a good enough guess.
         self._damping = 2.0 * DAMPING_RATIO * math.sqrt(self._stiffness * 2.0 * max(bench.inertia, 1e-6))
         self._finder = RestFinder(position_step, time)
         self._grip = RestFinder(position_step, GRIP_TIME)
         self._fine = max(1e-3, 1.5 * position_step)
-        """Two positions closer than this are the same [rad]."""
+        """Distance below which two positions are equal [rad]."""
         self._doing = _Doing.DONE
         self._outwards = 1.0
 
     def steady(self, torque: float) -> None:
-        """Slow the pendulum down while the servo takes up another torque."""
+        """Damp the pendulum while the servo builds up another torque."""
         self._hand.pull_to(0.0, 0.0, self._bench.gravity_torque / SPEED)
 
     def seek(self, target: Target) -> None:
-        """Begin with another extreme, from wherever the pendulum is."""
+        """Start with another extreme, from the current position."""
         self._outwards = target.outwards
         self._inside = self._outside = math.nan
         self._stride = STRIDE
@@ -88,21 +88,21 @@ class VirtualHand:
 
     @property
     def free(self) -> bool:
-        """Whether the hand does not hold the pendulum."""
+        """True while the hand does not hold the pendulum."""
         return self._doing is not _Doing.PULL
 
     @property
     def done(self) -> bool:
-        """Whether the extreme was found; `best` is it."""
+        """True once the extreme is found; `best` holds it."""
         return self._doing is _Doing.DONE
 
     @property
     def fell(self) -> float | None:
-        """Nearest angle to `best` at which it did not stay [rad]; None when it stayed everywhere."""
+        """Nearest angle to `best` at which the pendulum did not stay [rad]; None if it stayed everywhere."""
         return self._outside if math.isfinite(self._outside) else None
 
     def look(self, time: float, position: float) -> None:
-        """Take a sample [s, rad] and do the next thing. Raises ServoBenchError when it gets nowhere."""
+        """Process a sample [s, rad] and act; raise ServoBenchError if the pendulum does not come to rest."""
         if self.done:
             return
         if math.isnan(self._since):
@@ -134,7 +134,7 @@ class VirtualHand:
             return
         short = self._goal - held.angle
         if abs(short) > self._fine and self._corrections < MOST_CORRECTIONS:
-            # Friction holds the pendulum back: lead by as much as it lags.
+            # Friction holds the pendulum back, so the hand leads by as much as it lags.
             self._corrections += 1
             self._lead += short
             self._grip.restart()
@@ -154,6 +154,7 @@ class VirtualHand:
         if found or vain or abs(self._inside + self._bench.angle_offset) > FARTHEST:
             self._doing = _Doing.DONE
             return
+        # Stride outwards until the pendulum falls once, then bisect between the two edges.
         if math.isnan(self._outside):
             self._goal = self._inside + self._outwards * min(self._stride, LONGEST_STRIDE)
             self._stride *= 2.0
@@ -163,7 +164,7 @@ class VirtualHand:
         self._begin(_Doing.PULL)
 
     def _narrow(self, rest: Rest) -> None:
-        """Move one of the two edges, if the trial says something new."""
+        """Move one of the two edges if the trial was informative."""
         slid = self._outwards * (self._placed - rest.angle) > self._fine
         self._vain += 1
         if slid and not self._outwards * (self._placed - self._outside) >= 0.0:

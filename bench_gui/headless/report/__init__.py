@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file a person can send, with pictures, numbers and where they came from."""
+"""The report: a self-contained HTML file with figures, numbers and their provenance."""
 
 from bench_gui.headless.report.examined import ReportContents
 from bench_gui.headless.report.report import write_report

@@ -1,4 +1,4 @@
-"""Pictures of friction models on an arm: errors by path and gain, and one case, as in seed 004's Figs 7 and 1."""
+"""Figures of friction models on an arm: errors by path and gain, and one case, as in Figs 7 and 1 of seed 004."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def errors_figure(found: ArmValidation) -> Figure:
-    """Error of each candidate in each case, as Fig. 7 of seed 004: the richer the darker.
+    """Draw the error of each model in each case, as in Fig. 7 of seed 004: richer models are darker.
 
-    What is not published is hatched.
+    Models that are not published are hatched.
     """
     import numpy as np
     from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -50,7 +50,7 @@ def errors_figure(found: ArmValidation) -> Figure:
 
 
 def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -> Figure:
-    """The tip's way in the plane, both joints' angles over time, and their error, as Fig. 1 of seed 004."""
+    """Draw the path of the tip, both joint angles over time, and their errors, as in Fig. 1 of seed 004."""
     import numpy as np
 
     from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, shade

@@ -1,4 +1,4 @@
-"""What a reader should know before trusting the numbers, each with its remedy, the most costly doubt first."""
+"""Warnings of the report, each with a suggested fix, the most serious first."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from core.identification.coverage.findings import Finding
 
 
 def warnings_of(seen: Examination) -> tuple[Finding, ...]:
-    """Errors, warnings and notes about the result as a whole; notes on single runs stay in their sections."""
-    # What runs lack is said by the evidence already, in the same words.
+    """Return errors, warnings and notes on the whole result; notes on single runs stay in their sections."""
+    # The evidence already reports missing conditions, in the same words.
     covered = seen.coverage.value.findings if seen.coverage.value is not None else ()
     return by_cost(
         [
@@ -24,7 +24,7 @@ def warnings_of(seen: Examination) -> tuple[Finding, ...]:
 
 
 def _about_search(seen: Examination) -> list[Finding]:
-    """Searches that were still falling at their end."""
+    """Return a warning if the searches were still improving at their end."""
     name = seen.contents.found.recommended.model.friction
     traces = [trace for trace in seen.traces.value or () if trace.friction == name]
     if not traces or not all(trace.late for trace in traces):
@@ -33,7 +33,7 @@ def _about_search(seen: Examination) -> list[Finding]:
         Finding(
             kind="search",
             severity="warning",
-            text=f"the search of {name.upper()} was still falling by more than 1 % in its last tenth "
+            text=f"the search of {name.upper()} still improved by more than 1 % in its last tenth "
             f"({traces[0].total} evaluations)",
             remedy="identify with more evaluations",
         )

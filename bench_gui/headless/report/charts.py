@@ -1,4 +1,4 @@
-"""Pictures of how a model was found and of what it leaves unexplained."""
+"""Figures of the search for a model and of its residuals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.units import fixed
 Array = NDArray[np.float64]
 
 SHOWN_CORRELATION = 0.5
-"""Smaller ones are left to the colour."""
+"""Smallest correlation printed as a number; smaller ones show as colour only."""
 
 PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("speed / no-load speed", ("speed",)),
@@ -39,7 +39,7 @@ COLUMNS = 3
 
 
 def search_figure(traces: Sequence[SearchTrace], used: str) -> Figure:
-    """Best value over evaluations of every search, on a logarithmic scale; used: friction model in full colour."""
+    """Draw the best value over evaluations of every search; used: the friction model in full colour."""
     figure = new_figure(7.2, 3.4)
     axes = figure.subplots()
     order = sorted({trace.friction for trace in traces}, key=lambda friction: (friction == used, friction))
@@ -68,7 +68,7 @@ def search_figure(traces: Sequence[SearchTrace], used: str) -> Figure:
 
 
 def correlation_figure(found: Correlations) -> Figure:
-    """Correlations of the free parameters as a heat map; a cross marks parameters that move nothing."""
+    """Draw correlations of the free parameters as a heat map; a cross marks parameters without effect."""
     count = len(found.symbols)
     figure = new_figure(7.2, min(6.3, 1.2 + 0.3 * count))
     axes = figure.subplots()
@@ -94,20 +94,18 @@ def correlation_figure(found: Correlations) -> Figure:
         spine.set_visible(False)
     bar = figure.colorbar(image, ax=axes, label="correlation of the estimates", shrink=0.8)
     if bar.solids is not None:
-        # Drawn, not embedded as a bitmap.
+        # Vector cells, not an embedded bitmap.
         bar.solids.set_rasterized(False)
     return figure
 
 
 def friction_residuals(bins: Sequence[ResidualBin]) -> Figure:
-    """Friction the model lacks by speed, load, direction, phase and time: mean with its standard error."""
-    return _panels(
-        PANELS, bins, "friction the model lacks / mN·m", lambda b: (b.friction_mean, _error(b), b.significance)
-    )
+    """Draw the missing friction by speed, load, direction, phase and time: mean and standard error."""
+    return _panels(PANELS, bins, "missing friction / mN·m", lambda b: (b.friction_mean, _error(b), b.significance))
 
 
 def position_residuals(bins: Sequence[ResidualBin]) -> Figure:
-    """Error of the angle by speed, direction, phase and time: mean, with the standard deviation of the samples."""
+    """Draw the position error by speed, direction, phase and time: mean and standard deviation of the samples."""
     return _panels(
         ANGLE_PANELS, bins, "simulated − measured / mrad", lambda b: (b.position_mean, b.position_spread, 0.0)
     )
@@ -119,7 +117,7 @@ def _panels(
     label: str,
     numbers: Callable[[ResidualBin], tuple[float, float, float]],
 ) -> Figure:
-    """numbers: mean, its error bar and its significance."""
+    """Draw a panel per factor; numbers: returns mean, error bar and significance of a bin."""
     shown = [(title, found) for title, factors in panels if (found := [b for b in bins if b.factor in factors])]
     rows = max(1, -(-len(shown) // COLUMNS))
     figure = new_figure(7.2, 2.3 * rows)
@@ -147,18 +145,18 @@ def _draw(axes: Axes, places: NDArray[np.int64], means: Array, errors: Array, co
 
 
 def _error(entry: ResidualBin) -> float:
-    """Standard error of the friction that is lacking [N·m]; NaN where it is not known."""
+    """Return the standard error of the missing friction [N·m]; NaN if it is unknown."""
     return abs(entry.friction_mean / entry.significance) if entry.significance else np.nan
 
 
 def _from_negative(bins: Sequence[ResidualBin]) -> list[ResidualBin]:
-    """Speeds from the fastest negative one to the fastest positive one; others as they come."""
+    """Order speeds from the fastest negative to the fastest positive one; keep the order of others."""
     negative = [entry for entry in bins if entry.label.startswith("−")]
     return [*reversed(negative), *(entry for entry in bins if not entry.label.startswith("−"))]
 
 
 def _short(label: str) -> str:
-    """A bin's label without its unit, e.g. "0 … 0.0729" of "4.35e-05 … 0.0729 N·m"; the panel's title says it."""
+    """Return the label of a bin without the unit, which the title has: "0…0.0729" for "4.35e-05 … 0.0729 N·m"."""
     low, _, rest = label.partition(" … ")
     high, _, unit = rest.partition(" ")
     if not high or not unit:

@@ -1,4 +1,4 @@
-"""The command lines that repeat a result."""
+"""Command lines that reproduce a result."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from core.identification.options import options_of
 from core.identification.request import IdentificationRequest
 
 _ALWAYS = ("models", "seed", "validation")
-"""Options that are written even where they have their default."""
+"""Options that are written even at their default."""
 
 
 def identify_command(
     session: Path, request: IdentificationRequest, runs: Sequence[str] | None = None, output: str = "RESULT"
 ) -> str:
-    """`bench identify` as it was asked for; runs: None for all that are in use."""
+    """Return the `bench identify` command of a request; runs: None for all usable ones."""
     words = ["bench", "identify", str(session)]
     if runs is not None:
         words += ["--runs", ",".join(runs)]
@@ -32,7 +32,7 @@ def identify_command(
 
 
 def _words(flag: str, value: Any, scale: float) -> Iterator[str]:
-    """A flag and its value as `bench_gui.cli.arguments.add_options` takes them."""
+    """Yield a flag and its value in the format of `bench_gui.cli.arguments.add_options`."""
     if isinstance(value, bool):
         yield flag if value else f"--no-{flag[2:]}"
     elif not isinstance(value, tuple):

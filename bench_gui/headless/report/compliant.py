@@ -1,6 +1,6 @@
-"""Pictures of compliant actuators: springs, the experiments of seed 003 (its Figs 7 and 11 to 14), and learning (15).
+"""Figures of compliant actuators: springs, the experiments of seed 003 (Figs 7 and 11 to 14), and learning (Fig. 15).
 
-Soft and stiff have one colour each from picture to picture; what was asked for is thin and grey.
+Soft and stiff presets have the same colours in all figures; references are thin and grey.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.studies.compliant.learning import Iteration, Learned
 
 BEHAVIOUR_COLOURS = (MODEL_COLOURS["m1"], MODEL_COLOURS["m4"])
-"""Soft, stiff."""
+"""Colours of the soft and the stiff preset."""
 JOINTS = ("joint 1", "joint 2")
 JOINT_COLOURS = (MODEL_COLOURS["m4"], MODEL_COLOURS["m3"])
 CURVE_POINTS = 401
@@ -31,7 +31,7 @@ PRESETS_SHOWN = 5
 
 
 def curve_figure(actuator: CompliantActuator) -> Figure:
-    """Torque over deflection at several presets, and the stiffness without deflection over the preset."""
+    """Draw torque over deflection at several presets, and the stiffness at rest over the preset."""
     low, high = actuator.preset_limits()
     reach = 1.25 * actuator.parameters()["max_deflection"].value
     deflection = np.linspace(-reach, reach, CURVE_POINTS)
@@ -45,7 +45,7 @@ def curve_figure(actuator: CompliantActuator) -> Figure:
         found = actuator.elastic_torque(*actuator.references(0.0, preset), deflection)
         label = f"{preset:.3g} {actuator.preset_unit}" if high > low else actuator.title
         left.plot(deflection, found.link, color=_between(*BEHAVIOUR_COLOURS, share), linewidth=1.3, label=label)
-    left.set_xlabel("link less equilibrium / rad")
+    left.set_xlabel("link − equilibrium / rad")
     left.set_ylabel("torque on the link / N·m")
     left.legend(fontsize=8, title=actuator.preset_name if high > low else None, title_fontsize=8)
     presets = np.linspace(low, high, CURVE_POINTS) if high > low else np.array([0.0, 1.0])
@@ -59,7 +59,7 @@ def curve_figure(actuator: CompliantActuator) -> Figure:
 
 
 def step_figure(runs: Sequence[JointRun]) -> Figure:
-    """Steps of each actuator, soft and stiff, as Fig. 7."""
+    """Draw steps of each actuator, soft and stiff, as in Fig. 7."""
     titles = list(dict.fromkeys(run.behaviour.actuator.title for run in runs))
     columns = 1 if len(titles) == 1 else 2
     rows = math.ceil(len(titles) / columns)
@@ -82,7 +82,7 @@ def step_figure(runs: Sequence[JointRun]) -> Figure:
 
 
 def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
-    """Links over time, soft and stiff, as Fig. 11, and their magnitude and lag over frequency."""
+    """Draw links over time, soft and stiff, as in Fig. 11, and magnitude and phase over frequency."""
     figure = new_figure(7.6, 4.6)
     grid = figure.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
     above = [figure.add_subplot(grid[0, 0])]
@@ -110,10 +110,10 @@ def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
 
 
 def sine_figure(runs: Sequence[JointRun]) -> Figure:
-    """One joint along a sinusoid, soft and stiff, and what it is off by."""
+    """Draw one joint along a sinusoid, soft and stiff, and its error."""
     figure = new_figure(7.2, 3.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-    above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="equilibrium asked for")
+    above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="reference equilibrium")
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         above.plot(
             run.motion.time, run.link_equilibrium, color=colour, linewidth=0.9, linestyle=":",
@@ -129,9 +129,9 @@ def sine_figure(runs: Sequence[JointRun]) -> Figure:
 
 
 def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
-    """Both joints of an arm: steps in a horizontal plane at the left, sinusoids in a vertical one at the right.
+    """Draw both joints of an arm: steps in a horizontal plane (left), sinusoids in a vertical plane (right).
 
-    Dotted: where the motors hold the links' equilibrium, as in Figs 12 and 13.
+    Dotted lines are the links' equilibria held by the motors, as in Figs 12 and 13.
     """
     figure = new_figure(7.6, 4.2)
     panels = figure.subplots(2, 2, sharex="col", sharey="row")
@@ -139,7 +139,7 @@ def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
         for joint in range(2):
             axes = panels[joint, column]
             asked = runs[0].motion
-            axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="asked for")
+            axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="reference")
             for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
                 axes.plot(run.motion.time, run.link_equilibrium[:, joint], color=colour, linewidth=0.8, linestyle=":")
                 axes.plot(
@@ -155,13 +155,13 @@ def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
 
 
 def box_figure(runs: Sequence[BoxRun]) -> Figure:
-    """How far tip and box get over time, soft and stiff, and arm and box as they end, as Fig. 14."""
+    """Draw tip and box over time, soft and stiff, and their final positions, as in Fig. 14."""
     figure = new_figure(7.6, 3.9)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.15, 1.0))
     way = figure.add_subplot(grid[0, 0])
     force = figure.add_subplot(grid[1, 0], sharex=way)
     plane = figure.add_subplot(grid[:, 1])
-    way.plot(runs[0].motion.time, runs[0].way[:, 0], color=GOAL_COLOUR, linewidth=0.9, label="tip asked for")
+    way.plot(runs[0].motion.time, runs[0].way[:, 0], color=GOAL_COLOUR, linewidth=0.9, label="tip, reference")
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         name = run.behaviour.name
         way.plot(run.motion.time, run.tip[:, 0], color=colour, linewidth=1.4, label=f"tip, {name}")
@@ -172,7 +172,7 @@ def box_figure(runs: Sequence[BoxRun]) -> Figure:
         _draw_scene(plane, run, colour)
     holding = runs[0].box.holding_force
     force.axhline(holding, color=GOAL_COLOUR, linewidth=0.9, linestyle=":")
-    force.annotate("moves the box", (0.02, holding), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+    force.annotate("box slides", (0.02, holding), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
     way.set_ylabel("x / m")
     way.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=7.5)
     force.set_ylabel("push / N")
@@ -185,7 +185,7 @@ def box_figure(runs: Sequence[BoxRun]) -> Figure:
 
 
 def learning_figure(learned: Learned) -> Figure:
-    """Largest error by iteration, and both joints at the first and the last iteration, as Fig. 15."""
+    """Draw the largest error by iteration, and both joints at the first and last iteration, as in Fig. 15."""
     figure = new_figure(7.6, 4.2)
     grid = figure.add_gridspec(2, 2, width_ratios=(0.8, 1.0))
     errors = figure.add_subplot(grid[:, 0])
@@ -221,14 +221,14 @@ def learning_figure(learned: Learned) -> Figure:
 def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: str, line: str) -> None:
     axes.plot(time, each.position[:, joint], line, color=colour, linewidth=1.3, label=f"link, iteration {each.number}")
     if line == "--":
-        axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="its input")
+        axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="input")
         axes.plot(
             time, each.link_equilibrium[:, joint], ":", color=GOAL_COLOUR, linewidth=1.2, label="link equilibrium"
         )
 
 
 def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
-    """Arm and box at the end of a run."""
+    """Draw arm and box at the end of a run."""
     from matplotlib.patches import Rectangle
 
     from core.studies.arm.kinematics import elbow_positions
@@ -246,7 +246,7 @@ def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
 
 
 def _logarithmic(axes: Axes) -> None:
-    """A logarithmic axis at the left with plain numbers, which needs no typesetting of powers."""
+    """Make the vertical axis logarithmic with plain numbers, which needs no typesetting of powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -256,11 +256,11 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def _some(numbers: Sequence[int]) -> list[int]:
-    """At most a dozen ticks."""
+    """Return at most a dozen ticks."""
     return list(numbers[:: math.ceil(len(numbers) / 12)])
 
 
 def _between(one: str, other: str, share: float) -> str:
-    """A colour between two, "#rrggbb"."""
+    """Interpolate two colours "#rrggbb"."""
     parts = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)

@@ -1,4 +1,4 @@
-"""Everything a report says, computed once; what cannot be said is left with the reason in a sentence."""
+"""Computations behind a report; a part that cannot be computed carries the reason as a sentence."""
 
 from __future__ import annotations
 
@@ -31,51 +31,51 @@ from sessions.results.folder import CROSSVALIDATION
 T = TypeVar("T")
 
 AUDIT_STEP = 0.01
-"""Headers are audited on a grid no finer than this [s]: enough for errors of a few per cent, in half the time."""
+"""Smallest sample time of the header audit [s]: resolves errors of a few per cent, in half the time."""
 
 AUDIT_MOST = 1200.0
-"""Seconds of motion times free parameters; the audit of more takes longer than a reader waits."""
+"""Seconds of motion times free parameters above which the audit takes too long and is skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContents:
-    """What a report is made from."""
+    """Input of a report."""
 
     title: str
     found: Identification
     recordings: Sequence[Recording]
     truth: ServoModel | None = None
-    """The model behind simulated recordings, where it is known."""
+    """True model of simulated recordings, if known."""
     points: Sequence[PlacedPoint] = ()
     """Drive/backdrive points placed by hand."""
     folder: Path | None = None
-    """Of the result: what lies beside it is shown too."""
+    """Folder of the result; files beside it are shown too."""
     command: str = ""
-    """Command line that repeats it."""
+    """Command line that reproduces the report."""
     identified_by: str = ""
-    """Command line that repeats the identification, where the former repeats the report only."""
+    """Command line that reproduces the identification, if `command` reproduces only the report."""
     run_hashes: Mapping[str, str] = field(default_factory=dict)
-    """Run id to the SHA-256 of its data."""
+    """Run id → SHA-256 of its data."""
     remarks: Sequence[str] = ()
-    """What else a reader should know before trusting the numbers."""
+    """Further warnings."""
 
 
 @dataclass(frozen=True)
 class Part(Generic[T]):
-    """What was computed, or why not."""
+    """Computed value, or the reason why there is none."""
 
     value: T | None
     reason: str = ""
-    """A sentence; empty where there is a value."""
+    """Reason as a sentence; empty if there is a value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """What the recordings and the files beside a result say about it."""
+    """Results of examining the recordings and the files beside a result."""
 
     contents: ReportContents
     scores: Mapping[str, tuple[RunScore, ...]]
-    """Friction model to the error of every run."""
+    """Friction model → error of every run."""
     coverage: Part[Coverage]
     doubts: Part[tuple[HeaderDoubt, ...]]
     traces: Part[tuple[SearchTrace, ...]]
@@ -87,7 +87,7 @@ class Examination:
 
     @property
     def errors(self) -> dict[str, float]:
-        """Mean absolute error of the recommended model by run id [rad]; infinite where its simulation diverges."""
+        """Mean absolute error of the recommended model by run id [rad]; infinite if its simulation diverges."""
         return {
             run.id: run.mae if math.isfinite(run.mae) else math.inf
             for run in self.scores[self.contents.found.recommended.model.friction]
@@ -95,18 +95,18 @@ class Examination:
 
 
 def examine(contents: ReportContents) -> Examination:
-    """Compute it; raises IdentificationError only where the recordings are not those of the models' servo."""
+    """Examine a result; raise IdentificationError only if the recordings are of another servo than the models."""
     found, recordings = contents.found, contents.recordings
     best, dt, supply = found.recommended.model, found.request.dt, found.request.supply
     trained = [recording for recording in recordings if recording.id in found.split.train]
     return Examination(
         contents=contents,
         scores={r.model.friction: evaluate(r.model, recordings, dt=dt, supply=supply).runs for r in found.results},
-        coverage=_part("The recordings were not looked at", lambda: coverage(recordings, model=best)),
-        doubts=_part("The audit of the headers was left out", lambda: _audited(contents)),
-        traces=_part("The course of the search is not shown", lambda: read_traces(contents.folder)),
+        coverage=_part("The recordings were not examined", lambda: coverage(recordings, model=best)),
+        doubts=_part("The headers were not audited", lambda: _audited(contents)),
+        traces=_part("The search is not shown", lambda: read_traces(contents.folder)),
         correlations=_part(
-            "The correlations are not known", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
+            "The correlations were not computed", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
         ),
         residuals=_part(
             "The residuals were not diagnosed", lambda: diagnose_residuals(best, recordings, dt=dt, supply=supply)
@@ -134,6 +134,6 @@ def _audited(contents: ReportContents) -> tuple[HeaderDoubt, ...]:
     request, best = contents.found.request, contents.found.recommended.model
     motion = sum(recording.duration for recording in contents.recordings)
     if motion * len(best.parameters.free) > AUDIT_MOST:
-        raise IdentificationError(f"with {motion:.0f} s of motion that takes longer than all else here")
+        raise IdentificationError(f"it takes too long with {motion:.0f} s of motion")
     finest = min(on_grid(recording, request.dt)[1] for recording in contents.recordings)
     return audit(best, contents.recordings, dt=max(finest, AUDIT_STEP), supply=request.supply)

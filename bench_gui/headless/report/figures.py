@@ -1,4 +1,4 @@
-"""Pictures for reports and files, by matplotlib without its global state."""
+"""Figures for reports and files, drawn by matplotlib without its global state."""
 
 from __future__ import annotations
 
@@ -44,26 +44,26 @@ matplotlib.rcParams.update(
         "axes.axisbelow": True,
         "font.size": 9.5,
         "legend.frameon": False,
-        # Names of runs and trajectories are anybody's.
+        # Names of runs and trajectories may contain dollar signs.
         "text.parse_math": False,
     }
 )
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write a picture in the format of its ending; raises InputError for one that is not known."""
+    """Write a figure in the format of its file name; raise InputError for an unknown ending."""
     from core.errors import InputError
 
     target = Path(path)
     if target.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise InputError(f"{target}: pictures are written as .svg, .png or .pdf")
+        raise InputError(f"{target}: unknown format; use .svg, .png or .pdf")
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
     return target
 
 
 def as_svg(figure: Figure) -> str:
-    """A picture as an SVG element without preamble and metadata, the same bytes for the same picture."""
+    """Return a figure as an SVG element without preamble and metadata; equal figures give equal bytes."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
@@ -71,12 +71,12 @@ def as_svg(figure: Figure) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty picture, in inches, that makes room for its labels itself."""
+    """Return an empty figure with constrained layout; width and height in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def error_bars(results: Sequence[ModelResult]) -> Figure:
-    """Training and validation error by model, as Fig. 5 of seed 004."""
+    """Draw training and held-out errors by model, as in Fig. 5 of seed 004."""
     figure = new_figure(7.2, 2.8)
     axes = figure.subplots()
     positions = np.arange(len(results))
@@ -90,7 +90,7 @@ def error_bars(results: Sequence[ModelResult]) -> Figure:
         judged = _milliradians([r.validation_mae for r in results])
         bars = axes.bar(positions + shift, judged, width, color=BAR_COLOUR)
         axes.bar_label(bars, [_number(value) for value in judged], padding=2, fontsize=8)
-        axes.set_title("pale: recordings trained on, full: recordings held out", fontsize=9, loc="left")
+        axes.set_title("pale: training runs, full: held-out runs", fontsize=9, loc="left")
     axes.set_xticks(positions, [r.model.friction.upper() for r in results])
     axes.set_ylabel("mean absolute error / mrad")
     axes.grid(axis="x", visible=False)
@@ -99,7 +99,7 @@ def error_bars(results: Sequence[ModelResult]) -> Figure:
 
 
 def _milliradians(errors: Sequence[float | None]) -> list[float]:
-    """For bars: NaN, which is drawn as nothing, for a simulation that diverges."""
+    """Convert errors for bars; a diverging simulation becomes NaN, which has no bar."""
     return [1e3 * error if error is not None and math.isfinite(error) else math.nan for error in errors]
 
 
@@ -108,7 +108,7 @@ def _number(value: float) -> str:
 
 
 def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supply = "logged") -> Figure:
-    """Measured, goal and simulated angle of one run, with the residuals below; the last model is the one in use."""
+    """Draw measured, goal and simulated angle of one run, with the residuals below; the last model is highlighted."""
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
@@ -132,7 +132,7 @@ def _shade_released(axes: Axes, run: Recording) -> None:
     off = np.flatnonzero(~run.torque_enable)
     if len(off):
         axes.axvspan(float(run.time[off[0]]), float(run.time[off[-1]]), color="#f4f4f4", zorder=0)
-        # At its end the pendulum has come to rest and leaves room.
+        # The label goes to the end, where the pendulum rests and leaves room.
         axes.text(
             float(run.time[off[-1]]),
             0.96,
@@ -150,10 +150,10 @@ def diagram_figure(
     truth: DriveBackdriveDiagram | None = None,
     points: Sequence[PlacedPoint] = (),
 ) -> Figure:
-    """Drive and backdrive torques of models by label, as Figs 2–4 of seed 004.
+    """Draw drive and backdrive torques of models by label, as in Figs 2–4 of seed 004.
 
-    Speeds after the first are drawn paler. A single model has its areas shaded and its boundaries in two colours; of
-    several the last one, the model in use, is drawn in full, the others pale. points: placed by hand.
+    Velocities after the first are paler. A single model has shaded areas and boundaries in two colours. Of several
+    models, the last one is in full colour and the others are pale. points: placed by hand.
     """
     figure = new_figure(7.2, 4.2)
     axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""The report of an identification that a session keeps, or that `bench identify` wrote, long after it was made."""
+"""Report of an existing identification, stored in a session or written by `bench identify`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ from sessions.results.identification import load_identification
 
 
 def report_of(session: Path, folder: Path, path: Path) -> Path:
-    """Write the report on the identification in a folder from runs of a session and return its path.
+    """Write the report of an identification and return its path.
 
-    Raises IdentificationError when the folder holds none, or when a run it was made from is gone.
+    Args:
+        session: Session with the runs of the identification.
+        folder: Folder of the identification.
+        path: File to write.
+
+    Raises:
+        IdentificationError: The folder has no identification, or a run of the fit is missing.
     """
     opened = Session.open(session)
     found = load_identification(folder)
@@ -32,9 +38,9 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
     try:
         points = points_from_json(opened.document(DOCUMENT))
     except ServoBenchError as error:
-        remarks.append(f"The points placed by hand are left out: {error}")
+        remarks.append(f"The points placed by hand are missing: {error}")
     if found.request.data_hash and opened.data_hash(runs) != found.request.data_hash:
-        remarks.append("The runs have changed since the fit (trimmed, replaced or other settings).")
+        remarks.append("The runs have changed since the fit (trimmed, replaced, or with other settings).")
     return write_report(
         path,
         ReportContents(

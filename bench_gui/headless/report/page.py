@@ -1,4 +1,4 @@
-"""Variables of the template: rows, sentences and pictures of an examination."""
+"""Variables of the template: rows, sentences and figures of an examination."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from sessions import selection_damage, selection_text
 GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
 
 MOST_LISTED = 20
-"""Runs that provenance names one by one; the table of runs has all."""
+"""Most runs listed under provenance; the table of runs has all."""
 
 MOST_WARNINGS = 3
-"""Warnings shown before the fold."""
+"""Most warnings shown outside the fold."""
 
 MOST_PAIRS = 12
-"""Correlated pairs that are named one by one."""
+"""Most correlated pairs that are listed."""
 
 
 def page_of(seen: Examination) -> dict[str, Any]:
-    """Variables of the template."""
+    """Return the variables of the template."""
     contents, found = seen.contents, seen.contents.found
     best = found.recommended
     coverage = seen.coverage.value
@@ -85,7 +85,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
 
 
 def _floor(seen: Examination) -> float | None:
-    """Of all repetitions together [rad]."""
+    """Return the repeatability floor of all repetitions together [rad]."""
     rows = seen.repeats.value.table() if seen.repeats.value is not None else ()
     return rows[-1].floor if rows else None
 
@@ -96,10 +96,10 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
     origin = model.provenance
     rows = [
         ("servo", f"{model.spec.title} ({model.servo})"),
-        ("data hash", origin.get("data_hash") or "not known"),
-        ("split", f"{split.rule}: {counted(len(split.train), 'run')} trained on, {len(split.validation)} held out"),
-        ("trained on", _listed(split.train)),
-        ("held out", _listed(split.validation) or "none"),
+        ("data hash", origin.get("data_hash") or "unknown"),
+        ("split", f"{split.rule}: {counted(len(split.train), 'training run')}, {len(split.validation)} held out"),
+        ("training runs", _listed(split.train)),
+        ("held-out runs", _listed(split.validation) or "none"),
         ("seed", f"{request.seed}, {counted(request.repeats, 'search', 'searches')} per model"),
         ("metric", request.metric),
         ("integrator", model.integration),
@@ -108,7 +108,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("contact", model.contact),
         ("quadratic term", model.quadratic_gate),
         ("command path", ", ".join(request.command_path) or "none"),
-        ("searched from", "a known model and the catalogue's values" if request.start else "the catalogue's values"),
+        ("start values", "a known model and the catalogue's values" if request.start else "the catalogue's values"),
     ]
     if request.points:
         error = origin.get("placed_points", {}).get("mean_error")
@@ -116,7 +116,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
             ("placed points in the fit", f"{len(request.points)}" + (f", {1e3 * error:.2f} mrad" if error else ""))
         )
     versions = origin.get("versions", {})
-    return [*rows, ("versions", ", ".join(f"{name} {value}" for name, value in versions.items()) or "not known")]
+    return [*rows, ("versions", ", ".join(f"{name} {value}" for name, value in versions.items()) or "unknown")]
 
 
 def _listed(runs: Sequence[str]) -> str:
@@ -124,7 +124,7 @@ def _listed(runs: Sequence[str]) -> str:
 
 
 def _grid(seen: Examination) -> dict[str, Any] | None:
-    """Runs by load, gain and supply (rows) and trajectory (columns)."""
+    """Return runs by load, gain and supply (rows) and trajectory (columns)."""
     if seen.coverage.value is None:
         return None
     grid = seen.coverage.value.grid
@@ -150,7 +150,7 @@ def _or_infinite(error: float) -> float:
 
 
 def _polished(seen: Examination) -> bool:
-    """Whether the model is another one than the search's best."""
+    """Return whether the model differs from the best of the search."""
     found = seen.contents.found
     if found.request.metric != "mae" or found.request.points:
         return False
@@ -179,7 +179,7 @@ def _correlations(seen: Examination) -> dict[str, Any]:
 
 
 def _overlays(seen: Examination) -> list[dict[str, Any]]:
-    """The median, the worst and the best run of the recommended model; fewer where there are fewer."""
+    """Return the median, worst and best run of the recommended model, or fewer if there are fewer runs."""
     found = seen.contents.found
     by_id = {recording.id: recording for recording in seen.contents.recordings}
     errors = seen.errors
@@ -202,12 +202,12 @@ def _overlays(seen: Examination) -> list[dict[str, Any]]:
 
 
 def _by_condition(seen: Examination) -> list[dict[str, Any]]:
-    """Mean errors [rad] of each model: all runs, those trained on and held out, and by every condition that varies."""
+    """Return mean errors [rad] of each model: all runs, training and held-out runs, and each varied condition."""
     split = seen.contents.found.split
     conditions = {recording.id: recording.conditions() for recording in seen.contents.recordings}
     groups: list[tuple[str, Sequence[str]]] = [("all runs", tuple(conditions))]
     if split.validation:
-        groups += [("trained on", split.train), ("held out", split.validation)]
+        groups += [("training runs", split.train), ("held-out runs", split.validation)]
     for condition in GROUPED_BY:
         found = group_runs(conditions, [condition])
         if len(found) > 1 or condition == "trajectory":
@@ -245,7 +245,7 @@ def _residuals(seen: Examination) -> dict[str, Any] | None:
 
 def _diagram(seen: Examination) -> Figure:
     found, truth, points = seen.contents.found, seen.contents.truth, seen.contents.points
-    # What was placed by hand fills the picture; without it the whole range of the motor does.
+    # Placed points set the range of the figure; without them it covers the whole range of the motor.
     largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else reachable_torque(found.recommended.model)
     torques = np.linspace(0.0, largest, 121)
     shown = (found.results[0], found.recommended)
@@ -254,7 +254,7 @@ def _diagram(seen: Examination) -> Figure:
 
 
 def _runs(seen: Examination) -> list[dict[str, Any]]:
-    """One row a run: conditions, clock, excitation, error, hash."""
+    """Return a row per run: conditions, timing, excitation, error, hash."""
     contents, errors = seen.contents, seen.errors
     coverage = seen.coverage.value
     timing = {t.run: t for t in coverage.timing} if coverage is not None else {}

@@ -1,4 +1,4 @@
-"""Rows of the parameter table, each with a bar of its interval between its bounds."""
+"""Rows of the parameter table, each with a bar that shows the interval between the bounds."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from core.parameters import Parameter
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBar:
-    """Places on a bar that reaches from the lower to the upper bound, in per cent of its length."""
+    """Positions on a bar from the lower to the upper bound, in per cent of its length."""
 
     left: float
     width: float
     value: float
     start: float
     open: bool
-    """Whether the interval is wider than the bounds, so that the bar says nothing."""
+    """True if the interval is wider than the bounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterRow:
-    """One row of the table."""
+    """Row of the parameter table."""
 
     parameter: Parameter
     evidence: ParameterEvidence
@@ -33,11 +33,11 @@ class ParameterRow:
     flags: tuple[str, ...]
     """"at lower bound", "at upper bound", "open", "frozen"."""
     bar: IntervalBar | None
-    """None for a frozen parameter."""
+    """Interval bar; None for a frozen parameter."""
 
 
 def parameter_rows(result: ModelResult, truth: ServoModel | None) -> list[ParameterRow]:
-    """Every parameter of a model in its own order."""
+    """Return a row per parameter, in the order of the model."""
     evidence = result.evidence
     known = truth.values if truth is not None else {}
     return [

@@ -1,4 +1,4 @@
-"""Certainty beyond the linearised intervals: rows of the table, and small pictures of profiles."""
+"""Profile likelihoods and bootstrap intervals: rows of the table, and figures of the profiles."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCe
 
 COLUMNS = 4
 HIGHEST = 3.0
-"""Of the limit: higher deviances are cut off, so that the crossings are seen."""
+"""Largest plotted deviance, as a multiple of the limit, which keeps the crossings visible."""
 PROFILE_COLOUR, INTERVAL_COLOUR = "#1463b8", "#8db6e4"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CertaintyRow:
-    """One parameter that was profiled or drawn."""
+    """Row of a parameter with a profile or bootstrap interval."""
 
     parameter: ParameterCertainty
     profile: str
@@ -30,7 +30,7 @@ class CertaintyRow:
 
 
 def certainty_rows(found: Certainty) -> list[CertaintyRow]:
-    """Every parameter of which more is known than the linearised interval."""
+    """Return a row per parameter with more than a linearised interval."""
     return [
         CertaintyRow(
             parameter=p,
@@ -44,7 +44,7 @@ def certainty_rows(found: Certainty) -> list[CertaintyRow]:
 
 
 def profile_figure(found: Certainty) -> Figure | None:
-    """Deviance over each profiled parameter; None where none was profiled."""
+    """Draw the deviance over each profiled parameter; return None if there are none."""
     shown = [p for p in found.parameters if p.profile is not None]
     if not shown:
         return None

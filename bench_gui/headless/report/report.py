@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else."""
+"""Rendering of the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.words import capitalised, counted
 
 
 def write_report(path: Path, contents: ReportContents) -> Path:
-    """Write the report as one HTML file that needs nothing else; replaced as a whole."""
+    """Write the report atomically as one self-contained HTML file."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__name__.rpartition(".")[0], "."),
         autoescape=True,
@@ -42,7 +42,7 @@ def write_report(path: Path, contents: ReportContents) -> Path:
 
 
 def _finished(value: Any) -> Any:
-    """Set the symbols and minus signs of a text; markup stays as it is."""
+    """Typeset symbols and minus signs of a text; markup is unchanged."""
     return Markup(with_symbols(typeset(value))) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

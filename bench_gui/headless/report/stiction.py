@@ -1,4 +1,4 @@
-"""Pictures of stiction: curves as seed 001's Figs 3–8, steps as its Figs 12 and 13, and what other friction does."""
+"""Figures of stiction: curves and steps as in Figs 3–8, 12 and 13 of seed 001, and other friction models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from core.studies.stiction.joint import JointMotion
 
 WINDOW = 0.04
-"""Of a velocity that chatters [s]."""
+"""Plotted duration of a chattering velocity [s]."""
 
 
 def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: float) -> Figure:
-    """Φ over the velocity and Φ_Z over the hypothetical velocity, both within ±fastest [rad/s]."""
+    """Draw Φ over the velocity and Φ_Z over the hypothetical velocity, both within ±fastest [rad/s]."""
     import numpy as np
 
     from bench_gui.headless.palette import MODEL_COLOURS
@@ -30,7 +30,7 @@ def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: fl
 
     figure = new_figure(7.6, 3.1)
     left, right = figure.subplots(1, 2, sharey=True)
-    # A point on each side of rest, where Φ jumps.
+    # Φ jumps at rest, so there is a point on each side.
     v = np.concatenate([np.linspace(-fastest, 0.0, 1000), [np.nan], np.linspace(0.0, fastest, 1000)])
     for name, law in laws.items():
         colour = MODEL_COLOURS[LAW_MODELS[name]]
@@ -52,7 +52,7 @@ def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: fl
 
 
 def step_figure(found: Mapping[str, StepResponse]) -> Figure:
-    """Angle and torque of the joint's step with each law, as Figs 12 and 13; the torque's start is cut off."""
+    """Draw angle and torque of a step with each law, as in Figs 12 and 13; the initial torque is cut off."""
     import numpy as np
 
     from bench_gui.headless.palette import GOAL_COLOUR, MODEL_COLOURS
@@ -81,7 +81,7 @@ def step_figure(found: Mapping[str, StepResponse]) -> Figure:
 
 
 def chatter_figure(found: Sequence[tuple[Holding, JointMotion]]) -> Figure:
-    """The velocity of a joint at rest in a short window, and how far it goes, with each friction."""
+    """Draw the velocity of a joint at rest in a short window, and its drift, for each friction model."""
     import numpy as np
 
     from bench_gui.headless.palette import MODEL_COLOURS
@@ -115,7 +115,7 @@ def chatter_figure(found: Sequence[tuple[Holding, JointMotion]]) -> Figure:
 
 
 def hold_figure(motions: Mapping[str, JointMotion]) -> Figure:
-    """How far a joint under a torque that friction should hold has gone, both axes logarithmic."""
+    """Draw the drift of a joint under a torque that friction should hold; both axes are logarithmic."""
     import numpy as np
 
     from bench_gui.headless.palette import MODEL_COLOURS
@@ -126,7 +126,7 @@ def hold_figure(motions: Mapping[str, JointMotion]) -> Figure:
     for name, motion in motions.items():
         colour = MODEL_COLOURS[FRICTION_COLOURS[name]]
         moved = 1e3 * np.abs(motion.position[1:])
-        label = name if moved[-1] > 0.0 else f"{name}: not at all"
+        label = name if moved[-1] > 0.0 else f"{name}: no drift"
         axes.loglog(motion.time[1:], moved, color=colour, linewidth=1.5, label=label)
     _plain_numbers(axes.xaxis)
     _plain_numbers(axes.yaxis)
@@ -137,7 +137,7 @@ def hold_figure(motions: Mapping[str, JointMotion]) -> Figure:
 
 
 def stickslip_figure(found: Sequence[StickSlip], motions: Mapping[str, JointMotion], pull_speed: float) -> Figure:
-    """The pulled joint over time, its velocity near rest, and its frequency by step, with each friction."""
+    """Draw the pulled joint over time, its velocity near rest, and its slip frequency by time step."""
     from bench_gui.headless.palette import GOAL_COLOUR, MODEL_COLOURS
     from bench_gui.headless.report.figures import new_figure
 
@@ -147,7 +147,7 @@ def stickslip_figure(found: Sequence[StickSlip], motions: Mapping[str, JointMoti
         colour = MODEL_COLOURS[FRICTION_COLOURS[name]]
         shown = motion.time <= 10.0
         left.plot(motion.time[shown], motion.position[shown], color=colour, linewidth=1.2, label=name)
-        # Before the first slip everything should rest.
+        # Before the first slip nothing should move.
         shown = (motion.time >= 0.3) & (motion.time <= 0.32)
         middle.plot(1e3 * motion.time[shown], 1e3 * motion.velocity[shown], color=colour, linewidth=1.0)
     first = next(iter(motions.values()))
@@ -172,7 +172,7 @@ def stickslip_figure(found: Sequence[StickSlip], motions: Mapping[str, JointMoti
 
 
 def _plain_numbers(axis: Axis) -> None:
-    """Decades as 0.1, 1, 10 …; powers would be set as formulas."""
+    """Label decades as 0.1, 1, 10 …, since powers would be typeset as formulas."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,4 +1,4 @@
-"""The course of a result's searches, from the journal beside it."""
+"""Traces of a result's searches, read from the journal beside it."""
 
 from __future__ import annotations
 
@@ -16,55 +16,59 @@ from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generation
 Array = NDArray[np.float64]
 
 SETTLED = 0.01
-"""A search has settled once it is so close to what it ends with."""
+"""Relative distance to its end at which a search counts as settled."""
 
 LATE = 0.9
-"""A search that settles after this share of its evaluations might have gone on."""
+"""Share of the evaluations; a search that settles later may not have converged."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SearchTrace:
-    """How one search went. Values in rad are what it made small, a share of velocity or placed points included."""
+    """Trace of one search; values [rad] are those of the objective, including velocities or placed points."""
 
     friction: str
     repeat: int
     evaluations: Array
-    """Candidates evaluated so far, after each generation judged on whole runs, (n,)."""
+    """Evaluations so far, after each generation that was scored on whole runs, (n,)."""
     best: Array
     """Best value so far, (n,)."""
     searched: int
-    """Of these generations, those up to the last one of the search itself; what follows refines its end."""
+    """Number of these generations in the search itself; later ones refine its end."""
     total: int
-    """Candidates evaluated in all."""
+    """Total evaluations."""
     surrogate: int
-    """Of them, those judged by the surrogate."""
+    """Evaluations by the surrogate."""
     descents: int
 
     @property
     def name(self) -> str:
-        """For example "M6, repeat 2"."""
+        """Name such as "M6, repeat 2"."""
         return self.friction.upper() + (f", repeat {self.repeat + 1}" if self.repeat else "")
 
     @property
     def settled(self) -> int:
-        """Evaluations after which the best value is within SETTLED of what the search ends with."""
+        """Evaluations after which the best value stays within SETTLED of the end."""
         return int(self.evaluations[np.argmax(self.best <= (1.0 + SETTLED) * self.best[self.searched - 1])])
 
     @property
     def late(self) -> bool:
-        """Whether it was still falling when it ended."""
+        """True if the search was still improving at its end."""
         return self.settled > LATE * self.total
 
 
 def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
-    """Searches of the journal in a result's folder, in the models' order; raises IdentificationError."""
+    """Read the searches of a result's journal, in the order of the models.
+
+    Raises:
+        IdentificationError: There is no journal, or it is damaged.
+    """
     if folder is None or not (folder / JOURNAL).is_file():
         raise IdentificationError(f"there is no {JOURNAL} beside the result")
     import optuna
 
     try:
         storage = open_storage(f"{JOURNAL_SCHEME}{folder / JOURNAL}")
-        # A search that came again with a finer step has a study of its own, named after the steps; the last one counts.
+        # A search repeated with a finer time step has its own study, named after the steps; the last one counts.
         names = [re.fullmatch(r"(m[1-6])/(\d+)(?:/(\d+))?", name) for name in optuna.get_all_study_names(storage)]
         last = {(m[1], int(m[2])): m[0] for m in sorted(filter(None, names), key=lambda m: int(m[3] or 0))}
         traces = [
@@ -77,12 +81,12 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, optuna.exceptions.OptunaError) as e:
         raise IdentificationError(f"{JOURNAL} cannot be read as a study ({type(e).__name__})") from None
     if not traces:
-        raise IdentificationError(f"{JOURNAL} holds no search of a friction model")
+        raise IdentificationError(f"{JOURNAL} has no search of a friction model")
     return tuple(sorted(traces, key=lambda trace: (trace.friction, trace.repeat)))
 
 
 def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
-    """None for a search that has not judged one generation on whole runs."""
+    """Return the trace of a study, None if no generation was scored on whole runs."""
     from optuna.trial import TrialState
 
     trials = generations(study)
@@ -91,7 +95,7 @@ def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
     values = np.array([trial.value for trial in trials if trial.state == TrialState.COMPLETE], dtype=np.float64)
     if not np.isfinite(values).any():
         return None
-    # Starts and refined ends are evaluated without a step size.
+    # Only generations of the search itself have a step size.
     sampled = np.flatnonzero(np.array([trial.user_attrs["sigma"] for trial in trials])[judged] > 0.0)
     return SearchTrace(
         friction=friction,

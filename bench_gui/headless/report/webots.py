@@ -1,4 +1,4 @@
-"""Pictures of Webots Servos: what they did over time, the experiments of the help page, and what a node loses."""
+"""Figures of Webots Servos: motion over time, the experiments of the help page, and the errors of a node."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from core.studies.webots.trace import Trace
 
 SOFT_COLOUR, STOP_COLOUR = "#9A5A00", "#B3261E"
-"""Of soft limits and of hard stops."""
+"""Colours of soft limits and hard stops."""
 FORCE_COLOUR = "#A6438A"
 BESIDE = 3
-"""Names of so many servos and their target fit into one line of a legend."""
+"""Number of servos whose names fit into one line of a legend."""
 
 
 def experiment_figure(name: str, traces: Sequence[Trace]) -> Figure:
-    """An experiment of `core.studies.webots.experiments` by its name."""
+    """Draw an experiment of `core.studies.webots.experiments` by name."""
     from core.studies.webots.experiments import EXPERIMENTS
 
     return traces_figure(EXPERIMENTS[name][0], traces)
 
 
 def traces_figure(title: str, traces: Sequence[Trace]) -> Figure:
-    """Position with target and limits, velocity with Vc, and forces of servos over time."""
+    """Draw position with target and limits, velocity with Vc, and forces of servos over time."""
     import numpy as np
 
     from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
@@ -63,7 +63,7 @@ def traces_figure(title: str, traces: Sequence[Trace]) -> Figure:
 
 
 def loss_figure(found: ServoLoss) -> Figure:
-    """Errors of the node and of friction models on the same runs, pale where they were fitted to, full held out."""
+    """Draw errors of the node and of friction models: pale on fitted runs, full on held-out runs."""
     import numpy as np
 
     from bench_gui.headless.palette import BAR_COLOUR, MEASURED_COLOUR
@@ -85,7 +85,7 @@ def loss_figure(found: ServoLoss) -> Figure:
         judged = 1e3 * np.array(held_out, dtype=float)
         bars = axes.bar(places + shift, judged, width, color=colours)
         axes.bar_label(bars, [f"{value:.1f}" for value in judged], padding=2, fontsize=7)
-    axes.set_title(f"{found.title}; pale: runs the node was fitted to, full: held out", fontsize=9, loc="left")
+    axes.set_title(f"{found.title}; pale: fitted runs, full: held-out runs", fontsize=9, loc="left")
     axes.set_xticks(places, names, fontsize=8)
     axes.set_ylabel("mean absolute error / mrad")
     axes.grid(axis="x", visible=False)

@@ -1,1 +1,1 @@
-"""Questions about runs and files, asked beside the work: none of them is modal."""
+"""Non-modal dialogs about runs and files."""

@@ -1,4 +1,4 @@
-"""Small questions about runs. None of them is modal: the stop button stays within reach whatever is open."""
+"""Small dialogs about runs; none is modal, so that the stop button stays usable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "
 
 
 class RunDialog(QDialog):
-    """A title, what there is to say or enter, and buttons; deleted once it is answered."""
+    """Dialog with a title, a body and buttons; deleted once it is answered."""
 
     def __init__(self, parent: QWidget, title: str, text: str) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class RunDialog(QDialog):
         column.addLayout(self.buttons)
 
     def offer(self, text: str, tip: str, act: Callable[[], object], kind: str = "") -> QPushButton:
-        """Add a button that does something and closes; the primary one answers Enter too."""
+        """Add a button that calls act and closes the dialog; Enter triggers the primary button."""
 
         def clicked() -> None:
             act()
@@ -53,16 +53,16 @@ class RunDialog(QDialog):
 
 
 class ExcludeDialog(RunDialog):
-    """Why are these runs left out of fits?"""
+    """Asks for the reason to exclude runs from fits."""
 
     def __init__(self, parent: QWidget, count: int, known: Sequence[str], exclude: Callable[[str], object]) -> None:
-        """known: reasons given before; exclude: called with the reason."""
+        """Create the dialog; known: earlier reasons, exclude: called with the reason."""
         super().__init__(
             parent,
             f"Exclude {counted(count, 'run')} from fits",
-            "Nothing is deleted: the recording stays as it is and can be included again.",
+            "The recordings are kept and can be included again.",
         )
-        self.reason = describe(QLineEdit(), "Reason", "Why the run is not to be used; kept with the session")
+        self.reason = describe(QLineEdit(), "Reason", "Reason for the exclusion, stored with the session")
         self.reason.setPlaceholderText("Reason, e.g. the load slipped")
         completer = QCompleter(list(dict.fromkeys((*known, *COMMON_REASONS))), self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -71,7 +71,7 @@ class ExcludeDialog(RunDialog):
         self.body.addWidget(self.reason)
         self.offer("Cancel", "Change nothing", lambda: None)
         self.exclude_button = self.offer(
-            "Exclude", "Leave the runs out of fits", lambda: exclude(self.reason.text()), "primary"
+            "Exclude", "Exclude the runs from fits", lambda: exclude(self.reason.text()), "primary"
         )
         self.reason.textChanged.connect(self._check)
         self._check()
@@ -79,11 +79,11 @@ class ExcludeDialog(RunDialog):
     def _check(self) -> None:
         there = bool(self.reason.text().strip())
         self.exclude_button.setEnabled(there)
-        self.exclude_button.setToolTip("Leave the runs out of fits" if there else "Say why first")
+        self.exclude_button.setToolTip("Exclude the runs from fits" if there else "Enter a reason first")
 
 
 class TagsDialog(RunDialog):
-    """Tags of one run or of several."""
+    """Edits the tags of one or several runs."""
 
     def __init__(
         self,
@@ -93,17 +93,17 @@ class TagsDialog(RunDialog):
         known: list[str],
         changed: Callable[[tuple[str, ...]], object],
     ) -> None:
-        """common: tags all of the runs have; changed: called with what stands for them now."""
+        """Create the dialog; common: tags of all the runs, changed: called with the new ones."""
         super().__init__(
             parent,
             f"Tags of {counted(count, 'run')}",
             "Separated by commas."
             if count == 1
-            else "Tags all of these runs have, separated by commas; tags that only some have are left to them.",
+            else "Common tags of these runs, separated by commas. Tags of only some runs are not changed.",
         )
         self.field = TagField(known)
         self.field.setText("".join(f"{tag}, " for tag in common))
         self.field.setPlaceholderText("Tags, e.g. good, bench 2")
         self.body.addWidget(self.field)
         self.offer("Cancel", "Change nothing", lambda: None)
-        self.offer("Set tags", "Give the runs these tags", lambda: changed(self.field.tags), "primary")
+        self.offer("Set tags", "Assign these tags to the runs", lambda: changed(self.field.tags), "primary")

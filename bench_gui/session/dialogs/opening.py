@@ -1,4 +1,4 @@
-"""Ways to bring in runs: dialogs that ask for sessions and recordings, and what is dropped on the window."""
+"""File dialogs for sessions and recordings, and drops on the window."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
 
 
 class Opening:
-    """Opens, creates and imports into the library."""
+    """Opens and creates sessions, and imports recordings."""
 
     def __init__(self, owner: QWidget, library: Library) -> None:
-        """owner: widget in whose window dialogs appear."""
+        """Create the dialogs; owner: widget in whose window they appear."""
         self._owner, self._library = owner, library
 
     def ask_open(self) -> None:

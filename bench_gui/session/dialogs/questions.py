@@ -1,4 +1,4 @@
-"""Asks what a person wants to note about the selected runs, and hands the answer to `RunEditing`."""
+"""Dialogs for annotating the selected runs; answers go to `RunEditing`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
 
 MOST_TABLES = 50
-"""Kinds of tables whose columns are remembered."""
+"""Most kinds of tables whose columns are remembered."""
 
 
 class Questions:
-    """One dialog at a time; it is about the runs that were selected when it was opened."""
+    """Shows one dialog at a time, about the runs that were selected when it opened."""
 
     def __init__(self, owner: QWidget, controller: Controller, editing: RunEditing) -> None:
-        """owner: a widget of the window the dialogs belong to."""
+        """Create the questions; owner: a widget of the window with the dialogs."""
         self._owner = owner
         self._controller = controller
         self._library = controller.library
         self._editing = editing
         self._theme = load_theme("light")
         self.dialog: RunDialog | None = None
-        """What is being asked; None when nothing is."""
+        """Open dialog, if any."""
         self._trim: TrimDialog | None = None
         self._asked = 0
         self._library.opened.connect(self._withdraw)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
         if self._trim is not None:
             self._trim.set_theme(theme)
@@ -58,7 +58,7 @@ class Questions:
         self._ask(TagsDialog(self._owner.window(), len(ids), common, self._library.known_tags(), changed))
 
     def ask_reason(self) -> None:
-        """Ask why the selected runs are to be excluded."""
+        """Ask for the reason to exclude the selected runs."""
         ids = self._library.selected
         if not ids:
             return
@@ -68,7 +68,7 @@ class Questions:
         )
 
     def ask_trim(self) -> None:
-        """Ask which part of the selected run is to be used."""
+        """Ask for the part of the selected run to use."""
         runs = [run for run in self._library.runs if run.id in self._library.selected]
         if len(runs) != 1:
             return
@@ -93,7 +93,7 @@ class Questions:
         self._library.load([run.id], loaded)
 
     def ask_columns(self, paths: list[Path], table: UnknownTableError) -> None:
-        """Ask what the columns of a table mean, then import these paths; the answer is kept for tables like it."""
+        """Ask for the meaning of a table's columns, then import the paths; the answer is stored for similar tables."""
         settings, key = self._controller.settings, "\t".join(table.names)
 
         def answered(tables: TableImport, columns: str) -> None:
@@ -115,6 +115,6 @@ class Questions:
             self.dialog = None
 
     def _withdraw(self) -> None:
-        """What was asked is about runs of another session, or something else is asked now."""
+        """Close the dialog, since another session or question is open."""
         if self.dialog is not None:
             self.dialog.close()

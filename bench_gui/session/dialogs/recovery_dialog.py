@@ -1,4 +1,4 @@
-"""After a crash: what was saved of it, what was not, and whether it may be used."""
+"""Dialog after a crash: recovered runs, lost ones, and their use in fits."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
 
 REASON = "recovered after a crash"
 MOST_LISTED = 6
-"""Rows the table is high."""
+"""Height of the table in rows."""
 COLUMNS = ("Run", "Trajectory", "Recorded [s]", "Samples", "Until")
 
 
 class RecoveryDialog(RunDialog):
-    """Lists the recovered runs; they are finished files already, whatever the answer."""
+    """Lists the recovered runs; they are complete files already, whatever the answer."""
 
     def __init__(self, parent: QWidget, recovery: Recovery, exclude: Callable[[list[str], str], object]) -> None:
-        """exclude: called with ids and a reason."""
+        """Create the dialog; exclude: called with ids and a reason."""
         count = len(recovery.runs)
         super().__init__(
             parent,
             f"{counted(count, 'run')} recovered after a crash" if count else "A crash left files behind",
             (
-                "The program ended while it was recording. Samples are written to the disk at least twice a second, "
-                "so at most the last 0.5 s before the end can be missing. A fit uses a recovered run only if you "
-                "select it; excluded, it is left out even then."
+                "ServoBench ended during a recording. Samples are written to the disk at least twice a second, "
+                "so at most the last 0.5 s are missing. A fit uses a recovered run only if you "
+                "select it, and never if you exclude it."
             )
             if count
-            else "They hold no run that could be used.",
+            else "They contain no usable run.",
         )
         self.setMinimumWidth(560)
         self.model = QStandardItemModel(0, len(COLUMNS), self)
         self.model.setHorizontalHeaderLabels(COLUMNS)
         if recovery.runs:
             self._list(recovery.runs)
-        self._tell("Damaged and kept aside, in the session's folder runs/damaged", recovery.damaged)
-        self._tell("Not recovered yet; opening the session again tries once more", recovery.postponed)
+        self._tell("Damaged files, moved to the session's folder runs/damaged", recovery.damaged)
+        self._tell("Not recovered yet; open the session again to retry", recovery.postponed)
         ids = [run.id for run in recovery.runs]
         if ids:
             self.exclude_button = self.offer(
                 "Exclude from fits",
-                "Keep the runs but leave them out of fits; can be undone",
+                "Keep the runs, but exclude them from fits; can be undone",
                 lambda: exclude(ids, REASON),
             )
-        self.keep_button = self.offer("Keep" if ids else "Close", "Leave everything as it is", lambda: None, "primary")
+        self.keep_button = self.offer("Keep" if ids else "Close", "Change nothing", lambda: None, "primary")
         self.keep_button.setFocus()
 
     def _list(self, runs: tuple[RunSummary, ...]) -> None:
@@ -71,7 +71,7 @@ class RecoveryDialog(RunDialog):
                 side = Qt.AlignmentFlag.AlignRight if place in (2, 3) else Qt.AlignmentFlag.AlignLeft
                 item.setTextAlignment(side | Qt.AlignmentFlag.AlignVCenter)
             self.model.appendRow(row)
-        table = plain_table("Recovered runs", "What was saved of each run")
+        table = plain_table("Recovered runs", "Saved part of each run")
         table.setModel(self.model)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for place, width in enumerate((60, 150, 100, 80)):
@@ -93,7 +93,7 @@ class RecoveryDialog(RunDialog):
 
 
 def moment(stamp: str) -> str:
-    """A moment as a person reads it, in local time; a dash where nothing is known."""
+    """Format a time stamp in local time; unknown ones become a dash."""
     try:
         return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except ValueError:

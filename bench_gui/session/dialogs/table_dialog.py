@@ -1,4 +1,4 @@
-"""Asks what the columns of a table mean and on which bench it was recorded; the importer checks the answer."""
+"""Dialog for the columns of a table and its bench; the importer checks the answer."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ CHANNELS = {
     "temperature": "Temperature",
     "command_time": "Time of the goal",
 }
-"""Channels a table may fill, and their labels."""
+"""Channels of a table, with labels."""
 NONE = "—"
 FACTS = (
     ("mass", "Load *", "Mass at the end of the rod", "kg", 0.0, 1e6, 4, NONE),
     ("length", "Length *", "Distance from the shaft to the load", "m", 0.0, 1e6, 4, NONE),
     ("arm_mass", "Rod mass", "Mass of the uniform rod", "kg", 0.0, 1e6, 4, ""),
-    ("angle_offset", "Zero", "Added to the angle, so that 0 hangs down", "rad", -6.2832, 6.2832, 4, ""),
+    ("angle_offset", "Zero", "Offset added to the angle; 0 must point down", "rad", -6.2832, 6.2832, 4, ""),
     ("kp", "Gain kp *", "Position gain in the servo's unit", "", 0.0, 1e6, 3, NONE),
     ("supply_voltage", "Supply", "Nominal supply voltage", "V", 0.0, 1e3, 2, "the servo's"),
 )
-"""Name, label, tip, unit, lowest, highest, decimals, and what the lowest means."""
+"""Name, label, tip, unit, lowest, highest, decimals, and text shown at the lowest value."""
 PREVIEWED = 5
-"""Rows shown."""
+"""Rows of the preview."""
 
 
 class TableDialog(RunDialog):
-    """One row for each channel with the file's column and its unit, beside the facts of the bench."""
+    """Assigns a column and a unit to each channel, and asks for the bench."""
 
     def __init__(
         self,
@@ -60,12 +60,21 @@ class TableDialog(RunDialog):
         servo: str,
         answered: Callable[[TableImport, str], object],
     ) -> None:
-        """columns: their meaning as far as it is known; answered: called with the answer and the columns' meaning."""
+        """Create the dialog.
+
+        Args:
+            parent: Parent of the dialog.
+            paths: Files to import.
+            table: Error with the columns and first rows of a table among them.
+            columns: Known meaning of the columns.
+            servo: Catalogue name of the preselected servo.
+            answered: Called with the answer and the meaning of the columns.
+        """
         names = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
         super().__init__(
             parent,
             f"Import {names}",
-            "Say what the columns mean and what hung on the servo. It is remembered for tables with these columns.",
+            "Assign the columns and describe the bench. The answer is stored for tables with the same columns.",
         )
         self.setMinimumWidth(720)
         self._files = paths
@@ -107,7 +116,7 @@ class TableDialog(RunDialog):
         grid.addWidget(label("COLUMNS", "heading"), 0, 0, 1, 3)
         for row, (channel, text) in enumerate(CHANNELS.items(), start=1):
             needed = channel in REQUIRED_CHANNELS and channel != "torque_enable"
-            column = choice(text, f"Column that holds {channel}", [(NONE, ""), *((name, name) for name in self._names)])
+            column = choice(text, f"Column with {channel}", [(NONE, ""), *((name, name) for name in self._names)])
             unit = choice(f"Unit of {text}", f"Unit of {channel}", [(each, each) for each in units_of(channel)])
             column.setMinimumWidth(150)
             grid.addWidget(caption_of(column, f"{text} *" if needed else text), row, 0)
@@ -130,7 +139,7 @@ class TableDialog(RunDialog):
         for name, text, tip, unit, lowest, highest, decimals, meaning in FACTS:
             box = number(text.rstrip(" *"), tip, unit, 0.0, lowest, highest, decimals)
             box.setSpecialValueText(meaning)
-            # The button follows what is typed.
+            # Update the button while the user types.
             box.setKeyboardTracking(True)
             box.valueChanged.connect(self._check)
             self.facts[name] = box
@@ -138,11 +147,11 @@ class TableDialog(RunDialog):
         self.pattern: QLineEdit = describe(
             QLineEdit(),
             "File names",
-            "What file names say of their runs, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; holds instead of the above",
+            "Conditions in file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; they override the fields above",
         )
         self.pattern.setPlaceholderText("e.g. {trajectory}_m{mass}_kp{kp}")
         self.pattern.textChanged.connect(self._check)
-        section.wide(caption_of(self.pattern, "File names, where they tell"))
+        section.wide(caption_of(self.pattern, "Conditions from file names"))
         section.wide(self.pattern)
         return section
 
@@ -176,7 +185,7 @@ class TableDialog(RunDialog):
         return TableImport(columns=columns, facts={**servo, **facts}, name_pattern=pattern), columns_text(columns)
 
     def _check(self) -> None:
-        """Offer the import once nothing is missing, else say what is."""
+        """Enable the import once nothing is missing, else show the missing entry."""
         from sessions.importers.table_runs import stem
 
         answer, _ = self._answer()
@@ -184,6 +193,6 @@ class TableDialog(RunDialog):
         for channel, unit in self.units.items():
             unit.setEnabled(bool(self.columns[channel].currentData()))
         trouble = capitalised(trouble)
-        self.reason.setText(trouble or "Checked on import: speeds, loads and times that the servo cannot have.")
+        self.reason.setText(trouble or "The import checks for speeds, loads and times that the servo cannot reach.")
         self.import_button.setEnabled(not trouble)
         self.import_button.setToolTip(trouble or "Import the recordings")

@@ -1,4 +1,4 @@
-"""Which part of a run is used: two lines on its picture, or two numbers."""
+"""Dialog for the used part of a run: two lines on its plot, or two numbers."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
 
 SHORTEST = 0.02
-"""The least that may be left of a run [s]."""
+"""Shortest part of a run [s]."""
 COLUMNS = 1200
-"""The curves have two points for each."""
+"""Columns of the plot; curves have two points per column."""
 DIGITS = 3
-"""Decimals of the numbers; within half of the last one a side counts as untouched."""
+"""Decimals of the numbers; a change below half of the last one counts as none."""
 Trimmed = Callable[[float | None, float | None], object]
 
 
 class TrimDialog(RunDialog):
-    """Begin and end in seconds from the run's first sample; `begin` and `end` are None where nothing is cut off.
+    """Asks for begin and end in seconds from the first sample; `begin` and `end` are None for an untrimmed side.
 
-    There is one of them for the life of the window, shown again for each run: a plot leaves parts to Python's
-    collector, and that may come round in a thread where nothing of the window must be touched.
+    The window reuses one dialog for all runs. A plot leaves objects to Python's garbage collector, which may run in a
+    thread that must not touch widgets.
     """
 
     def __init__(self, parent: QWidget, theme: Theme) -> None:
         super().__init__(
             parent,
             "Trim",
-            "Only what is between the lines is used in fits and comparisons; the recording itself stays whole.",
+            "Fits and comparisons use the part between the lines. The recording itself is not changed.",
         )
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
         self.resize(720, 430)
@@ -57,8 +57,8 @@ class TrimDialog(RunDialog):
         self.region.setZValue(3)
         self.chart.axes.addItem(self.region, ignoreBounds=True)
         self.body.addWidget(self.chart, 1)
-        self.first = self._field("Begin", "What comes before is not used")
-        self.last = self._field("End", "What comes after is not used")
+        self.first = self._field("Begin", "Earlier samples are not used")
+        self.last = self._field("End", "Later samples are not used")
         self._used = label("", "muted")
         row = QHBoxLayout()
         for caption, field in (("Begin", self.first), ("End", self.last)):
@@ -68,7 +68,7 @@ class TrimDialog(RunDialog):
             row.addWidget(field)
             row.addSpacing(10)
         row.addWidget(self._used, 1)
-        self.reset_button = button("Whole run", "Use all of the run again", self.reset)
+        self.reset_button = button("Whole run", "Use the whole run again", self.reset)
         row.addWidget(self.reset_button)
         self.body.addLayout(row)
         self.offer("Cancel", "Change nothing", lambda: None)
@@ -98,12 +98,12 @@ class TrimDialog(RunDialog):
 
     @property
     def begin(self) -> float | None:
-        """Where the used part begins [s]."""
+        """Begin of the used part [s]."""
         return None if self.first.value() < 0.5 * 10.0**-DIGITS else self.first.value()
 
     @property
     def end(self) -> float | None:
-        """Where the used part ends [s]."""
+        """End of the used part [s]."""
         return None if self.last.value() > self._length - 10.0**-DIGITS else self.last.value()
 
     def show_recording(self, recording: Recording) -> None:
@@ -114,7 +114,7 @@ class TrimDialog(RunDialog):
         self.chart.fit()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self.chart.set_theme(theme)
         self._goal.setPen(pen(theme.goal))
         self._measured.setPen(pen(theme.measured))
@@ -152,7 +152,7 @@ class TrimDialog(RunDialog):
         self._used.setText(
             f"{max(left, 0.0):.2f} s of {self._length:.2f} s are used"
             if good
-            else f"The end has to come at least {SHORTEST} s after the begin"
+            else f"The end must be at least {SHORTEST} s after the begin"
         )
         self.trim_button.setEnabled(good)
         self.trim_button.setToolTip("Use only this part of the run" if good else self._used.text())

@@ -1,1 +1,1 @@
-"""The runs of the session as a table: what it shows of each, in which order, and the line that filters them."""
+"""Table of the session's runs: cells, order and filter."""

@@ -1,4 +1,4 @@
-"""Cells of the run table that are more than text: the motion of a run, and tags that complete themselves."""
+"""Cells of the run table with more than text: the motion of a run, and tags with completion."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from bench_gui.widgets.fields import describe
 from bench_gui.widgets.text_table import Index
 
 MARGIN_X, MARGIN_Y = 6, 3
-"""Around the curves of a stamp [px]."""
+"""Margin of a thumbnail [px]."""
 FAINT = 0.4
-"""Opacity of what is not used in fits."""
-TAG_TIP = "Short words separated by commas; known ones are offered"
+"""Opacity of parts that are not used in fits."""
+TAG_TIP = "Tags, separated by commas; existing ones are suggested"
 
 
 class MotionCell(QStyledItemDelegate):
-    """Draws a run's stamp: the goal thin, measured motion above it, what is not used faint."""
+    """Draws the thumbnail of a run: thin goal, measured motion, unused parts faint."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -75,7 +75,7 @@ def _placed(points: Points, area: QRectF) -> QPolygonF:
 
 
 class TagField(QLineEdit):
-    """Tags separated by commas; the one being typed is completed from those the session knows."""
+    """Field for tags separated by commas, with completion from the session's tags."""
 
     def __init__(self, known: list[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class TagField(QLineEdit):
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What is entered, each tag once."""
+        """Entered tags without duplicates."""
         return split_tags(self.text())
 
     def _offer(self) -> None:
@@ -113,7 +113,7 @@ class TagField(QLineEdit):
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Tags in a text with commas, each once, in their order."""
+    """Split a comma-separated text into tags, without duplicates."""
     return tuple(dict.fromkeys(tag for part in text.split(",") if (tag := " ".join(part.split()))))
 
 
@@ -125,7 +125,7 @@ class TagCell(QStyledItemDelegate):
         self._known = known
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        """A field that knows the session's tags."""
+        """Return a field that completes the session's tags."""
         return TagField(self._known(), parent)
 
 
@@ -133,5 +133,5 @@ class NoteCell(QStyledItemDelegate):
     """Edits a note."""
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
-        """A field with a name."""
-        return describe(QLineEdit(parent), "Note", "What there is to say about the run; Enter keeps it")
+        """Return a field with an accessible name."""
+        return describe(QLineEdit(parent), "Note", "Note on the run; Enter saves it")

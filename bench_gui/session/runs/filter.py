@@ -1,8 +1,8 @@
-"""The filter line above the runs: a text becomes a test of runs, and what makes no sense in it is named.
+"""Filter line above the runs: parses a text into a test of runs, and reports invalid terms.
 
-A text is a list of terms, all of which a run has to meet. A word is looked for in what the table shows of a run; a
-name with a value compares one property (`kp=16`, `mass>0.5`, `run:3..9`, `tag:good`); a few words ask a question of
-their own (`excluded`). `-` before a term turns it round, quotes keep words together and take them as they are.
+A text is a list of terms, and a run must match all of them. A word is searched in the texts of the table. A name with
+a value compares one property (`kp=16`, `mass>0.5`, `run:3..9`, `tag:good`). A few words have a meaning of their own
+(`excluded`). `-` before a term negates it; quotes keep words together and take them literally.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 Test = Callable[["RunSummary", "Annotation"], bool]
 
 HINT = (
-    "Show only runs that meet every term:\n"
-    "sin_sin            the word is somewhere in run, trajectory, servo, status, tags or note\n"
+    "Show only runs that match every term:\n"
+    "sin_sin            word in run, trajectory, servo, status, tags or note\n"
     "kp=16  mass>0.5  run:3..9     also length, duration, samples, ki, kd, supply, rate; != < <= > >=\n"
     "tag:good  status:aborted  note:coupling     also servo, trajectory, reason, source\n"
     "excluded  trimmed  tagged  noted  imported\n"
-    '-excluded          not so;   "two words"   together\n'
-    "Ctrl+A in the table then selects what is shown."
+    '-excluded          negated;   "two words"   literal text\n'
+    "Ctrl+A in the table selects the matching runs."
 )
 
 
 @dataclass(frozen=True)
 class RunFilter:
-    """What a filter line asks for."""
+    """Parsed filter line."""
 
     tests: tuple[Test, ...] = ()
     problems: tuple[str, ...] = ()
-    """One line for each term that was not understood and is not applied."""
+    """One line per invalid term, which is ignored."""
 
     def accepts(self, run: RunSummary, annotation: Annotation) -> bool:
-        """Whether a run meets every term."""
+        """Return whether a run matches every term."""
         return all(test(run, annotation) for test in self.tests)
 
 
@@ -103,11 +103,11 @@ _VALUE = re.compile(rf"(?P<low>{_FIGURE})(?:\.\.(?P<high>{_FIGURE}))?\s*(?P<unit
 
 
 class _NotUnderstoodError(Exception):
-    """A term that makes no sense; its text says why and what would."""
+    """Invalid term; the message gives the reason and an example."""
 
 
 def parse_filter(text: str) -> RunFilter:
-    """Read a filter line; never raises, see `RunFilter.problems`."""
+    """Parse a filter line; never raises, see `RunFilter.problems`."""
     tests: list[Test] = []
     problems: list[str] = []
     place = 0
@@ -141,7 +141,7 @@ def _test(found: re.Match[str]) -> Test:
         return _comparison(name, sign, value)
     if sign not in ("=", ":", "!="):
         known = name in _TEXTS or name in ("tag", "status")
-        raise _NotUnderstoodError(f"– {name} is no number" if known else _unknown(name))
+        raise _NotUnderstoodError(f"– {name} is not a number" if known else _unknown(name))
     test = _text_test(name, sign, value.casefold())
     return _not(test) if sign == "!=" else test
 
@@ -153,7 +153,9 @@ def _word(value: str, quoted: bool) -> Test:
         if value.lower() in _QUESTIONS:
             return _QUESTIONS[value.lower()]
         if re.search(r"[=<>]", value):
-            raise _NotUnderstoodError("needs a name before the sign, e.g. kp=16; in quotes it is looked for as it is")
+            raise _NotUnderstoodError(
+                "needs a name before the sign, e.g. kp=16; use quotes to search for the text itself"
+            )
     wanted = value.casefold()
     return lambda run, annotation: any(wanted in text.casefold() for text in _shown(run, annotation))
 

@@ -1,7 +1,7 @@
-"""Which runs the table shows and in which order; what is chosen stays chosen while it is out of sight.
+"""Sorting and filtering of the table's runs; hidden runs stay selected.
 
-The rows are put in order as a whole and told as one change: told stretch by stretch, as Qt's own sorting and filtering
-model does, a filter that lets every third of ten thousand runs pass would hold up the window for seconds.
+Rows are arranged as a whole and signalled as one change. Qt's own sort-filter model signals each contiguous range, so
+that a filter that matches every third of ten thousand runs would block the window for seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bench_gui.widgets.text_table import ROOT, Index
 
 
 class RunOrder(QAbstractTableModel):
-    """The runs that pass the filter, sorted by a column."""
+    """Runs that match the filter, sorted by a column."""
 
     def __init__(self, library: Library, table: RunTable) -> None:
         super().__init__()
@@ -26,58 +26,58 @@ class RunOrder(QAbstractTableModel):
         self._filter = RunFilter()
         self._column, self._direction = RUN, Qt.SortOrder.AscendingOrder
         self._shown: list[int] = []
-        """Rows of the table, in the order they are shown."""
+        """Rows of the table in display order."""
         self._places: dict[int, int] = {}
-        """Row of the table to the row it is shown in."""
+        """Row of the table → displayed row."""
         table.modelReset.connect(self._begin_again)
         table.rowsInserted.connect(self._take_in)
         table.dataChanged.connect(self._changed)
         self._keep(self._arranged())
 
     def set_filter(self, wanted: RunFilter) -> None:
-        """Show only runs that meet a filter."""
+        """Show only runs that match a filter."""
         self._filter = wanted
         self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column; equal ones stay in the order of their numbers."""
+        """Sort by a column; equal runs are ordered by their numbers."""
         self._column, self._direction = column, order
         self._arrange()
 
     def run_id(self, row: int) -> str:
-        """Id of the run in a row."""
+        """Return the id of the run in a row."""
         return self._table.run_id(self._shown[row])
 
     def row_of(self, identity: str) -> int:
-        """Row of a run; −1 if it is not shown."""
+        """Return the row of a run, −1 if it is not shown."""
         return self._places.get(self._table.row_of(identity), -1)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Number of runs shown."""
+        """Return the number of displayed runs."""
         return 0 if parent.isValid() else len(self._shown)
 
     def columnCount(self, parent: Index = ROOT) -> int:
-        """Number of columns."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
+        """Return the title of a column."""
         return self._table.headerData(section, orientation, role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """As in the table."""
-        # They depend on the column alone.
+        """Return the flags of the table."""
+        # Flags depend only on the column.
         return self._table.flags(index)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
+        """Return the data of a cell."""
         return self._table.data(self._inside(index), role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Hand on what a person entered."""
+        """Forward an edited value to the table."""
         return self._table.setData(self._inside(index), value, role)
 
-    # Behind the scenes.
+    # Internals.
 
     def _inside(self, index: Index) -> QModelIndex:
         return self._table.index(self._shown[index.row()], index.column()) if index.isValid() else ROOT
@@ -110,7 +110,7 @@ class RunOrder(QAbstractTableModel):
         self.endResetModel()
 
     def _take_in(self, _: Index, first: int, last: int) -> None:
-        """Runs came, with the highest numbers."""
+        """Add new runs, which have the highest numbers."""
         known, shown = len(self._shown), self._arranged()
         if shown[:known] != self._shown:
             self._arrange()

@@ -1,4 +1,4 @@
-"""A run in the size of a stamp: measured position over the goal, few enough points for one row of the table."""
+"""Thumbnail of a run: measured position and goal, with few points."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Points = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Two curves in the unit square, x to the right, y upwards, on one scale; kept by run, so they are small."""
+    """Two small curves in the unit square on a common scale, x to the right and y upwards."""
 
     measured: Points
-    """(n, 2)"""
+    """Measured position, (n, 2)."""
     goal: Points
-    """(m, 2)"""
+    """Goal, (m, 2)."""
 
 
 def sketch(recording: Recording, columns: int) -> Sketch:
-    """Reduce a recording to two points a column."""
+    """Reduce a recording to two points per column."""
     time = (recording.time - recording.time[0]) / recording.duration
     low = min(float(recording.position.min()), float(recording.goal_position.min()))
     high = max(float(recording.position.max()), float(recording.goal_position.max()))

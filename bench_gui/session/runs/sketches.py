@@ -1,4 +1,4 @@
-"""The stamps of the runs in sight: made in the session's lane a few at a time, the latest kept."""
+"""Thumbnails of visible runs, made in the session's thread a few at a time, with a cache of the latest."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from sessions import Session
 
 WIDTH = 118
-"""Of the column they are drawn in [px]."""
+"""Width of the column in which they are drawn [px]."""
 AT_ONCE = 6
-"""Runs read in one go, so that whoever else needs the lane waits for moments only."""
+"""Runs read per task, few enough that other tasks of the thread wait only briefly."""
 MOST_KEPT = 120
-"""Stamps kept, the latest asked for; the others are made again when they come into sight."""
+"""Size of the cache; other thumbnails are made again when they become visible."""
 
 
 class Sketches(QObject):
-    """Only runs that were asked for are read; the latest wish counts, what is out of sight again is forgotten."""
+    """Reads only requested runs; a new request replaces the previous one, so that hidden runs are skipped."""
 
     arrived = Signal(object)
-    """Ids of the runs there are stamps of now, list[str]."""
+    """Ids of the runs with new thumbnails, list[str]."""
 
     def __init__(self, library: Library) -> None:
         super().__init__()
@@ -36,11 +36,11 @@ class Sketches(QObject):
         library.opened.connect(self._forget)
 
     def of(self, identity: str) -> Sketch | None:
-        """The stamp of a run; None if there is none yet, or if the run cannot be read."""
+        """Return the thumbnail of a run; None if there is none yet or the run cannot be read."""
         return self._known.get(identity)
 
     def ask(self, ids: Iterable[str]) -> None:
-        """Make stamps of these runs, in this order, and of none that were asked for before and are not among them."""
+        """Request thumbnails of these runs, in this order, and cancel earlier requests for others."""
         self._wanted = []
         for identity in ids:
             if identity in self._known:
@@ -66,12 +66,12 @@ class Sketches(QObject):
         self._next()
 
     def _forget(self) -> None:
-        # What is under way is about another session; its answer is dropped by the library.
+        # A pending task is about another session; the library drops its answer.
         self._known, self._wanted, self._busy = {}, [], False
 
 
 def _drawn(session: Session, ids: list[str]) -> dict[str, Sketch | None]:
-    """Stamps by id; None for a run that cannot be read, which is said where the run is used."""
+    """Return thumbnails by id; None for an unreadable run, which is reported where the run is used."""
     from core.errors import ServoBenchError
 
     drawn: dict[str, Sketch | None] = {}

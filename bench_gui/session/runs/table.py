@@ -1,4 +1,4 @@
-"""The session's runs as a table, with what a person noted about them."""
+"""Table model of the session's runs and their annotations."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("Run", "Number of the run; click to sort"),
     Column("Motion", "Measured position over the goal; click to sort"),
-    Column("Trajectory", "What the servo was asked to do; click to sort"),
+    Column("Trajectory", "Commanded trajectory; click to sort"),
     Column("Servo", "Catalogue name of the servo; click to sort"),
     Column("kp", "Position gain; click to sort", number=True),
     Column("Load [kg]", "Mass at the end of the rod; click to sort", number=True),
-    Column("Length [m]", "Shaft to load; click to sort", number=True),
+    Column("Length [m]", "Distance from the shaft to the load; click to sort", number=True),
     Column("Duration [s]", "First to last sample; click to sort", number=True),
     Column("Samples", "Number of samples; click to sort", number=True),
-    Column("Status", "How the run ended, whether it is excluded from fits, which part of it is used; click to sort"),
-    Column("Tags", "Short words to find runs by, separated by commas; double-click or F2 to edit; click to sort"),
-    Column("Note", "What there is to say about the run; double-click or F2 to edit; click to sort"),
+    Column("Status", "Outcome of the run, exclusion from fits, and used part; click to sort"),
+    Column("Tags", "Tags, separated by commas; double-click or F2 to edit; click to sort"),
+    Column("Note", "Note on the run; double-click or F2 to edit; click to sort"),
 )
 RUN, MOTION, TRAJECTORY, SERVO, KP, LOAD, LENGTH, DURATION, SAMPLES, STATUS, TAGS, NOTE = range(len(COLUMNS))
 SKETCH_ROLE = Qt.ItemDataRole.UserRole
-"""The run's stamp, a Sketch or None."""
+"""Role of the thumbnail, a Sketch or None."""
 USED_ROLE = Qt.ItemDataRole.UserRole + 1
-"""Begin and end of what is used of the run, as shares of its duration."""
+"""Role of the begin and end of the used part, as shares of the duration."""
 EXCLUDED_ROLE = Qt.ItemDataRole.UserRole + 2
 
 
@@ -46,13 +46,13 @@ _EDITABLE = _FIXED | Qt.ItemFlag.ItemIsEditable
 
 
 class RunTable(TextTable):
-    """One row a run; tags and notes can be edited in place.
+    """One row per run; tags and notes can be edited in place.
 
-    Of ten thousand runs only what is seen is put in words, role by role, hence no cells.
+    Only visible cells of ten thousand runs are formatted, one role at a time; hence the model has no `Cell` objects.
     """
 
     def __init__(self, library: Library, sketches: Sketches, edit: Callable[[str, int, str], None]) -> None:
-        """edit: told the run's id, the column and the text a person entered."""
+        """Create the table; edit: called with run id, column and entered text."""
         super().__init__(COLUMNS)
         self._library = library
         self._sketches = sketches
@@ -64,7 +64,7 @@ class RunTable(TextTable):
         sketches.arrived.connect(self._sketched)
 
     def set_runs(self, runs: list[RunSummary]) -> None:
-        """Show these runs; rows that stay keep their place."""
+        """Show these runs; existing rows keep their place."""
         known = len(self._runs)
         if runs[:known] == self._runs:
             if len(runs) > known:
@@ -78,7 +78,7 @@ class RunTable(TextTable):
         self.endResetModel()
 
     def show_annotations(self) -> None:
-        """Show what is noted now."""
+        """Show the current annotations."""
         before, self._shown = self._shown, self._library.annotations
         self._sorted = {}
         ids = before.keys() | self._shown.keys()
@@ -87,42 +87,42 @@ class RunTable(TextTable):
             self.dataChanged.emit(self.index(min(changed), 0), self.index(max(changed), len(COLUMNS) - 1))
 
     def sort_keys(self, column: int) -> list[Any]:
-        """What the rows are sorted by in a column, one for each."""
+        """Return the sort key of each row for a column."""
         if column not in self._sorted:
             annotation = self._library.annotation
             self._sorted[column] = [_sort_key(run, annotation(run.id), column) for run in self._runs]
         return self._sorted[column]
 
     def run(self, row: int) -> RunSummary:
-        """The run in a row."""
+        """Return the run in a row."""
         return self._runs[row]
 
     def run_id(self, row: int) -> str:
-        """Id of the run in a row."""
+        """Return the id of the run in a row."""
         return self._runs[row].id
 
     def row_of(self, identity: str) -> int:
-        """Row of a run; −1 if it is not there."""
+        """Return the row of a run, −1 if it is not in the table."""
         return self._places.get(identity, -1)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Number of runs."""
+        """Return the number of runs."""
         return 0 if parent.isValid() else len(self._runs)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Tags and notes can be edited, unless nothing can be written."""
-        # Painting the header of a table in which everything is selected asks about every cell.
+        """Return the flags of a cell; tags and notes are editable unless the session is read-only."""
+        # Painting the header while all rows are selected queries every cell.
         return _EDITABLE if index.column() in (TAGS, NOTE) and not self._library.read_only else _FIXED
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Hand on what a person entered; the table shows it once it is noted."""
+        """Forward an edited value; the table shows it once it is stored."""
         if role != Qt.ItemDataRole.EditRole or index.column() not in (TAGS, NOTE):
             return False
         self._edit(self.run_id(index.row()), index.column(), str(value))
         return True
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
+        """Return the data of a cell."""
         run, column = self._runs[index.row()], index.column()
         annotation = self._library.annotation(run.id)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):

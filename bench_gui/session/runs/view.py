@@ -1,4 +1,4 @@
-"""The table of runs on the screen: selecting in it chooses in the library, stamps come as it is scrolled."""
+"""View of the run table: its selection is that of the library, and thumbnails load while scrolling."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 
 ROW = 24
-"""Height of a row, enough for a stamp [px]."""
+"""Height of a row, enough for a thumbnail [px]."""
 LOOK_AFTER = 30
-"""Stamps are asked for once the table has kept still for this long [ms]."""
+"""Time without scrolling after which thumbnails are requested [ms]."""
 _WIDTHS = (58, WIDTH + 12, 184, 76, 46, 78, 88, 94, 72, 166, 108)
 
 
 class RunView(QTableView):
-    """Runs by the filter, in the order of a column; hidden, it asks for nothing."""
+    """Filtered and sorted runs; requests no thumbnails while it is hidden."""
 
     def __init__(self, library: Library, edit: Callable[[str, int, str], None]) -> None:
-        """edit: told the run's id, the column and the text a person entered."""
+        """Create the view; edit: called with run id, column and entered text."""
         super().__init__()
         self._library = library
         self._quiet = False
         self.sketches = Sketches(library)
         self.runs = RunTable(library, self.sketches, edit)
         self.order = RunOrder(library, self.runs)
-        # Before the view's own selection hears of rows that go: they go out of sight, not out of the choice.
+        # Connect before the view's own selection model: hidden rows must stay selected.
         self.order.modelAboutToBeReset.connect(lambda: self._hush(True))
         self.setModel(self.order)
         self.order.modelReset.connect(self._arranged)
@@ -45,7 +45,7 @@ class RunView(QTableView):
         describe(
             self,
             "Runs of the session",
-            "Select runs to compare or identify from; with none selected, all complete ones are used",
+            "Select runs to compare or identify; without a selection, all complete ones are used",
         )
         self._shape()
         self._look = QTimer(self)
@@ -57,7 +57,7 @@ class RunView(QTableView):
         library.selection_changed.connect(self.show_selection)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply the colours of a theme."""
         self.runs.set_theme(theme)
         self._motion.set_theme(theme)
         self.viewport().update()
@@ -69,12 +69,12 @@ class RunView(QTableView):
         self._look.start()
 
     def set_filter(self, wanted: RunFilter) -> None:
-        """Show only runs that meet a filter."""
+        """Show only runs that match a filter."""
         self.order.set_filter(wanted)
         self._look.start()
 
     def show_selection(self) -> None:
-        """Select in the table what is chosen, as far as it is in sight."""
+        """Select the visible ones of the selected runs in the view."""
         rows = sorted(row for identity in self._library.selected if (row := self.order.row_of(identity)) >= 0)
         self._hush(True)
         if rows != self._selected_rows():
@@ -85,12 +85,12 @@ class RunView(QTableView):
         self._hush(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """More or fewer runs are in sight."""
+        """Request thumbnails of newly visible runs."""
         super().resizeEvent(event)
         self._look.start()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The runs come into sight."""
+        """Request thumbnails of the visible runs."""
         super().showEvent(event)
         self._look.start()
 
@@ -109,7 +109,7 @@ class RunView(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
-        # A header asks its selection about every cell before it paints; this one shows none.
+        # A header queries the selection of every cell before it paints; this one shows no selection.
         header.setSelectionModel(QItemSelectionModel(self.order, header))
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
@@ -130,17 +130,17 @@ class RunView(QTableView):
             self._library.select([self.order.run_id(row) for row in self._selected_rows()])
 
     def _selected_rows(self) -> list[int]:
-        # Not `selectedRows`, which asks about every cell.
+        # `selectedRows` would query every cell.
         parts = self.selectionModel().selection().toList()
         return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
 
     def _arranged(self) -> None:
-        """Other runs are shown, or in another order."""
+        """Update selection and thumbnails after a change of rows."""
         self.show_selection()
         self._look.start()
 
     def _rows_came(self, parent: QModelIndex, first: int, last: int) -> None:
-        """Runs that come back into sight are selected if they are chosen; a run just recorded is kept in sight."""
+        """Select rows whose runs are selected in the library, and scroll to a run that was just recorded."""
         self.show_selection()
         self._look.start()
         header = self.horizontalHeader()
@@ -152,13 +152,13 @@ class RunView(QTableView):
         if not self.isVisible() or not self.order.rowCount():
             return
         first = max(self.rowAt(0), 0)
-        # Below the last run there is no row to ask for, and a view without height has none at all.
+        # There is no row below the last run, and none at all in a view without height.
         beyond = min(self.order.rowCount(), first + self.viewport().height() // ROW + 2)
         self.sketches.ask(self.order.run_id(row) for row in range(first, beyond))
 
 
 def _stretches(rows: list[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each stretch of consecutive numbers in a sorted list."""
+    """Yield the first and last number of each consecutive range in a sorted list."""
     first = last = -1
     for row in rows:
         if row != last + 1 or first < 0:

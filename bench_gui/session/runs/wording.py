@@ -1,4 +1,4 @@
-"""What is said about a run, the same in the table, in the filter and in dialogs."""
+"""Texts about a run, shared by table, filter and dialogs."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 def number_of(run: RunSummary) -> str:
-    """The run's number as it stands in its id, e.g. "0012"."""
+    """Return the number in the run's id, e.g. "0012"."""
     return run.id.split("_")[0]
 
 
 def status_word(run: RunSummary) -> str:
-    """How the run ended."""
+    """Return the outcome of a run as a word."""
     return STATUS_WORDS.get(run.exit_status, run.exit_status)
 
 
 def used_part(run: RunSummary, annotation: Annotation) -> tuple[float, float]:
-    """Begin and end of what is used of a run [s from its first sample]."""
+    """Return begin and end of the used part of a run [s from its first sample]."""
     begin = 0.0 if annotation.trim_begin is None else annotation.trim_begin
     end = run.duration if annotation.trim_end is None else annotation.trim_end
     return begin, end
 
 
 def judgement(run: RunSummary, annotation: Annotation) -> str:
-    """How the run ended and what a person said about its use, e.g. "complete, 1.2–5.0 s"."""
+    """Return the outcome and use of a run, e.g. "complete, 1.2–5.0 s"."""
     if annotation.excluded:
         return f"{status_word(run)}, excluded"
     if annotation.trimmed:
@@ -38,7 +38,7 @@ def judgement(run: RunSummary, annotation: Annotation) -> str:
 
 
 def story(run: RunSummary, annotation: Annotation) -> str:
-    """All there is to say about a run, for its tool tip: one line each."""
+    """Return the tool tip of a run, one line per fact."""
     lines = [f"{run.id}, imported from {run.source}" if run.source else run.id, f"trajectory: {run.trajectory}"]
     if run.reason:
         lines.append(f"{status_word(run)}: {run.reason}")
@@ -46,7 +46,7 @@ def story(run: RunSummary, annotation: Annotation) -> str:
         lines.append(f"excluded from fits: {annotation.reason or 'no reason given'}")
     if annotation.trimmed:
         begin, end = used_part(run, annotation)
-        lines.append(f"of its {run.duration:.2f} s, {begin:.2f} s to {end:.2f} s are used")
+        lines.append(f"used part: {begin:.2f} s to {end:.2f} s of {run.duration:.2f} s")
     if annotation.tags:
         lines.append(f"tags: {', '.join(annotation.tags)}")
     if annotation.note:

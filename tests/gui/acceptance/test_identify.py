@@ -207,7 +207,7 @@ def test_report(person, identified, tmp_path, monkeypatch):
         "numpy",
         "numba",
         provenance["versions"]["python"],
-        "the command that gives the same result",
+        "the command that reproduces the result",
     ):
         assert said in page
     for run in (*provenance["train"], *provenance["validation"]):

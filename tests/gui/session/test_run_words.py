@@ -116,7 +116,7 @@ def test_a_filter_leaves_out(text):
         ("kp>3..9", "range"),
         ("run:9..3", "before it begins"),
         ("status:done", "aborted"),
-        ("servo>3", "no number"),
+        ("servo>3", "not a number"),
         (">3", "name"),
         ("-", "word"),
         ("größe=3", "name"),
@@ -161,7 +161,7 @@ def test_a_run_says_how_it_is_used():
         "trajectory: sin_sin",
         "aborted: emergency stop",
         "excluded from fits: hit a stop",
-        "of its 6.00 s, 0.00 s to 4.00 s are used",
+        "used part: 0.00 s to 4.00 s of 6.00 s",
         "tags: good, bench 2",
         "Coupling re-tightened",
     ]

@@ -367,7 +367,7 @@ def test_undo_comes_back_to_the_session_it_is_about(person, session, tmp_path):
     person.controller.undo.undo()
     assert on_disk(person) == {}
     assert Session.open(session).annotations() == {}
-    assert "not open now" in person.message
+    assert "which is not open" in person.message
 
 
 def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
@@ -550,7 +550,7 @@ def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, sessio
     person.open(session)
     lock = person.window.session.head.lock
     assert lock.isVisible()
-    assert "may not write into this folder" in lock.toolTip()
+    assert "folder is write-protected" in lock.toolTip()
     sinks = []
     person.controller.library.sink_for(person.controller.library.runs[0].servo, sinks.append, pytest.fail)
     person.until(lambda: bool(sinks))

@@ -101,7 +101,7 @@ DONE = {
         "Import a folder…": (Opening, "ask_import_folder"),
     },
     "Help": {
-        "Help on what is in sight": (Helping, "show"),
+        "Help on this page": (Helping, "show"),
         "Guided tour": (MainWindow, "show_tour"),
         "About ServoBench": (Helping, "show_about"),
     },
@@ -307,7 +307,7 @@ def test_an_action_that_is_not_possible_says_so_and_does_nothing(calls, window, 
     _, action = specs["Bench", "Ready again"]
     action.trigger()
     assert calls == []
-    assert window.messages.texts == ["Ready again: not possible now. Acknowledge a fault, or go on after a stop"]
+    assert window.messages.texts == ["Ready again: not possible now. Acknowledge a fault, or continue after a stop"]
 
 
 def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):

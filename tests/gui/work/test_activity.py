@@ -103,7 +103,7 @@ def test_the_line_and_the_list_show_it_end_it_and_lead_to_its_result(activities,
     qtbot.addWidget(line)
     window.show()
     line.show()
-    job = Activity("Report", lambda: asked.append("stop"), cancel_tip="End it; no file is written", view=page)
+    job = Activity("Report", lambda: asked.append("stop"), cancel_tip="Cancel; no file is written", view=page)
     activities.begin(job, "starting")
     pass_by(activities, clock, SOON)
     assert line.foremost.isVisible()
@@ -116,7 +116,7 @@ def test_the_line_and_the_list_show_it_end_it_and_lead_to_its_result(activities,
     activities.tell(job, Share(0.25, "drawing"))
     pass_by(activities, clock, 0.1)
     assert row.bar.value() / row.bar.maximum() == 0.25
-    assert row.stop_button.toolTip() == "End it; no file is written"
+    assert row.stop_button.toolTip() == "Cancel; no file is written"
     assert not row.open_button.isVisible()
     row.stop_button.click()
     row.show_button.click()
