@@ -188,8 +188,6 @@ def _space_out(document: QTextDocument) -> None:
         else:
             shape.setBottomMargin(8)
             shape.setTopMargin(10 if shape.headingLevel() else 2)
-        elif block.next().textList() is None:
-            shape.setBottomMargin(8)
         cursor.setBlockFormat(shape)
         block = block.next()
 

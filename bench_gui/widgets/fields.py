@@ -378,8 +378,10 @@ class Section(QWidget):
 
     def wide(self, part: QWidget | QHBoxLayout) -> None:
         """Add a widget or a row of widgets over the whole width."""
-        add = self._grid.addWidget if isinstance(part, QWidget) else self._grid.addLayout
-        add(part, self._row(), 0, 1, 2)
+        if isinstance(part, QWidget):
+            self._grid.addWidget(part, self._row(), 0, 1, 2)
+        else:
+            self._grid.addLayout(part, self._row(), 0, 1, 2)
 
     def _row(self) -> int:
         """The next free row but one: below each field there is room for why its number is refused."""
