@@ -565,6 +565,7 @@ def cross_validate(
     models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
     *,
     by: str | Sequence[str] | None = None,
+    command_path: bool | None = None,
     servo: str | Path | ServoSpec | None = None,
     output: str | Path | None = None,
     progress: bool = True,
@@ -580,6 +581,7 @@ def cross_validate(
         models: Friction models to compare.
         by: Conditions to hold out: "mass", "length", "kp", "trajectory", "supply", "unit". Default: mass, length, kp
             and trajectory.
+        command_path: Fit each model with the command path, or without it. Default: both.
         servo: The servo. Default: the servo of the recordings.
         output: Folder that keeps completed parts; a second call continues there. Default: nothing is kept.
         progress: Show a progress bar.
@@ -602,7 +604,8 @@ def cross_validate(
 
     runs = _runs(data)
     request = IdentificationRequest(servo=runs.servo(servo), models=_names(models), data_hash=runs.data_hash, **options)
-    question = Question(request=request, by=CONDITIONS if by is None else _names(by))
+    paths = {None: "both", True: "on", False: "off"}[command_path]
+    question = Question(request=request, by=CONDITIONS if by is None else _names(by), command_path=paths)
     folder = None if output is None else Path(output)
     with _progress("Cross-validate", progress) as show:
         watch = CrossValidationWatch(on_progress=show)

@@ -9,17 +9,17 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-
-import serial
-from serial import SerialException
-from serial.tools.list_ports import comports
+from typing import TYPE_CHECKING
 
 from drivers.errors import BusError
 
+if TYPE_CHECKING:
+    import serial
+
 try:
     from termios import error as TermiosError
-except ImportError:  # no termios on this system; pyserial raises its own
-    TermiosError = SerialException
+except ImportError:  # no termios on this system; pyserial raises its own kind of OSError
+    TermiosError = OSError
 
 GONE = (OSError, TermiosError)
 """Exceptions of pyserial when the port is gone; the SDK lets them through and then considers itself busy for ever."""
@@ -29,7 +29,14 @@ BEST_LATENCY = 1
 
 
 def serial_ports() -> list[tuple[str, str]]:
-    """Return path and description of each serial port, without pseudo terminals and links."""
+    """Return path and description of each serial port of the machine, without pseudo terminals and links.
+
+    The list is empty where pyserial is not installed.
+    """
+    try:
+        from serial.tools.list_ports import comports
+    except ModuleNotFoundError:
+        return []
     found = sorted(comports(), key=lambda port: (port.vid is None, port.device))
     return [(port.device, port.description) for port in found if port.vid is not None or port.hwid != "n/a"]
 

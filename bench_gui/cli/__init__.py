@@ -152,9 +152,10 @@ def _print_version() -> int:
 def _open_window(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from bench_gui.headless.display import DisplayTrial
+    from bench_gui.headless.display import DisplayTrial, require_qt
     from bench_gui.headless.examples import example_session
 
+    require_qt()
     trial = DisplayTrial()
     # The display check runs while Qt is imported.
     from bench_gui.app import run_window

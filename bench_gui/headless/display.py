@@ -8,12 +8,15 @@ import re
 import subprocess
 import tempfile
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from core.errors import ServoBenchError
 
 LONGEST_START = 60.0
 """Time limit of the trial [s]; a Qt that has not opened by then hangs."""
+WINDOW_PACKAGES = ("PySide6", "pyqtgraph")
+INSTALL_WINDOW = "pip install 'servobench[gui]'"
 _MISSING = re.compile(r"(lib[\w.+-]+?)\.so\.(\d+)[^\n]*?(?:cannot open shared object file|not found)")
 _PLUGIN = re.compile(r"Cannot load library (\S+\.so)")
 _REASON = re.compile(r"(could not[^\n]*|no Qt platform plugin[^\n.]*)", re.IGNORECASE)
@@ -21,6 +24,15 @@ _REASON = re.compile(r"(could not[^\n]*|no Qt platform plugin[^\n.]*)", re.IGNOR
 
 class NoWindowError(ServoBenchError):
     """Qt cannot open a window; the message names what is missing."""
+
+
+def require_qt() -> None:
+    """Raise NoWindowError unless the packages of the window are installed."""
+    if missing := [name for name in WINDOW_PACKAGES if find_spec(name) is None]:
+        raise NoWindowError(
+            f"the window needs {' and '.join(missing)}: {INSTALL_WINDOW}; "
+            "every task of the window is also a command (bench --help)"
+        )
 
 
 class DisplayTrial:

@@ -13,7 +13,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bench_gui.headless.display import DisplayTrial, NoWindowError
+from bench_gui.headless.display import INSTALL_WINDOW, DisplayTrial, NoWindowError, require_qt
 from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
 from core.catalogue import broken_servos, own_folder, servos
 from core.errors import ServoBenchError
@@ -21,8 +21,10 @@ from drivers.finding import MachineCheck
 from drivers.priority import raise_priority
 from drivers.registry import FAMILIES, check_buses, family_module
 
-PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
+PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py")
 EXTRAS = {
+    "PySide6-Essentials": ("gui", "opens the window"),
+    "pyqtgraph": ("gui", "draws the plots of the window"),
     "mujoco": ("mujoco", "checks exports in MuJoCo"),
     "distributed": ("cluster", "runs fleets on several processes or machines"),
     "pyarrow": ("parquet", "reads recordings in Parquet files"),
@@ -167,6 +169,10 @@ def _display() -> MachineCheck:
     if not named and platform.system() == "Linux":
         remedy = "start from a desktop to open the window"
         return MachineCheck("display", "note", "none; all commands work without it", remedy)
+    try:
+        require_qt()
+    except NoWindowError:
+        return MachineCheck("display", "note", "not tried; the window is not installed", INSTALL_WINDOW)
     try:
         DisplayTrial().finish()
     except NoWindowError as error:

@@ -13,6 +13,8 @@ from core.errors import ExportError
 from core.export.files import LONGEST_SLUG, readme_section, write_files
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.tabular import Tabular
+from core.words import counted
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 0.05
 """Time steps of an example [s]: below, single precision adds nothing to an angle; above, no servo's loop is stable."""
@@ -79,8 +81,8 @@ def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -
     return model if title == model.title else replace(model, name=title)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ExportResult(Tabular):
     """What was written and how good it is."""
 
     files: tuple[Path, ...]
@@ -90,6 +92,18 @@ class ExportResult:
     error_mrad: float | None = None
     """Mean absolute position error of the exported model against the identified one [mrad]; None: the file is read
     by this program and nothing was approximated. 0 leaves the target's own discretisation."""
+
+    def heading(self) -> str:
+        """Return the folder and the error."""
+        error = "" if self.error_mrad is None else f", {self.error_mrad:.2f} mrad from the identified model"
+        return (
+            f"{counted(len(self.files), 'file')} in {self.files[0].parent}{error}, {counted(len(self.notes), 'note')}"
+        )
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return name and size of each file."""
+        sizes = [file.stat().st_size if file.exists() else None for file in self.files]
+        return {"file": [file.name for file in self.files], "size [bytes]": sizes}
 
 
 def exported(

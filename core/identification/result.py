@@ -205,6 +205,11 @@ class Identification(Tabular):
             "warnings": [len(r.evidence.warnings) for r in self.results],
         }
 
+    def __getitem__(self, friction: str) -> ModelResult:
+        """Return the result of one friction model, e.g. `found["m6"]`; raises KeyError for one that was not fitted."""
+        found = {result.model.friction: result for result in self.results}
+        return found[friction.lower()]
+
     @property
     def contenders(self) -> list[Contender]:
         """Return what the choice between the models is based on if there is no cross-validation."""

@@ -8,12 +8,56 @@ and 57600 baud. A model is data: its control table is in `resources/control_tabl
 `registers` names the bytes, `modes` and `samples` interpret them, `preparation` brings a servo into a known state,
 `identity` describes it, and `servo` implements the contract. `source`, `form`, `search` and `checks` belong to the
 family. `drivers.serial_port` handles the serial ports.
+
+dynamixel-sdk and pyserial are an extra of the package: nothing here imports them before a bus is used.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from drivers.dynamixel.checks import examine
 from drivers.dynamixel.form import family
 from drivers.dynamixel.profile import profile_of
-from drivers.dynamixel.search import scan
-from drivers.dynamixel.source import DynamixelSource, from_address
+from drivers.libraries import needed_by
+
+if TYPE_CHECKING:
+    from drivers.dynamixel.source import DynamixelSource
+    from drivers.registry import ServoAddress
+    from drivers.scan import Found, OnStep, ShouldStop
 
 __all__ = ["DynamixelSource", "examine", "family", "from_address", "profile_of", "scan"]
+
+
+def from_address(address: ServoAddress) -> DynamixelSource:
+    """Read `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`.
+
+    Raises:
+        AddressError: The address does not describe a Dynamixel.
+        DriverError: dynamixel-sdk is not installed.
+    """
+    return _module("source").from_address(address)
+
+
+def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
+    """Look for Dynamixels on the form's port.
+
+    Raises:
+        BusError: The port is missing or used by another program.
+        DriverError: dynamixel-sdk is not installed.
+    """
+    return _module("search").scan(values, on_step, should_stop)
+
+
+def _module(name: str) -> Any:
+    """Import a module of this folder that uses the SDK."""
+    with needed_by("Dynamixel servos"):
+        return import_module(f"{__name__}.{name}")
+
+
+def __getattr__(name: str) -> Any:
+    if name != "DynamixelSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _module("source").DynamixelSource

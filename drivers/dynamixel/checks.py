@@ -7,19 +7,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from drivers.finding import MachineCheck
+from drivers.libraries import install
 from drivers.serial_port import BEST_LATENCY, latency_file, serial_ports
 
 
 def examine() -> list[MachineCheck]:
     """Check the libraries and every serial port."""
-    return [_library("dynamixel-sdk"), _library("pyserial"), *_ports()]
+    libraries = [_library("dynamixel-sdk"), _library("pyserial")]
+    return [*libraries, *_ports()] if libraries[1].status == "ok" else libraries
 
 
 def _library(name: str) -> MachineCheck:
     try:
         return MachineCheck(name, "ok", version(name))
     except PackageNotFoundError:
-        return MachineCheck(name, "error", "not installed", f"pip install {name}")
+        return MachineCheck(name, "note", "not installed; Dynamixel servos cannot be used", install("dynamixel"))
 
 
 def _ports() -> list[MachineCheck]:

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from drivers.ethercat.nic import ETHERTYPE, interfaces
 from drivers.finding import MachineCheck
+from drivers.libraries import install
 
 
 def examine() -> list[MachineCheck]:
@@ -18,7 +19,7 @@ def _library() -> MachineCheck:
     try:
         return MachineCheck("pysoem", "ok", version("pysoem"))
     except PackageNotFoundError:
-        return MachineCheck("pysoem", "note", "not installed; EtherCAT drives cannot be used", "pip install pysoem")
+        return MachineCheck("pysoem", "note", "not installed; EtherCAT drives cannot be used", install("ethercat"))
 
 
 def _rights() -> MachineCheck:

@@ -8,6 +8,7 @@ from drivers.errors import BusError, NoAnswer
 from drivers.ethercat import nic
 from drivers.ethercat.profile import LONGEST_CYCLE, SHORTEST_CYCLE, drives, fitting
 from drivers.family import AddressField, Family
+from drivers.libraries import needed_by
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 
 FALLBACK = "eth0"
@@ -113,7 +114,8 @@ def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) ->
 
 
 def _look(interface: str) -> list[Found]:
-    from drivers.ethercat.master import Master
+    with needed_by("EtherCAT drives"):
+        from drivers.ethercat.master import Master
 
     master = Master(interface, 1)
     try:

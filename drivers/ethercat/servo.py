@@ -17,6 +17,7 @@ from drivers.ethercat.identity import Nameplate, choose, read_nameplate
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import POSITION_OUTPUTS, TORQUE_OUTPUTS
 from drivers.ethercat.profile import drives
+from drivers.libraries import needed_by
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.servo import ANSWER_LIMIT, PositionGoal, Servo, ServoIdentity, TorqueGoal
@@ -82,7 +83,8 @@ class EthercatServo(Servo):
     def _begin(self) -> None:
         """Bring a drive from a closed bus to OP, released."""
         nic.require(self._wanted.interface)
-        from drivers.ethercat.master import OP, Master
+        with needed_by("EtherCAT drives"):
+            from drivers.ethercat.master import OP, Master
 
         wanted = self._wanted
         master = self._master = Master(wanted.interface, wanted.slave)

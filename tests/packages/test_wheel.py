@@ -5,16 +5,15 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.packages.installed import environment, output, wait_until, window
+from tests.packages.conftest import hatch
+from tests.packages.installed import environment, link_packages, output, wait_until, window
 
 pytest.importorskip("hatchling", reason="builds packages: pip install 'servobench[test]'")
 pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobench[test]'")
@@ -22,6 +21,8 @@ pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobenc
 ROOT = Path(__file__).parents[2]
 ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WORKBENCH = ("gui", "dynamixel", "ethercat")
+"""Extras of the window and the buses."""
 SHARED = {
     "share/applications/servobench.desktop": "resources/packaging/servobench.desktop",
     "share/icons/hicolor/scalable/apps/servobench.svg": "resources/icons/servobench.svg",
@@ -32,11 +33,6 @@ BRIEFLY = (
     "demo.IdentificationRequest = lambda **words: asked(**{**words, 'trials': 100, 'models': ('m1', 'm6')})\n"
 )
 """Before START: how well the demo searches, and for how many models, is no matter of packages."""
-
-
-def hatch(folder, *words):
-    command = [sys.executable, "-m", "hatchling", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def sources():
@@ -53,28 +49,6 @@ def sources():
 def same(requirements):
     """However they are written."""
     return {str(Requirement(text)).lower() for text in requirements}
-
-
-@pytest.fixture(scope="module")
-def sdist(tmp_path_factory):
-    """The source distribution, unpacked."""
-    folder = tmp_path_factory.mktemp("sdist")
-    hatch(ROOT, "build", "-t", "sdist", "-d", folder)
-    (archive,) = folder.iterdir()
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
-    archive.unlink()
-    (unpacked,) = folder.iterdir()
-    return unpacked
-
-
-@pytest.fixture(scope="module")
-def wheel(sdist, tmp_path_factory):
-    """The wheel, built from the source distribution."""
-    folder = tmp_path_factory.mktemp("wheel")
-    hatch(sdist, "build", "-t", "wheel", "-d", folder)
-    (path,) = folder.glob("*.whl")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -103,23 +77,10 @@ def site(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory):
-    """What the wheel asks for, and what that asks for, and no other package of this environment."""
+    """What the wheel asks for with its window and buses, what that asks for, and no other package."""
     folder = tmp_path_factory.mktemp("others")
-    asked, known = [Requirement(text) for text in PROJECT["dependencies"]], set()
-    while asked:
-        requirement = asked.pop()
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
-            continue
-        package = distribution(requirement.name)
-        if package.metadata["Name"] in known:
-            continue
-        known.add(package.metadata["Name"])
-        asked += [Requirement(text) for text in package.requires or ()]
-        tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
-        for top in tops:
-            link = folder / top
-            if not link.exists():
-                link.symlink_to(Path(str(package.locate_file(top))))
+    extras = PROJECT["optional-dependencies"]
+    link_packages([*PROJECT["dependencies"], *(text for name in WORKBENCH for text in extras[name])], folder)
     return folder
 
 

@@ -1,0 +1,35 @@
+"""Runs a notebook's code cells one after the other, as a kernel does: `python notebook.py FILE`.
+
+Nothing but the standard library, so that the environment under test stays what it is. The last expression of a cell is
+shown as Jupyter shows it: `_repr_html_` where there is one, `repr` elsewhere.
+"""
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+
+def run(path: Path) -> None:
+    """Run every code cell in one namespace."""
+    names = {"__name__": "__main__"}
+    for number, cell in enumerate(json.loads(path.read_text("utf-8"))["cells"]):
+        if cell["cell_type"] == "code":
+            tree = ast.parse("".join(cell["source"]))
+            last = ast.Expression(tree.body.pop().value) if isinstance(tree.body[-1], ast.Expr) else None
+            where = f"{path.name}, cell {number}"
+            exec(compile(tree, where, "exec"), names)
+            if last is not None:
+                show(eval(compile(last, where, "eval"), names))
+
+
+def show(value: object) -> None:
+    """Print a cell's result."""
+    html = getattr(value, "_repr_html_", None)
+    if value is not None:
+        print(repr(value) if html is None else html())
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, "")  # a kernel looks into the working folder first
+    run(Path(sys.argv[1]))
