@@ -220,6 +220,8 @@ class Tour:
             (webots, "webots", webots.fit_button.isEnabled),
         ):
             page.show_tab(tab)
+            if tab is learning:
+                self.click(learning.learn_button)
             self.until(shown, name)
             if tab is webots:
                 self.click(webots.fit_button)
