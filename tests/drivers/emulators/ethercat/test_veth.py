@@ -61,7 +61,7 @@ def test_half_a_cable_is_somebody_elses():
 def test_missing_rights_are_told_from_wrong_names(monkeypatch):
     monkeypatch.setattr(veth, "may_administer", lambda: False)
     with pytest.raises(BusError, match=r"no network interface 'ecs7'.*unshare -Urn"):
-        EthercatEmulation(interface="ecs7").open(SharedHand())
+        EthercatEmulation(interface="ecs7", master_interface="ecm7").open(SharedHand())
     with pytest.raises(BusError, match="is not a valid name"):
         EthercatEmulation(interface="no such name").open(SharedHand())
 
