@@ -1,11 +1,11 @@
-"""Exporters: an identified model as files another program runs. One file per target, one registry.
+"""Export an identified model as files that another program runs: one module per target, one registry.
 
     result = export_model(model, "mujoco", folder, kp=32.0)
 
-Every export writes a `README.md` with units, sign convention and gear ratio beside its files, and states how far the
-exported motion is from the identified model's. Names of models are never trusted: see `core.export.files`.
+Every export writes a `README.md` with units, sign convention and gear ratio next to its files. It states how far the
+exported motion is from the identified model's. Model names are untrusted input: see `core.export.files`.
 
-Functions are loaded when they are first asked for: the command line's help needs `core.export.targets.TARGETS` only.
+The functions are imported on first access: the command line's help needs only `core.export.targets.TARGETS`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs of an exported pendulum in an engine that needs a process of its own: commands go in, angles come out.
+"""Run an exported pendulum in an engine that needs a process of its own: commands in, angles out.
 
 The stand-alone programs take `SCENE [FILE] COMMANDS.npy TIMESTEP ANGLES.npy`. Commands are (runs, steps, 2), goal [rad]
 and enable; angles are (runs, steps) [rad], before each step.
@@ -22,15 +22,26 @@ from core.export.servo_file import STANDALONE
 from core.trajectories import make_trajectory
 
 LONGEST_RUN = 1800.0
-"""Time after which a run is given up [s]."""
+"""Timeout of a run [s]."""
 
 
 def positions_apart(
     program: str, files: Sequence[Path], trajectories: Sequence[str], timestep: float, engine: str
 ) -> NDArray[np.float64]:
-    """Positions on each trajectory before each step, (trajectories, steps) [rad]; timestep [s].
+    """Run an exported pendulum on each trajectory, in a process of its own.
 
-    program: e.g. "servobench_physx.py"; files: what it runs; engine: its name. Raises ExportError when it fails.
+    Args:
+        program: Stand-alone program, e.g. "servobench_physx.py".
+        files: Files of the export that it runs.
+        trajectories: Names of the trajectories.
+        timestep: Time step [s].
+        engine: Name of the engine, for the error message.
+
+    Returns:
+        Positions before each time step [rad], shape (trajectories, steps).
+
+    Raises:
+        ExportError: The program fails or does not finish in time.
     """
     paths = [make_trajectory(name) for name in trajectories]
     time = timestep * np.arange(round(max(path.duration for path in paths) / timestep))
@@ -45,11 +56,11 @@ def positions_apart(
             raise ExportError(f"{files[0]}: {engine} did not finish in {LONGEST_RUN:g} s") from None
         if done.returncode != 0 or not found.exists():
             reason = printable(_reason(done.stdout + done.stderr))
-            raise ExportError(f"{files[0]}: {engine} did not run it: {reason}")
+            raise ExportError(f"{files[0]}: {engine} failed to run it: {reason}")
         return np.load(found, allow_pickle=False)
 
 
 def _reason(output: str) -> str:
-    """The last error that a program's output names, or its last line."""
+    """Return the last error in a program's output, or its last line."""
     errors = re.findall(r"\w*Error: .+", output)
-    return (errors or output.strip().splitlines() or ["no word of why"])[-1]
+    return (errors or output.strip().splitlines() or ["no error message"])[-1]

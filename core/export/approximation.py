@@ -1,8 +1,8 @@
-"""The best servo an engine can be in place of a richer one: what its joint and drive know, fitted to its motion.
+"""Approximate a model by the best servo an engine can represent, fitted to the model's motion.
 
-Not a truncation: the values are refitted to the model's own simulated motion over the bench's grid. Where its friction
-is the engine's already and its own values are good enough, they are taken; otherwise they, friction refitted, and
-friction and motor refitted compete, and the one with the smallest error on runs it was not fitted to is taken.
+The values are fitted to the model's own simulated motion over a grid of runs, not truncated. If the engine has the
+model's friction law and the model's own values are good enough, they are kept. Otherwise three candidates compete:
+those values, refitted friction, and refitted friction and motor. The one with the smallest error on held-out runs wins.
 """
 
 from __future__ import annotations
@@ -30,66 +30,66 @@ STRIBECK = (*FRICTION, "friction_stribeck", "dtheta_stribeck")
 MOTOR = ("kt", "R", "armature")
 PLAIN = ("kt", "error_gain_ratio", "armature")
 NO_LIMIT = 1e9
-"""Supply that never limits a current [V]."""
+"""Supply voltage that never limits a current [V]."""
 SPAN = np.log(30.0)
-"""A refit searches each value from a thirtieth to thirty times its start."""
+"""A refit searches each value between 1/30 and 30 times its start value."""
 FIT_STEP = 2e-3
-"""Step of the search's simulations [s], of the richer model's motion too, so that most of its error cancels."""
+"""Time step of the search's simulations [s]. The full model uses it too, so most of the integration error cancels."""
 GENERATIONS_OF_FRICTION, GENERATIONS_OF_ALL = 25, 60
 FIRST_STEP = 0.3
 GOOD_ENOUGH = 5e-4
-"""Mean error below which a model's own values are taken as they are, without a refit [rad]."""
+"""Mean error below which the model's own values are kept without a refit [rad]."""
 UNSTABLE = 1e9
-"""Error of a candidate whose simulation left the numbers [rad]."""
+"""Error assigned to a candidate whose simulation is not finite [rad]."""
 SEEDS = (1, 2)
-"""Each search is run with both and the better end is kept: the error has more than one valley."""
+"""Each search runs once per seed and the better result is kept: the error has several local minima."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """What an engine's joint and drive can be, as a corner of our own models' space."""
+    """Servo that an engine's joint and drive can represent, as a subset of our models."""
 
     friction: str = "m1"
     """"m1", "m2", or "viscous" for engines without Coulomb friction."""
     alpha: float = 2.0
     """Stribeck exponent that the engine fixes; for "m2" only."""
     kept: tuple[str, ...] = ()
-    """Command path terms the engine has a place for."""
+    """Command path terms that the engine has."""
     plain_drive: bool = False
-    """A drive with kp, kd and a torque limit instead of a motor: the back-EMF is part of kd, within the limit, and a
-    current law's limit by the supply voltage is lost."""
+    """True for a drive with kp, kd and a torque limit instead of a motor. The back-EMF is then part of kd, inside the
+    torque limit, and a current law's limit by the supply voltage is lost."""
 
     @property
     def refitted(self) -> tuple[str, ...]:
-        """Names of the friction parameters that a refit moves."""
+        """Names of the friction parameters that a refit changes."""
         return {"m1": FRICTION, "m2": STRIBECK, "viscous": FRICTION[1:]}[self.friction]
 
     @property
     def motor(self) -> tuple[str, ...]:
-        """Names of the motor parameters that a refit moves."""
+        """Names of the motor parameters that a refit changes."""
         return PLAIN if self.plain_drive else MOTOR
 
     def holds_friction(self, model: ServoModel) -> bool:
-        """True if the model's own budget of friction can be written as it is."""
+        """True if the model's own friction budget can be written unchanged."""
         return model.friction == self.friction and model.values.get("alpha", self.alpha) == self.alpha
 
     def holds(self, model: ServoModel) -> bool:
-        """True if the model's own friction can be written as it is, its contact included."""
+        """True if the model's own friction, contact included, can be written unchanged."""
         return model.contact == "rigid" and self.holds_friction(model)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approximation:
-    """A model that an engine can be in place of another, and how far it is from it."""
+    """Model that an engine can represent, and its error against the full model."""
 
     model: ServoModel
     refitted: tuple[str, ...]
-    """Names of the values that were changed; empty when the model's own did best."""
+    """Names of the changed values; empty if the model's own were best."""
     errors: Array
     """Mean absolute position error of each run of the grid [rad], (16,)."""
     runs: tuple[GridRun, ...]
     held_back_error: float
-    """The same over runs the refit did not see [rad]."""
+    """Mean error over held-out runs, which the refit did not use [rad]."""
 
     @property
     def mean_mrad(self) -> float:
@@ -103,15 +103,15 @@ class Approximation:
 
     @property
     def worst_run(self) -> str:
-        """Which one it is."""
+        """Title of the worst run."""
         return self.runs[int(self.errors.argmax())].title
 
 
 def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
-    """The model cut down to what an engine can be: the start of a refit, and exact where nothing is lost.
+    """Reduce a model to a form: the start of a refit, and exact if nothing is lost.
 
-    Friction starts at the model's budget at half the bench's load: at rest, moving slowly, and at four times that
-    speed.
+    Start values of friction are read from the model's budget at half the bench's load: at rest, at a slow speed and at
+    four times that speed.
     """
     load = 0.5 * bench.gravity_torque
     scale = 0.5 * model.values.get("dtheta_stribeck", 1.0) + 0.5
@@ -154,21 +154,21 @@ def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
 
 
 def settings_in_form(written: ServoModel, model: ServoModel, form: Form, settings: ServoSettings) -> ServoSettings:
-    """Settings under which a model in a form does what the model does under `settings`."""
+    """Return the settings under which the written model behaves as the model does under `settings`."""
     if not form.plain_drive:
         return settings
     own = replace(settings, supply_voltage=NO_LIMIT)
     if model.control.law == "current":
         return own
-    # The back-EMF does not depend on the gain, the law's own velocity gain does.
+    # The back-EMF does not depend on kp, but the law's own velocity gain does: it scales with its square root.
     given = model.control.damping if settings.damping is None else settings.damping
     return replace(own, damping=written.control.damping / math.sqrt(settings.kp) + given)
 
 
 def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
-    """Return the model of a form whose motion is closest to the model's; a few seconds, remembered for the next target.
+    """Return the model of a form whose motion is closest to the model's.
 
-    The same model gives the same result, whatever it is called.
+    Takes a few seconds; the result is cached for the next target and does not depend on the model's name.
     """
     found = _approximate(replace(model, name="", provenance={}).to_json_text(), bench, settings, form)
     return replace(found, model=replace(found.model, name=model.name))
@@ -204,7 +204,7 @@ def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -
 
 
 def _errors(runs: list[GridRun], model: ServoModel, written: ServoModel, form: Form) -> Array:
-    """Mean absolute position error of each run [rad]."""
+    """Return the mean absolute position error of each run [rad]."""
     return np.array(
         [
             np.abs(
@@ -219,7 +219,7 @@ def _errors(runs: list[GridRun], model: ServoModel, written: ServoModel, form: F
 
 
 class _Search:
-    """The runs of a refit, laid out for the population kernel."""
+    """Runs of a refit in the layout of the population kernel."""
 
     def __init__(self, target: ServoModel, start: ServoModel, runs: list[GridRun], form: Form) -> None:
         motions = [converged_positions(target, run, FIT_STEP, step=FIT_STEP) for run in runs]
@@ -241,7 +241,7 @@ class _Search:
         self._kernel = population_kernel(start.control.kernel_law, full, start.kernel_contact, start.leapfrog)
 
     def _errors(self, rows: Array) -> Array:
-        """Mean absolute error of each candidate over all runs [rad]."""
+        """Return each candidate's mean absolute error over all runs [rad]."""
         sums = np.empty((len(self._setups), len(rows), SUMS))
         chosen = np.arange(len(self._setups))
         self._kernel(
@@ -252,8 +252,8 @@ class _Search:
         return sums[:, :, 0].sum(axis=0) / len(self._position)
 
     def refit(self, start: ServoModel, names: tuple[str, ...], generations: int) -> ServoModel:
-        """Move the named values of a model to where its error is smallest, by CMA-ES over their logarithms."""
-        # With cmaes comes scipy.stats: half a second, which most exports need not wait for.
+        """Minimise the error over the logarithms of the named values by CMA-ES."""
+        # cmaes imports scipy.stats, which takes half a second; most exports need neither.
         from cmaes import CMA
 
         others = {name: value for name, value in start.values.items() if name not in names}

@@ -1,4 +1,4 @@
-"""What an exporter is, what it is asked, what it returns, and what a check of it finds."""
+"""Interface of an exporter: its options, its result and the result of a check."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from core.tabular import Tabular
 from core.words import counted
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 0.05
-"""Time steps of an example [s]: below, single precision adds nothing to an angle; above, no servo's loop is stable."""
+"""Limits of an example's time step [s]: single-precision angles stall below, every servo's loop is unstable above."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoOptions:
-    """What every target that drives the servo needs beyond the model."""
+    """Options shared by all targets that drive the servo."""
 
     kp: float | None = None
-    """Gain as written into the servo; None: the catalogue's."""
+    """Proportional gain as written into the servo. None: the catalogue's."""
     ki: float = 0.0
     """Integral gain as written into the servo."""
     damping: float | None = None
-    """Velocity gain of the eRob law; None: the catalogue's."""
+    """Velocity gain of the eRob control law. None: the catalogue's."""
     supply_voltage: float | None = None
-    """[V]; None: the model's nominal one."""
+    """Supply voltage [V]. None: the model's nominal one."""
     bench: Bench | None = None
-    """Pendulum of the example and of the stated error; None: one that suits the servo."""
+    """Pendulum of the example and of the stated error. None: one that suits the servo."""
     timestep: float = 0.001
-    """Of the example [s]."""
+    """Time step of the example [s]."""
 
 
 def _require_pendulum(bench: object, target: str) -> None:
     if bench is not None and not isinstance(bench, Bench):
-        raise ExportError(f"export to {target}: bench = {bench!r} is no pendulum")
+        raise ExportError(f"export to {target}: bench = {bench!r} is not a pendulum (Bench)")
 
 
 def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoSettings:
-    """The servo's settings that an export fixes; raises ExportError for what is not possible."""
+    """Return the servo settings that an export fixes; raise ExportError for impossible values."""
     settings = model.default_settings(options.kp)
     if options.supply_voltage is not None:
         settings = replace(settings, supply_voltage=options.supply_voltage)
@@ -57,11 +57,11 @@ def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoS
     ]
     wrong += [f"{name} = 0" for name in ("kp", "supply_voltage") if getattr(settings, name) == 0.0]
     if wrong:
-        raise ExportError(f"export to {target}: not possible: {', '.join(wrong)}")
+        raise ExportError(f"export to {target}: impossible value: {', '.join(wrong)}")
     if not SHORTEST_STEP <= options.timestep <= LONGEST_STEP:
         raise ExportError(
-            f"export to {target}: a time step of {options.timestep:g} s is not possible; it is in seconds, "
-            f"{SHORTEST_STEP:g} to {LONGEST_STEP:g}"
+            f"export to {target}: a time step of {options.timestep:g} s is not possible; use "
+            f"{SHORTEST_STEP:g} to {LONGEST_STEP:g} s"
         )
     if settings.ki > 0.0 and model.control.integral_ratio <= 0.0:
         raise ExportError(f"export to {target}: {model.servo} has no integral gain; leave ki at 0")
@@ -69,10 +69,10 @@ def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoS
 
 
 def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -> ServoModel:
-    """The model under the name its export has: in files, symbols, classes and nodes, each as far as it allows.
+    """Return the model under the name of its export, used for files, symbols, classes and nodes.
 
-    Without a `name` it is the model's title and the settings that are not the servo's own, e.g. "MX-106 M6 kp 32", so
-    that two gains of one servo are two names.
+    Without a `name`, this is the model's title plus the settings that differ from the servo's own, e.g.
+    "MX-106 M6 kp 32", so that exports with different gains have different names.
     """
     own, chosen = asdict(model.default_settings()), asdict(settings)
     words = {"kp": "kp {:g}", "ki": "ki {:g}", "damping": "damping {:g}", "supply_voltage": "{:g} V"}
@@ -81,17 +81,23 @@ def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -
     return model if title == model.title else replace(model, name=title)
 
 
+<<<<<<< HEAD
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExportResult(Tabular):
     """What was written and how good it is."""
+=======
+@dataclass(frozen=True, kw_only=True)
+class ExportResult:
+    """Files of an export, its notes and its error."""
+>>>>>>> prose-export
 
     files: tuple[Path, ...]
     """Written files, README.md last."""
     notes: tuple[str, ...] = ()
-    """What the target cannot express or does differently, one sentence each; the README says the same."""
+    """Things the target cannot represent or does differently, as in the README."""
     error_mrad: float | None = None
-    """Mean absolute position error of the exported model against the identified one [mrad]; None: the file is read
-    by this program and nothing was approximated. 0 leaves the target's own discretisation."""
+    """Mean absolute position error of the exported model against the identified one [mrad], without the target's own
+    discretisation error. None: this program reads the file itself and nothing was approximated."""
 
     def heading(self) -> str:
         """Return the folder and the error."""
@@ -117,7 +123,7 @@ def exported(
     usage: str = "",
     error_mrad: float = 0.0,
 ) -> ExportResult:
-    """Write an export's files, texts by names, and its README section titled `what`; raises ExportError."""
+    """Write an export's files (`contents`: text by name) and its README section titled `what`."""
     readme = readme_section(model, what, meanings, notes, usage)
     files = write_files(folder, contents, model, target, readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error_mrad)
@@ -125,32 +131,32 @@ def exported(
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """Motion of an export against the model's: run in its engine, or simulated here by that engine's rules."""
+    """Motion of an export compared with the model's: run in its engine, or simulated here by that engine's rules."""
 
     how: str
     """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 1 ms"."""
     errors: Mapping[str, float]
-    """Run to mean absolute position difference from the converged model [mrad]. A run is a trajectory and, after a
-    comma, what differs from the export: "sin_sin", "sin_sin, half load and gain"."""
+    """Mean absolute position difference from the converged model [mrad] by run. A run's name is its trajectory and,
+    after a comma, its difference from the export: "sin_sin", "sin_sin, half load and gain"."""
 
     @property
     def mean_mrad(self) -> float:
-        """Over the runs [mrad]."""
+        """Mean error over the runs [mrad]."""
         return sum(self.errors.values()) / len(self.errors)
 
     @property
     def worst_run(self) -> str:
-        """The one with the largest error."""
+        """Name of the run with the largest error."""
         return max(self.errors, key=self.errors.__getitem__)
 
     @property
     def worst_mrad(self) -> float:
-        """Its error [mrad]."""
+        """Error of the worst run [mrad]."""
         return self.errors[self.worst_run]
 
     @property
     def statement(self) -> str:
-        """One sentence for the window and the terminal."""
+        """Result in one sentence, for the window and the terminal."""
         found = list(dict.fromkeys(run.partition(", ")[2] for run in self.errors))
         at = f", as exported and at {', '.join(filter(None, found))}" if len(found) > 1 else ""
         return (
@@ -160,7 +166,7 @@ class Check:
 
     @property
     def table(self) -> str:
-        """The statement and, for the README, each run's error [mrad]: a row for each condition."""
+        """Statement and Markdown table of each run's error [mrad] for the README, one row per condition."""
         rows: dict[str, dict[str, float]] = {}
         for run, error in self.errors.items():
             trajectory, _, condition = run.partition(", ")
@@ -173,22 +179,22 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Exporter:
-    """One target."""
+    """Export target: its name, its options and the functions that write and check it."""
 
     target: str
     title: str
     description: str
     options: type[Any]
-    """Frozen dataclass of what can be chosen, every field with a default."""
+    """Frozen dataclass of the options; every field has a default."""
     write: Callable[[ServoModel, Path, Any], ExportResult]
     check: Callable[[ServoModel, Path, Any], Check] | None = None
-    """Holds the motion of what `write` wrote against the model's (`core.export.protocol`), with the same options;
-    raises ExportError. None: no engine runs the file, it is of an identification tool."""
+    """Compares the motion of the written files with the model's (`core.export.protocol`), with the same options.
+    Raises ExportError. None: no engine runs the file, it belongs to an identification tool."""
     contacts: tuple[str, ...] = ("rigid",)
-    """Contacts that the target can hold, see `core.terms.CONTACTS`; other models are written with a rigid one."""
+    """Contacts that the target can hold, see `core.terms.CONTACTS`; other contacts are written as rigid."""
     engine: str = ""
-    """Name of the program `check` runs; empty when the export is simulated here by the target's rules."""
+    """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""
-    """Import name that running it needs; empty when nothing is needed."""
+    """Import name of the package that running it needs; empty if none."""
     install: str = ""
-    """Arguments of `pip install` that bring it, quoted for a shell."""
+    """Arguments of `pip install` for that package, quoted for a shell."""

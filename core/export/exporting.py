@@ -1,4 +1,4 @@
-"""Write a model for a target, and check what was written."""
+"""Write a model for a target and check the written files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.recording import ServoSettings
 
 @cache
 def exporters() -> Mapping[str, Exporter]:
-    """Every exporter by the name of its target, e.g. "mujoco"."""
+    """Return the exporters by target name, e.g. "mujoco"."""
     modules = (import_module(f"..{module}", __package__) for module in TARGETS.values())
     return MappingProxyType({module.EXPORTER.target: module.EXPORTER for module in modules})
 
@@ -31,16 +31,25 @@ def exporters() -> Mapping[str, Exporter]:
 def export_model(
     model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, force: bool = False, **options: Any
 ) -> ExportResult:
-    """Write a model for a target into a folder, which is created.
+    """Write a model for a target into a folder, which is created if missing.
+
+    A contact that the target cannot hold is written as a rigid one. The error and the README state the cost.
 
     Args:
-        name: Names files, symbols, classes and nodes; None: made of the model and of settings that are not its servo's.
-        force: Replace files that are there and differ. A file that would be the same is no conflict.
-        options: The fields of the exporter's `options` dataclass.
+        model: The identified model.
+        target: Name of the target, a key of `core.export.targets.TARGETS`.
+        folder: Folder of the export.
+        name: Name used for files, symbols, classes and nodes. None: derived from the model's title and from the
+            settings that differ from the servo's own.
+        force: Replace existing files that differ. An identical file is no conflict.
+        options: Fields of the exporter's `options` dataclass.
 
-    A contact that the target cannot hold is written as a rigid one; error and README say what that costs. Raises
-    ExportError for an unknown target or option, a model the target cannot hold, a file that would be lost and a folder
-    that cannot be written.
+    Returns:
+        The written files, the notes of the README and the error against the model [mrad].
+
+    Raises:
+        ExportError: Unknown target or option, a model the target cannot hold, an existing file that would be lost, or
+            a folder that cannot be written.
     """
     exporter = _exporter(target)
     chosen = _options(exporter, options)
@@ -50,7 +59,7 @@ def export_model(
     held = model if holds else dataclasses.replace(with_contact(model, "rigid"), name=model.title)
     drives = isinstance(chosen, ServoOptions)
     bench = (chosen.bench if drives else None) or default_bench(model)
-    # Written aside first: nothing appears in the folder before the README is complete and no file would be lost.
+    # Written to a temporary folder first: `folder` stays untouched until the README is complete and no file is lost.
     with tempfile.TemporaryDirectory() as place:
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
@@ -72,10 +81,20 @@ def export_model(
 def check_export(
     model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, **options: Any
 ) -> Check:
-    """Hold the motion of an export's files against the model's, and add what came out to the README.
+    """Compare the motion of exported files with the model's, and add the result to the README.
 
-    name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
-    ExportError when the files are not an export; NotChecked when no engine here runs them.
+    The files run in the target's engine if it is installed here, otherwise in a simulation that follows its rules.
+
+    Args:
+        model: The exported model.
+        target: Name of the target.
+        folder: Folder of the export.
+        name: Name given to the export, if any.
+        options: Options given to the export.
+
+    Raises:
+        ExportError: The files are not an export of this model with these options.
+        NotChecked: No engine here runs them.
     """
     exporter = _exporter(target)
     if exporter.check is None:
@@ -94,7 +113,7 @@ def _settings(model: ServoModel, target: str, options: Any) -> ServoSettings:
 def _exporter(target: str) -> Exporter:
     exporter = exporters().get(target)
     if exporter is None:
-        raise ExportError(f"no exporter for {target!r}; there are {', '.join(exporters())}")
+        raise ExportError(f"no exporter for {target!r}; available: {', '.join(exporters())}")
     return exporter
 
 
@@ -103,5 +122,5 @@ def _options(exporter: Exporter, options: Mapping[str, Any]) -> Any:
     unknown = sorted(set(options) - known)
     if unknown:
         taken = ", ".join(sorted(known)) or "none"
-        raise ExportError(f"export to {exporter.target}: no option {', '.join(unknown)}; it takes {taken}")
+        raise ExportError(f"export to {exporter.target}: no option {', '.join(unknown)}; available: {taken}")
     return exporter.options(**options)

@@ -1,6 +1,6 @@
-"""Files of an export: safe names, no file lost, and the README that belongs to each folder.
+"""Files of an export: safe names, protection of existing files, and the README of each folder.
 
-A model's name comes from outside. `slug` makes a file name of it, `printable` one line of text; nothing else of a
+A model's name is untrusted. `slug` turns it into a file name and `printable` into one line of text; nothing else of a
 name reaches a path or a file.
 """
 
@@ -20,34 +20,34 @@ USE_TITLE, CHECK_TITLE = "## Use", "## Check"
 LONGEST_SLUG = 60
 LONGEST_TITLE = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
-"""Names a Windows folder cannot hold."""
+"""File names that Windows reserves."""
 _MARK = "<!-- servobench export: {} -->"
 _MARK_LINE = re.compile(r"^<!-- servobench export: ([a-z0-9_.-]+) -->$", re.MULTILINE)
 
 CONVENTIONS = """\
 - SI units and radians: rad, rad/s, N·m, kg·m², V, A.
-- Angle 0 hangs down, counter-clockwise is positive, seen onto the output shaft; torques that
+- Angle 0 hangs down; counter-clockwise is positive, looking onto the output shaft. Torques that
   turn the shaft counter-clockwise are positive.
-- Torque constant, armature and friction are at the output shaft: they contain the reducer. The gear ratio between
-  motor and joint is 1 in every engine.
+- Torque constant, armature and friction are values at the output shaft: they include the gearbox. The gear ratio
+  between motor and joint is 1 in every engine.
 """
 
 
 LICENCE = """\
-Programs and example files are ServoBench's, under the Apache License 2.0 (SPDX: Apache-2.0). The numbers are the
-model's; models of the catalogue build on values that Rhoban/bam published under the same licence.
+The programs and example files are part of ServoBench, under the Apache License 2.0 (SPDX: Apache-2.0). The numbers
+belong to the model. Models of the catalogue build on values that Rhoban/bam published under the same licence.
 """
 
 
 def slug(name: str) -> str:
-    """A file name of a-z, 0-9, "_" and "-" for any text; never empty, hidden, reserved or longer than 60 characters."""
+    """Turn any text into a file name of a-z, 0-9, "_" and "-": never empty, hidden, reserved or over 60 characters."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
     safe = re.sub(r"[^a-z0-9_]+", "-", plain)[:LONGEST_SLUG].strip("-_")
     return f"model-{safe}" if safe in _RESERVED else safe or "model"
 
 
 def printable(text: str) -> str:
-    """One line of printable text without markup characters, at most 120 characters."""
+    """Return one line of printable text without markup characters, at most 120 characters long."""
     kept = "".join(c if c.isprintable() and c not in "<>&`|\\" else " " for c in text)
     return " ".join(kept.split())[:LONGEST_TITLE] or "unnamed"
 
@@ -55,11 +55,24 @@ def printable(text: str) -> str:
 def write_files(
     folder: Path, contents: Mapping[str, str], model: ServoModel, target: str, readme: str, *, force: bool = False
 ) -> list[Path]:
-    """Write files into a folder and describe them in its README.md; returns their paths, README last.
+    """Write files into a folder and describe them in its README.md.
 
-    Each file appears whole or not at all. A file that is there and differs is replaced only with `force`. The README
-    holds one section per model and target; a README of somebody else keeps its text and gets the section at its end.
-    Raises ExportError when a file would be lost or the folder cannot be written; nothing is written in the first case.
+    Each file is written completely or not at all. The README holds one section per model and target. A README from
+    elsewhere keeps its text and gets the section at its end.
+
+    Args:
+        folder: Folder, created if missing.
+        contents: Text of each file by name.
+        model: The exported model.
+        target: Name of the target.
+        readme: Text of the README section.
+        force: Replace existing files that differ.
+
+    Returns:
+        Paths of the files, README last.
+
+    Raises:
+        ExportError: An existing file would be lost (nothing is written then), or the folder cannot be written.
     """
     encoded = {name: _encoded(text) for name, text in contents.items()}
     try:
@@ -80,14 +93,14 @@ def write_files(
 def move_files(
     aside: Path, folder: Path, model: ServoModel, target: str, files: Sequence[Path], *, force: bool = False
 ) -> list[Path]:
-    """Write an export that lies in a folder of its own into another one; arguments and errors as `write_files`."""
+    """Copy an export from its own folder `aside` into another one; arguments and errors as in `write_files`."""
     contents = {file.name: file.read_text("utf-8") for file in files if file.name != README}
     (section,) = _sections((aside / README).read_text("utf-8"))[1].values()
     return write_files(folder, contents, model, target, section, force=force)
 
 
 def require_kept(path: Path, data: bytes) -> None:
-    """Raise ExportError when a file is there and holds anything but `data`; raises OSError when it cannot be read."""
+    """Raise ExportError if the file exists and its content is not `data`; raise OSError if it cannot be read."""
     if path.exists() and (path.stat().st_size != len(data) or path.read_bytes() != data):
         raise ExportError(
             f"{path} exists and differs from what would be written: choose another folder or --name, or replace "
@@ -96,24 +109,24 @@ def require_kept(path: Path, data: bytes) -> None:
 
 
 def require_written(folder: Path, contents: Mapping[str, str]) -> None:
-    """Raise ExportError unless each file in a folder holds its text as it would be written."""
+    """Raise ExportError unless each file in a folder holds exactly this text."""
     for name, text in contents.items():
         try:
             found = (folder / name).read_bytes()
         except OSError as error:
             raise ExportError(f"{folder / name}: cannot be read: {error}; export first") from None
         if found != _encoded(text):
-            raise ExportError(f"{folder / name} is not what this model with these options gives; export again")
+            raise ExportError(f"{folder / name} differs from an export of this model with these options; export again")
 
 
 def state_check(folder: Path, model: ServoModel, target: str, statement: str) -> None:
-    """Add what a check found to the section of an export, in place of an earlier check; raises ExportError."""
+    """Write the result of a check into an export's README section, replacing an earlier one."""
     readme, key = folder / README, f"{slug(model.title)}.{target}"
     try:
         before = readme.read_text("utf-8", errors="replace")
         section = _sections(before)[1].get(key)
         if section is None:
-            raise ExportError(f"{readme} says nothing about an export of {printable(model.title)} to {target}")
+            raise ExportError(f"{readme} has no section on an export of {printable(model.title)} to {target}")
         kept = section.partition(CHECK_TITLE)[0].rstrip()
         write_atomically(readme, _encoded(_with_section(before, key, f"{kept}\n\n{CHECK_TITLE}\n\n{statement}")))
     except OSError as error:
@@ -121,7 +134,7 @@ def state_check(folder: Path, model: ServoModel, target: str, statement: str) ->
 
 
 def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]) -> None:
-    """Add what is to know of every target to the section of an export; raises ExportError."""
+    """Append notes that apply to every target to the README section of an export."""
     readme, key = folder / README, f"{slug(model.title)}.{target}"
     try:
         before = readme.read_text("utf-8", errors="replace")
@@ -135,7 +148,7 @@ def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]
 def readme_section(
     model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
 ) -> str:
-    """Text of one export: what it is, its files with their meaning, what to know, and how to use it."""
+    """Return the README text of one export: its files and their meaning, notes, and usage."""
     source = model.provenance.get("source") or model.provenance.get("data_hash")
     origin = f" ({printable(str(source))})" if source else ""
     listed = "".join(f"- `{name}`: {meaning}\n" for name, meaning in files.items())
@@ -143,14 +156,14 @@ def readme_section(
     return (
         f"# {printable(model.title)}: {what}\n\n"
         f"Servo {printable(model.servo)}, friction {model.friction.upper()}{origin}; simulated with integrator "
-        f"{model.integrator} at a step of {model.step * 1e3:g} ms.\n\n"
-        f"{listed}\n{LICENCE}\n## To know\n\n{CONVENTIONS}{known}"
+        f"{model.integrator} at a time step of {model.step * 1e3:g} ms.\n\n"
+        f"{listed}\n{LICENCE}\n## Notes\n\n{CONVENTIONS}{known}"
         + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
     )
 
 
 def _sections(text: str) -> tuple[str, dict[str, str]]:
-    """What a README says before its first section, and its sections by key."""
+    """Split a README into the text before its first section and its sections by key."""
     marks = list(_MARK_LINE.finditer(text))
     parts: dict[str, str] = {}
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
@@ -167,5 +180,5 @@ def _with_section(before: str, key: str, section: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """UTF-8; a lone surrogate becomes its escape, which JSON reads back as the same character."""
+    """Encode as UTF-8; a lone surrogate becomes an escape that JSON reads back as the same character."""
     return text.encode("utf-8", errors="backslashreplace")

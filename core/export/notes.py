@@ -1,6 +1,4 @@
-"""What a README says of a servo that an engine cannot hold as it is: what is missing, what stands there instead, how
-far that is from the identified model.
-"""
+"""README notes on a servo that an engine cannot represent exactly: missing parts, their replacement and the error."""
 
 from __future__ import annotations
 
@@ -19,25 +17,25 @@ from core.recording import ServoSettings
 from core.terms import CONTACT_TITLES
 
 WORTH_A_NOTE = 0.5
-"""A difference between the identified step and a converged one above this is said [mrad]."""
+"""The README states larger differences between the motion at the identified time step and the converged one [mrad]."""
 
 EXACT = (
-    "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains is "
-    "the engine's discretisation; the check states it."
+    "Nothing is approximated: friction, control law, motor and command path are the identified ones. Only the "
+    "engine's discretisation error remains, which the check states."
 )
-"""Said of an export without an error of its own."""
+"""Statement of an export without an approximation error."""
 
 _FRICTION = {
     "m1": "Coulomb–viscous friction",
     "m2": "Stribeck friction of exponent {alpha:g}",
-    "viscous": "viscous friction alone",
+    "viscous": "viscous friction only",
 }
 _IN_PLAIN_DRIVE = ("error_gain_ratio",)
 """Command path terms that a plain drive's gain contains."""
 
 
 def missing_terms(model: ServoModel, form: Form) -> list[str]:
-    """Parts of a model that an engine of this form has no place for, in words; empty when it holds all of it."""
+    """Return the parts of a model that an engine of this form cannot represent, in words; empty if it holds all."""
     missing = [] if form.holds_friction(model) else [f"friction {model.friction.upper()}"]
     missing += [] if model.contact == "rigid" else [f"the {CONTACT_TITLES[model.contact].lower()} contact"]
     kept = (*form.kept, *_IN_PLAIN_DRIVE) if form.plain_drive else form.kept
@@ -51,7 +49,7 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
 
 
 def fit_notes(model: ServoModel, approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
-    """What is written in the model's place, with its refitted values and its errors; missing: see `missing_terms`."""
+    """Describe the approximation with its refitted values and errors; `missing` comes from `missing_terms`."""
     written = approximation.model
     friction = _FRICTION["m2" if written.friction == "m2" else "m1" if written.values["friction_base"] else "viscous"]
     what = friction.format(alpha=written.values.get("alpha", 1.0))
@@ -59,17 +57,17 @@ def fit_notes(model: ServoModel, approximation: Approximation, engine: str, miss
     values = ", ".join(f"{name} = {written.values[name]:.6g}" for name in approximation.refitted)
     how = f"with {changed} refitted to the model's own motion ({values})" if changed else "with its values unchanged"
     return [
-        f"{engine} has no place for {', '.join(missing) or 'friction as a budget'}; written is the best servo with "
-        f"{what}, {how}.",
+        f"{engine} cannot represent {', '.join(missing) or 'friction as a budget'}. The export holds the best "
+        f"servo with {what}, {how}.",
         f"Its error against the full model is {approximation.mean_mrad:.2f} mrad on average and "
         f"{approximation.worst_mrad:.2f} mrad in the worst run ({approximation.worst_run}) over the four trajectories, "
-        f"two loads and two gains; {1e3 * approximation.held_back_error:.2f} mrad at a load and gain it was not "
-        "fitted to.",
+        f"two loads and two gains; at a load and gain it was not fitted to, "
+        f"{1e3 * approximation.held_back_error:.2f} mrad.",
     ]
 
 
 def settings_note(settings: ServoSettings) -> str:
-    """What of the servo's settings an export fixes."""
+    """List the servo settings that an export fixes."""
     damping = "" if settings.damping is None else f", damping {settings.damping:g}"
     integral = f", ki {settings.ki:g}" if settings.ki else ""
     return (
@@ -79,76 +77,83 @@ def settings_note(settings: ServoSettings) -> str:
 
 
 def fidelity(model: ServoModel, held: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[str, float]:
-    """How faithful `held` is where an engine computes it in place of a model: a sentence and the mean error [mrad].
+    """Describe how faithful the written model is to the identified one.
 
-    `held` is the model, or the model with a rigid contact.
+    Args:
+        model: The identified model.
+        held: The written model: the same, or with a rigid contact.
+        bench: Pendulum of the comparison.
+        settings: Settings of the servo.
+
+    Returns:
+        A statement for the README and the mean error [mrad].
     """
     if held.contact == model.contact:
         return EXACT, 0.0
     lost = 1e3 * float(mean_errors(bench_grid(bench, settings), model, held).mean())
     return (
-        f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: before it "
-        f"slips, friction gives nothing. That is {lost:.2f} mrad on average over the four trajectories, two loads and "
-        "two gains. All else is as identified, and the engine's discretisation remains.",
+        f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction no "
+        f"longer yields before it slips. This costs {lost:.2f} mrad on average over the four trajectories, two loads "
+        "and two gains. Everything else is as identified; the engine's discretisation error remains.",
         lost,
     )
 
 
 def lead_note(timestep: float) -> str:
-    """How far an engine that moves positions with the new velocity is ahead of held goals; timestep [s]."""
+    """State how far an engine that updates positions with the new velocity leads held goals; timestep in s."""
     return (
-        "The engine moves positions with the new velocity, so a joint leads held goals by half a time step: "
-        f"{0.5e3 * timestep:.3g} mrad for each rad/s at {timestep * 1e3:g} ms, which the check contains. Shorter steps "
-        "make it smaller; 1 ms or less suits."
+        "The engine updates positions with the new velocity, so a joint leads held goals by half a time step: "
+        f"{0.5e3 * timestep:.3g} mrad for each rad/s at {timestep * 1e3:g} ms. The check includes this. Shorter time "
+        "steps reduce it; 1 ms or less is recommended."
     )
 
 
 def zero_number(model: ServoModel) -> dict[str, float]:
-    """The shaft's angle where the servo reads 0 [rad] by its name in JSON files; empty where it is 0."""
+    """Return the shaft angle at which the servo reads 0 [rad] under its JSON key; empty if it is 0."""
     offset = model.values.get("q_offset", 0.0)
     return {"zero_offset": offset} if offset else {}
 
 
 def zero_comment(model: ServoModel, mark: str = "", remedy: str = "") -> str:
-    """Comment line for a file on the servo's zero; empty where it is the joint's. mark: begins the line."""
+    """Comment line for a file on the servo's zero, beginning with `mark`; empty if it is the joint's zero."""
     offset = model.values.get("q_offset", 0.0)
     said = f"Where this servo reads 0, its shaft is at {offset:.6g} rad ({math.degrees(offset):.6g} degrees)."
     return f"{mark}{said} {remedy}".rstrip() + ("\n" if mark else "") if offset else ""
 
 
 def zero_notes(model: ServoModel) -> list[str]:
-    """How far the servo's own zero is from that of its joint; nothing where they are the same."""
+    """State the distance between the servo's zero and the joint's; empty if they are the same."""
     offset = model.values.get("q_offset", 0.0)
     if offset == 0.0:
         return []
     return [
-        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted so; on a "
-        f"joint of your robot the servo goes to its goal {offset:+.6g} rad, and reads the joint's angle {-offset:+.6g} "
-        "rad: add that to goals and readings, move the joint's zero, or write the former as `joint_zero` into the "
-        "servo's file where it has that: the program then adds it to goals."
+        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted this "
+        f"way. On a joint of your robot the servo moves to its goal {offset:+.6g} rad and reads the joint's angle "
+        f"{-offset:+.6g} rad. Add these to goals and readings, move the joint's zero, or set `joint_zero` in the "
+        "servo's file, if it has that key, to the first value: the program then adds it to goals."
     ]
 
 
 def bristle_notes(model: ServoModel, reset: str) -> list[str]:
-    """What an export that holds an elastoplastic contact says of it; nothing of a rigid one. reset: what zeroes it."""
+    """Describe an elastoplastic contact; empty for a rigid one. `reset` names the call that zeroes its deflection."""
     if model.contact == "rigid":
         return []
     values = model.values
     return [
-        f"The contact is {CONTACT_TITLES[model.contact].lower()}: before it slips it gives by a spring of "
-        f"{values['bristle_stiffness']:.4g} N·m/rad and a damper of {values['bristle_damping']:.4g} N·m·s/rad. Its "
-        f"deflection is state of the joint; {reset} zeroes it."
+        f"The contact is {CONTACT_TITLES[model.contact].lower()}: before it slips it yields like a spring of "
+        f"{values['bristle_stiffness']:.4g} N·m/rad with a damper of {values['bristle_damping']:.4g} N·m·s/rad. Its "
+        f"deflection is a state of the joint; {reset} zeroes it."
     ]
 
 
 def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list[str]:
-    """How far the converged motion, which is exported, is from the model's at its own step; nothing when it is near."""
+    """State how far the exported, converged motion is from the model's at its own time step; empty if close."""
     mean = _step_difference(replace(model, name="", provenance={}).to_json_text(), bench, settings)
     if mean < WORTH_A_NOTE:
         return []
     return [
-        f"The model was identified with integrator {model.integrator} at a step of {model.step * 1e3:g} ms; simulated "
-        f"so, its motion is {mean:.2f} mrad on average from its converged one, which is what is exported."
+        f"The model was identified with integrator {model.integrator} at a time step of {model.step * 1e3:g} ms. At "
+        f"that time step its motion is {mean:.2f} mrad on average from the converged motion, which is the exported one."
     ]
 
 

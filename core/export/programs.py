@@ -1,7 +1,7 @@
-"""The stand-alone programs as this program runs them: the same files that exports carry.
+"""Import the stand-alone programs that exports carry.
 
-They find each other beside themselves, as a user's copies do, and are therefore imported from their folder. Engines are
-optional; nothing of one is imported before it is asked for.
+They import each other from their own folder, as a user's copies do. Engines are optional and are imported only when
+they are needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.export.servo_file import STANDALONE, standalone_text
 
 
 def engine(package: str, name: str, install: str) -> Any:
-    """An engine's Python package; raises NotChecked that says how to install it."""
+    """Import an engine's Python package; raise NotChecked with the install command if it is missing."""
     try:
         return importlib.import_module(package)
     except ImportError:
@@ -27,13 +27,13 @@ def engine(package: str, name: str, install: str) -> Any:
 
 
 def mujoco_engine() -> Any:
-    """The package mujoco; raises NotChecked that says how to install it."""
+    """Import mujoco; raise NotChecked with the install command if it is missing."""
     return engine("mujoco", "MuJoCo", "'servobench[mujoco]'")
 
 
 @cache
 def program(name: str) -> Any:
-    """A stand-alone program as a module, e.g. "servobench_mujoco"; its engine must be installed."""
+    """Import a stand-alone program, e.g. "servobench_mujoco"; its engine must be installed."""
     sys.path.insert(0, str(STANDALONE))
     try:
         return importlib.import_module(name)
@@ -42,5 +42,5 @@ def program(name: str) -> Any:
 
 
 def require_unchanged(folder: Path, files: Iterable[str]) -> None:
-    """Raise ExportError unless the programs in a folder are those that are run here."""
+    """Raise ExportError unless the programs in a folder equal those of this version."""
     require_written(folder, {file: standalone_text(file) for file in files})

@@ -1,11 +1,11 @@
-"""How every export is checked: the same runs under the same commands, against the identified model.
+"""Protocol that checks every export: the same runs under the same commands, compared with the identified model.
 
     return measured(model, options, "drake", "run in Drake 1.51.1", rollout)
 
-The four trajectories of seed 004, from rest at 0, as exported and where load and gain are both half or double. A goal
-is that of the beginning of a step and is held over it, as an engine's controller gives it, in the export and in the
-reference alike; the reference itself is simulated in steps so short that its own error does not count. The step is the
-one the export's example uses.
+The runs are the four trajectories of Duclusaud et al., from rest at 0, as exported and with load and gain each halved
+or doubled. A goal is sampled at the beginning of a time step and held over it, as an engine's controller does, both in
+the export and in the reference. The reference is simulated with time steps so short that its own error is negligible.
+The time step is the one of the export's example.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 Rollout = Callable[[Sequence[GridRun], float], Iterable[Array]]
-"""The runs and the step [s] to the positions of the exported pendulum before each step [rad], an array each run."""
+"""Maps the runs and the time step [s] to one array a run: the pendulum's position before each step [rad]."""
 Options = TypeVar("Options", bound=ServoOptions)
 AnyDrive = TypeVar("AnyDrive", PlainDrive, EnvelopeDrive)
 
@@ -42,7 +42,7 @@ CONDITIONS: Mapping[str, tuple[float, float]] = {
     "double load at half gain": (2.0, 0.5),
     "double load and gain": (2.0, 2.0),
 }
-"""Shares of the export's load and gain."""
+"""Factors on the export's load and gain."""
 
 
 def measured(
@@ -55,12 +55,19 @@ def measured(
     step: float | None = None,
     engine: str = "",
 ) -> Check:
-    """Hold what an export does against the model, by the protocol.
+    """Compare the motion of an export with the model's, following the protocol.
 
     Args:
+        model: The exported model.
+        options: Options of the export.
+        target: Name of the target.
         how: Where the motion was computed, e.g. "run in MuJoCo 4.0.0".
-        step: Of the engine [s]; None: that of the export's example.
-        engine: What takes the export, for the ExportError when it raises RuntimeError or ValueError.
+        rollout: Runs the exported pendulum.
+        step: Time step of the engine [s]. None: the one of the export's example.
+        engine: Name of the engine, for the error message.
+
+    Raises:
+        ExportError: The engine rejected the export with a RuntimeError or ValueError; only if `engine` is given.
     """
     step = step or options.timestep
     runs = conditions(model, options, target)
@@ -73,12 +80,12 @@ def measured(
     except (RuntimeError, ValueError) as error:
         if not engine:
             raise
-        raise ExportError(f"{engine} does not take the export: {error}") from None
+        raise ExportError(f"{engine} rejects the export: {error}") from None
     return Check(how=f"{how} with a time step of {step * 1e3:g} ms, goals held over each step", errors=errors)
 
 
 def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[str, GridRun]:
-    """The protocol's runs by their names in a `Check`; the export's own load and gain first."""
+    """Return the protocol's runs by their names in a `Check`, the export's own load and gain first."""
     settings, bench = settings_of(model, options, target), options.bench or default_bench(model)
     return {
         ", ".join(filter(None, (name, condition))): GridRun(
@@ -90,7 +97,7 @@ def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[st
 
 
 def by_condition(runs: Sequence[GridRun]) -> list[list[GridRun]]:
-    """The runs of each load and gain."""
+    """Group consecutive runs of the same load and gain."""
     return [list(group) for _, group in itertools.groupby(runs, key=lambda run: (run.bench, run.settings))]
 
 
@@ -101,10 +108,14 @@ def rollout_of_files(
     write: Callable[[ServoModel, Path, Options], object],
     simulate: Callable[[Path, Sequence[GridRun], float], Iterable[Array]],
 ) -> Rollout:
-    """Rollout of an export's files, and of such files at other loads and gains, written aside.
+    """Return the rollout of an export's files, and of the same files written for other loads and gains.
 
-    write: writes files for options of another bench and gain; simulate: runs the files of a folder, all runs under
-    one condition.
+    Args:
+        model: The exported model.
+        folder: Folder of the export.
+        options: Options of the export.
+        write: Writes the files for options with another bench and gain.
+        simulate: Runs the files of a folder, with all runs of one condition.
     """
 
     def one_by_one(conditions: Sequence[tuple[Path, list[GridRun]]], step: float) -> Iterator[Array]:
@@ -121,7 +132,7 @@ def rollout_of_scene(
     write: Callable[[ServoModel, Path, Options], object],
     simulate: Callable[[Sequence[tuple[Path, list[GridRun]]], float], Iterable[Array]],
 ) -> Rollout:
-    """`rollout_of_files` for engines slow to start; simulate: runs all folders, each with its runs, at once."""
+    """`rollout_of_files` for engines that start slowly: `simulate` gets all folders with their runs at once."""
     own = (options.bench or default_bench(model), settings_of(model, options, "check").kp)
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
@@ -141,13 +152,13 @@ def rollout_of_scene(
 
 
 def at_gain(drive: AnyDrive, model: ServoModel, share: float) -> AnyDrive:
-    """A drive in place of a model at a share of its gain; a current law's damping follows the gain's root."""
+    """Return a drive with its gain scaled by `share`; a current law's damping scales with the square root."""
     falls = math.sqrt(share) if model.control.law == "current" else 1.0
     return replace(drive, stiffness=drive.stiffness * share, damping=drive.damping * falls)
 
 
 def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:
-    """Goals [rad] and enable, 1 or 0, at the beginning of each step [s]."""
+    """Return goals [rad] and torque enable (1 or 0) at the beginning of each time step."""
     path = make_trajectory(trajectory)
     time = step * np.arange(round(path.duration / step))
     return path.goal(time), path.torque_enable(time).astype(np.float64)
@@ -156,7 +167,7 @@ def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:
 def simulated_here(
     model: ServoModel, runs: Sequence[GridRun], read: Sequence[tuple[ServoModel, ServoSettings]], step: float
 ) -> list[Array]:
-    """Positions on each run of a drive whose engine is not installed."""
+    """Simulate drives whose engine is not installed; return the positions of each run [rad]."""
     return [
         converged_positions(drive, replace(tilted(run, model), settings=settings), step, held=True)
         for run, (drive, settings) in zip(runs, read, strict=True)
@@ -164,6 +175,6 @@ def simulated_here(
 
 
 def tilted(run: GridRun, model: ServoModel) -> GridRun:
-    """The run for a drive that knows no zero offset: the offset is its bench's."""
+    """Return the run for a drive without a zero offset of its own: the offset moves into the bench."""
     offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
     return replace(run, bench=replace(run.bench, angle_offset=offset))

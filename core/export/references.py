@@ -1,7 +1,7 @@
-"""The runs over which an exported model is held against the identified one.
+"""Runs on which an exported model is compared with the identified one.
 
-The four trajectories of seed 004, section V-A, at two loads and two gains; another load and gain, held back, show
-whether a refit has only learned its runs by heart.
+The four trajectories of Duclusaud et al., section V-A, at two loads and two gains. Held-out runs at another load and
+gain show whether a refit has overfitted.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from core.simulation import Motion, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PENDULUM = Bench(mass=0.5, length=0.15)
-"""The pendulum nobody chose, as long as the servo can swing it."""
+"""Default pendulum, used if the servo can swing it."""
 LIGHTEST, HEAVIEST = 0.02, 0.25
-"""Shares of the servo's peak torque between which a pendulum's gravity torque tells something."""
+"""Range of a pendulum's gravity torque, as shares of the servo's peak torque, in which the comparison is meaningful."""
 FITTING_SHARE = 0.12
-"""Share that replaces a pendulum outside of them."""
+"""Share of the pendulum that replaces one outside this range."""
 
 LOADS, GAINS = (1.0, 2.0), (1.0, 0.5)
-"""Shares of the bench's load and of the exported gain in the grid."""
+"""Factors on the bench's load and on the exported gain in the grid of runs."""
 OTHER_LOAD, OTHER_GAIN = 1.5, 0.75
-"""The same in the runs held back."""
+"""The same factors in the held-out runs."""
 
 REFERENCE_STEP = 2e-4
-"""Longest step of converged simulations [s]: against one of 0.025 ms, catalogue models err by 0.02 mrad at most."""
+"""Longest time step of converged simulations [s]; catalogue models are within 0.02 mrad of steps of 0.025 ms."""
 SAMPLE = 1e-3
-"""Time between their samples unless told otherwise [s]."""
+"""Default sampling interval of converged simulations [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GridRun:
-    """One run of the grid."""
+    """Simulated run: a trajectory on a bench under servo settings."""
 
     trajectory: str
     bench: Bench
@@ -47,12 +47,12 @@ class GridRun:
 
     @property
     def title(self) -> str:
-        """How a note names it."""
+        """Name of the run in a note."""
         return f"{self.trajectory}, {self.bench.gravity_torque:.3g} N·m at 90°, kp {self.settings.kp:g}"
 
 
 def default_bench(model: ServoModel) -> Bench:
-    """0.5 kg at 0.15 m; a load of the same length that suits the servo if that one is too heavy or too light."""
+    """Return 0.5 kg at 0.15 m, or a mass at the same length that suits the servo if that is too heavy or light."""
     peak = peak_torque(model)
     if LIGHTEST * peak <= PENDULUM.gravity_torque <= HEAVIEST * peak:
         return PENDULUM
@@ -61,7 +61,7 @@ def default_bench(model: ServoModel) -> Bench:
 
 
 def loaded(bench: Bench, share: float) -> Bench:
-    """The bench with its load, and what was measured of it, times a share."""
+    """Return the bench with its load, measured values included, multiplied by a factor."""
     return replace(
         bench,
         mass=bench.mass * share,
@@ -76,7 +76,7 @@ def loaded(bench: Bench, share: float) -> Bench:
 def grid_runs(
     bench: Bench, settings: ServoSettings, loads: tuple[float, ...], gains: tuple[float, ...]
 ) -> list[GridRun]:
-    """The four trajectories at each of some loads and gains, as shares of the bench's and of the settings'."""
+    """Return the four trajectories at each load and gain, given as factors on the bench's and the settings' values."""
     return [
         GridRun(trajectory=name, bench=loaded(bench, load), settings=replace(settings, kp=settings.kp * gain))
         for name, load, gain in itertools.product(PAPER_TRAJECTORIES, loads, gains)
@@ -84,21 +84,29 @@ def grid_runs(
 
 
 def bench_grid(bench: Bench, settings: ServoSettings) -> list[GridRun]:
-    """The sixteen runs a refit sees and an export's error is stated over."""
+    """Return the sixteen runs that a refit uses and over which an export's error is stated."""
     return grid_runs(bench, settings, LOADS, GAINS)
 
 
 def held_back_grid(bench: Bench, settings: ServoSettings) -> list[GridRun]:
-    """Four runs at a load and gain between those of the grid, which no refit sees."""
+    """Return the four held-out runs, at a load and gain between those of the grid."""
     return grid_runs(bench, settings, (OTHER_LOAD,), (OTHER_GAIN,))
 
 
 def converged_positions(
     model: ServoModel, run: GridRun, every: float = SAMPLE, *, held: bool = False, step: float = REFERENCE_STEP
 ) -> Array:
-    """Positions every `every` [s], simulated in steps of at most `step` [s]: as the model moves whatever the step.
+    """Simulate a run with time steps short enough that their length no longer matters.
 
-    held: goals are held for `every`, as an engine holds them for its step; otherwise they move all the time.
+    Args:
+        model: The model.
+        run: The run.
+        every: Sampling interval [s].
+        held: Hold goals for `every`, as an engine does over its time step; otherwise they move continuously.
+        step: Longest time step [s].
+
+    Returns:
+        Positions every `every` [rad].
     """
     fine = replace(model, integrator="leapfrog", dt=step, substeps=1)
     path = make_trajectory(run.trajectory)
@@ -106,11 +114,11 @@ def converged_positions(
 
 
 def own_motion(model: ServoModel, run: GridRun) -> Motion:
-    """Motion with the integrator and step the model was identified with; a first-order one's goals are held for dt."""
+    """Simulate with the identified integrator and time step; a first-order integrator holds goals over it."""
     path = make_trajectory(run.trajectory)
     return simulate_trajectory(model, path, run.bench, run.settings, model.dt, held=not model.leapfrog)
 
 
 def mean_errors(runs: list[GridRun], first: ServoModel, second: ServoModel) -> Array:
-    """Mean absolute position difference of two models' converged motions, one number a run [rad]."""
+    """Return the mean absolute position difference of two models' converged motions for each run [rad]."""
     return np.array([np.abs(converged_positions(first, r) - converged_positions(second, r)).mean() for r in runs])

@@ -1,10 +1,10 @@
-"""The servo as a flat file of numbers: what every stand-alone program written beside an export reads.
+"""The servo as a flat JSON file of numbers, which every stand-alone program written with an export reads.
 
 One JSON object: `format`, `version`, `title`, `law` ("voltage", "coast" or "current"), `supply_voltage` [V], the gain
-as written into the servo (`written_kp`), and the numbers of `NUMBERS`, names and units as in `core.kernel.layout.Slot`.
-Gains are per rad of the position error, in duty cycle (voltage laws) or A (current law): what the firmware makes of the
-written ones. A limit of the goal's velocity that never acts is 1e9 rad/s. An elastoplastic contact makes it version 2,
-with `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`.
+as written into the servo (`written_kp`), and the numbers of `NUMBERS`, with names and units as in
+`core.kernel.layout.Slot`. Gains are per rad of position error, in duty cycle (voltage laws) or A (current law), as the
+firmware scales the written ones. A goal velocity limit of 1e9 rad/s never acts. A file with an elastoplastic contact
+has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 
 STANDALONE = Path(__file__).parent / "standalone"
-"""Folder of the stand-alone programs, no package: they import nothing of ours but each other and are copied as they
-stand."""
+"""Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
 VERSION, VERSION_WITH_CONTACT = 1, 2
-"""A rigid contact is what programs of version 1 compute; they refuse a file with another one."""
+"""Programs of version 1 compute only a rigid contact and refuse a file of version 2."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
 BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
-"""What an elastoplastic contact adds to `NUMBERS`."""
+"""Numbers that an elastoplastic contact adds to `NUMBERS`."""
 NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *BRISTLE_NUMBERS))
-"""Slots of a kernel row that make a servo; in the file under their names in lower case."""
+"""Slots of a kernel row that describe the servo; their names in lower case are the keys of the file."""
 LAWS = {Law.VOLTAGE: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
 
 def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
-    """Everything a stand-alone program needs to be this servo with these gains; plain data."""
+    """Return all that a stand-alone program needs to simulate this servo with these gains, as plain data."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
     rigid = model.contact == "rigid"
     return {
@@ -54,16 +53,17 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
 
 
 def servo_text(model: ServoModel, settings: ServoSettings) -> str:
-    """Text of the file, numbers to the last bit; with `zero_offset`, the shaft's angle where the servo reads 0 [rad].
+    """Return the text of the servo file, with numbers that read back bit for bit.
 
-    Programs add `joint_zero` to goals: the joint's angle there, 0 on the example's pendulum, which is mounted so.
+    `zero_offset` is the shaft angle at which the servo reads 0 [rad]. Programs add `joint_zero`, the joint's angle
+    there, to goals. It is 0 for the example's pendulum, which is mounted at that offset.
     """
     mounted = {**zero_number(model), "joint_zero": 0.0} if zero_number(model) else {}
     return json.dumps({**servo_numbers(model, settings), **mounted}, indent=1, allow_nan=False) + "\n"
 
 
 def standalone_text(file: str) -> str:
-    """Source of a stand-alone program, e.g. "servobench_mujoco.py"; raises ExportError when there is none."""
+    """Return the source of a stand-alone program, e.g. "servobench_mujoco.py"; raise ExportError if missing."""
     path = STANDALONE / file
     try:
         return path.read_text(encoding="utf-8")

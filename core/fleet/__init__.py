@@ -1,5 +1,5 @@
-"""Fleets: many specimens of a servo identified on as many processors as there are, and what they have in common.
+"""Fleets: identify many specimens of a servo in parallel, and describe what they have in common.
 
-`plan` divides the work into tasks named by what they depend on, `driver` has an executor do those that are missing,
-`store` keeps what they find, `result` reads a fleet back; `population` describes the units as one kind of servo.
+`plan` divides the work into tasks with content-based keys. `driver` has an executor do the missing ones, `store` keeps
+their results, and `result` reads a fleet back. `population` describes the units as one kind of servo.
 """

@@ -1,4 +1,4 @@
-"""How well drawn servos stand for the units of a fleet: by how their motions are spread, whatever their values are."""
+"""Agreement of drawn servos with the units of a fleet, judged by the spread of their motions."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from core.model import ServoModel
 
 MIDDLE = 0.95
 STEP = 1e-3
-"""Between the samples of a motion that is compared [s]."""
+"""Sampling interval of compared motions [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Draws held against units, on the same goals and load."""
+    """Comparison of draws with units, on the same goals and load."""
 
     spread: float
-    """Of the units' motions: standard deviation over units, root mean square over time [rad]."""
+    """Spread of the units' motions: standard deviation over units, root mean square over time [rad]."""
     ratio: float
-    """The same of the draws' motions over it: 1 is right, less is too narrow."""
+    """Spread of the draws' motions divided by the units': 1 is right, less is too narrow."""
     covered: float
-    """Share of the units' positions that lie within the middle 95 % of the draws'."""
+    """Share of the units' positions within the central 95 % of the draws'."""
     energy: float
-    """Energy distance of the motions over the units' mean distance from each other (Székely and Rizzo 2013): 0 for the
-    same distribution, 1 where units and draws have nothing in common."""
+    """Energy distance of the motions divided by the units' mean distance from each other (Székely and Rizzo 2013): 0
+    for the same distribution, 1 if units and draws have nothing in common."""
 
     @property
     def text(self) -> str:
-        """One sentence."""
+        """Agreement in one sentence."""
         spread, covered, middle = 1e3 * self.spread, 100.0 * self.covered, 100.0 * MIDDLE
         return (
-            f"motions of the draws are spread {self.ratio:.2f} times as wide as the units' ({spread:.3g} mrad), "
-            f"{covered:.0f} % of the units' positions lie within the middle {middle:.0f} % of the draws', energy "
+            f"motions of the draws have {self.ratio:.2f} times the spread of the units' ({spread:.3g} mrad), "
+            f"{covered:.0f} % of the units' positions lie within the central {middle:.0f} % of the draws', energy "
             f"distance {self.energy:.2f}"
         )
 
@@ -47,14 +47,14 @@ def _spread(motions: Array) -> float:
 
 
 def agreement(units: Array, draws: Array) -> Agreement:
-    """Compare motions: (units, samples) and (draws, samples) [rad]."""
+    """Compare motions of shape (units, samples) and (draws, samples) [rad]."""
     spread, drawn = _spread(units), _spread(draws)
     low: Array
     high: Array
     low, high = np.quantile(draws, (0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2), axis=0)
     covered = float(np.mean((units >= low) & (units <= high)))
     across, among, within = _distance(units, draws), _distance(units, units), _distance(draws, draws)
-    # Pairs of a unit with itself say nothing.
+    # Exclude pairs of a unit with itself, whose distance is 0.
     among *= len(units) / (len(units) - 1)
     within *= len(draws) / (len(draws) - 1)
     energy = max(0.0, 2.0 * across - among - within) / among if among > 0.0 else 0.0
@@ -62,10 +62,10 @@ def agreement(units: Array, draws: Array) -> Agreement:
 
 
 def motions(models: Sequence[ServoModel], runs: Sequence[GridRun]) -> Array:
-    """Converged motions of models, run after run, (models, samples) [rad]."""
+    """Return the converged motions of models, runs concatenated, shape (models, samples) [rad]."""
     return np.array([np.concatenate([converged_positions(m, run, STEP) for run in runs]) for m in models])
 
 
 def _distance(first: Array, second: Array) -> float:
-    """Mean distance of two motions, one of each kind [rad]."""
+    """Return the mean distance between a motion of each set [rad]."""
     return float(np.mean([np.sqrt(np.mean((second - one) ** 2, axis=1)).mean() for one in first]))

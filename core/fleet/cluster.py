@@ -1,8 +1,8 @@
-"""The fleet's work on Dask distributed: this machine's processors, or any cluster with a scheduler's address.
+"""Fleet work on Dask distributed: on this machine's processors, or on any cluster with a scheduler address.
 
-A unit's recordings are scattered once; its tasks then travel light. Workers may die at any time: what they were doing
-is handed out again, and recordings that were in their memory alone are scattered again. Results come back to the
-driver as they are done, so that a lost scheduler costs what was running too.
+A unit's recordings are scattered once, so its tasks stay small. Workers may die at any time: their tasks are submitted
+again, and recordings that only they held are scattered again. The driver receives results as soon as they are done, so
+a lost scheduler costs only the running tasks.
 """
 
 # pyright: basic
@@ -31,58 +31,64 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 QUEUED = 3
-"""Tasks handed out for each thread of a worker, so that none waits for the driver."""
+"""Tasks submitted per worker thread, so that no thread waits for the driver."""
 MOST_TRIES = 20
-"""Deaths of workers while they did one task, after which it is not tried again: it may be what kills them."""
+"""Limit of worker deaths during one task: after that, the task itself may be the cause and is not retried."""
 PATIENCE = 60.0
-"""How long a scheduler may be gone or without workers [s]."""
+"""Time for which a scheduler may be unreachable or without workers [s]."""
 CONNECTING = 30.0
-"""How long a scheduler may take to answer, at first and when it was lost [s]."""
+"""Timeout of a connection to the scheduler [s]."""
 LOOK_PERIOD = 1.0
-"""Between two looks at how many workers there are [s]."""
+"""Interval between counts of the workers [s]."""
 SETTINGS = {
-    # A worker that dies is nobody's fault here; who counts is MOST_TRIES.
+    # Dask must not give up on a task after worker deaths; MOST_TRIES decides.
     "distributed.scheduler.allowed-failures": 10 * MOST_TRIES,
-    # What watches the workers would cost as much as a whole one: sampled stacks, waits for the interpreter's lock,
-    # a clock that wakes each process 50 times a second.
+    # Monitoring would cost as much as one worker: sampled stacks, waits for the interpreter's lock, and a clock that
+    # wakes each process 50 times a second.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "2s",
     "distributed.admin.tick.cycle": "10s",
-    # Dask has workers hand back every freed page at once, which fits, that free and take the same again, pay for. With
-    # the one threshold given, the C library no longer finds the other by itself.
+    # Dask makes workers return every freed page at once, which slows fits, as they allocate the same memory again.
+    # Once one threshold is set, the C library no longer adapts the other, so both are set.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 * 2**20,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 * 2**20,
-    # Pages about what goes on, which any user of the machine could read.
+    # No status pages, which any user of the machine could read.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.nanny.http.routes": [],
-    # A kernel that is compiled holds a worker's loop up, which is no reason for a warning.
+    # Compiling a kernel blocks a worker's loop; that needs no warning.
     "distributed.admin.tick.limit": "300s",
 }
 
 
 @contextlib.contextmanager
 def cluster(load: LoadUnit, warm: Warm, *, scheduler: str = "", workers: int | None = None) -> Iterator[DaskExecutor]:
-    """An executor on the cluster whose scheduler has this address, or on worker processes of this machine's own.
+    """Open an executor on the cluster at a scheduler's address, or on worker processes of this machine.
 
-    warm: what each worker does first; workers: how many processes here, None for one a processor. Raises InputError
-    without Dask, when nobody answers at the address, or when the workers there are of another version.
+    Args:
+        load: Reads a unit's recordings.
+        warm: Called once in each worker before its first task.
+        scheduler: Address of the scheduler; empty for local worker processes.
+        workers: Number of local processes. None: one per processor.
+
+    Raises:
+        InputError: Dask is missing, no scheduler answers at the address, or its workers have other versions.
     """
     try:
         import dask.config
         from distributed import Client, LocalCluster
         from distributed.security import Security
 
-        # Whoever reaches a scheduler can run programs: here only who holds a key that is made for this run.
+        # Anyone who reaches a scheduler can run programs. Only holders of a key made for this run can reach it.
         security = None if scheduler else Security.temporary()
     except ImportError:
         raise InputError(
             "several processes need Dask, which is not installed: pip install 'servobench[cluster]'"
         ) from None
     with contextlib.ExitStack() as stack:
-        # A copy: a scheduler with pages that somebody starts meanwhile adds its own to the list.
+        # A copy, because a scheduler started meanwhile in this process appends its routes to the list.
         stack.enter_context(dask.config.set(deepcopy(SETTINGS)))
         stack.enter_context(_quiet())
         if scheduler:
@@ -116,34 +122,34 @@ def cluster(load: LoadUnit, warm: Warm, *, scheduler: str = "", workers: int | N
 
 
 class DaskExecutor:
-    """Hands tasks to a cluster; see `cluster`."""
+    """Executor on a Dask cluster; see `cluster`."""
 
     def __init__(self, client: Client, load: LoadUnit) -> None:
         self._client = client
         self._load = load
         self._data: dict[str, Future] = {}
-        """Unit → its recordings on the cluster."""
+        """Recordings on the cluster by unit."""
         self._tasks: dict[str, tuple[UnitFacts, Work, Future, int]] = {}
-        """Key → what was handed out, and how often."""
+        """Submitted tasks by key, with the number of the attempt."""
         self._finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
         self._notes: list[str] = []
         self._threads = 0
         self._looked = -math.inf
         self._staffed = time.monotonic()
-        """When there were workers last."""
+        """Time at which workers were last present."""
 
     @property
     def capacity(self) -> int:
-        """By the threads there are at the moment."""
+        """Number of tasks accepted at once, from the current number of threads."""
         self._count_threads()
         return QUEUED * max(1, self._threads)
 
     def submit(self, key: str, unit: UnitFacts, work: Work) -> None:
-        """Take a task; raises ServoBenchError when the recordings cannot be read."""
+        """Submit a task; raise ServoBenchError if the recordings cannot be read."""
         self._hand_out(key, unit, work, 1)
 
     def finished(self, timeout: float) -> list[Done]:
-        """What is done by now, or within `timeout` [s]; raises InputError when the cluster is gone for good."""
+        """Return tasks that finish within `timeout` [s]; raise InputError if the cluster is gone for good."""
         done: list[Done] = []
         wait = timeout
         while True:
@@ -162,16 +168,16 @@ class DaskExecutor:
         return done
 
     def news(self) -> list[str]:
-        """Lost workers, in words."""
+        """Return and clear the notes on lost workers."""
         notes, self._notes = self._notes, []
         return notes
 
     def release(self, unit: UnitFacts) -> None:
-        """Forget a unit's recordings on the cluster."""
+        """Release a unit's recordings on the cluster."""
         self._data.pop(unit.name, None)
 
     def cancel(self) -> None:
-        """Forget everything that is under way."""
+        """Cancel all running tasks."""
         futures = [future for _, _, future, _ in self._tasks.values()]
         self._tasks.clear()
         self._data.clear()
@@ -186,7 +192,7 @@ class DaskExecutor:
         future.add_done_callback(lambda future, key=key: self._finished.put((key, future)))
 
     def _recordings(self, unit: UnitFacts) -> Future:
-        """A unit's recordings on the cluster, scattered if they are not there."""
+        """Return a unit's recordings on the cluster; scatter them if they are missing."""
         known = self._data.get(unit.name)
         if known is None or known.status in ("cancelled", "lost", "error"):
             known = self._scattered(list(self._load(unit)))
@@ -194,7 +200,7 @@ class DaskExecutor:
         return known
 
     def _scattered(self, recordings: list[Recording]) -> Future:
-        """Recordings sent to a worker; raises InputError when there is none for long."""
+        """Scatter recordings to a worker; raise InputError if there is no worker within PATIENCE."""
         begun = time.monotonic()
         while True:
             self._await_scheduler()
@@ -205,7 +211,7 @@ class DaskExecutor:
                     raise _deserted() from None
 
     def _outcome(self, key: str, future: Future) -> Done | None:
-        """What a future brought; None for one that is no longer waited for or was handed out again."""
+        """Return a future's outcome; None if it is obsolete or its task was submitted again."""
         from distributed import KilledWorker
 
         if key not in self._tasks or self._tasks[key][2] is not future:
@@ -216,11 +222,11 @@ class DaskExecutor:
         except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
             if attempt >= MOST_TRIES:
                 raise InputError(
-                    f"{unit.name}: workers died {attempt} times over the same task ({type(error).__name__}); look at "
-                    "their logs. What was done is kept: start again to go on"
+                    f"{unit.name}: workers died {attempt} times during the same task ({type(error).__name__}); check "
+                    "their logs. Finished results are kept: start again to continue"
                 ) from None
             self._await_scheduler()
-            self._notes.append(f"{unit.name}: a worker was lost, its task is handed out again")
+            self._notes.append(f"{unit.name}: a worker was lost, its task is submitted again")
             self._data.pop(unit.name, None)
             self._hand_out(key, unit, work, attempt + 1)
             return None
@@ -228,12 +234,12 @@ class DaskExecutor:
         return outcome
 
     def _await_scheduler(self) -> None:
-        """Give a lost scheduler time to come back; raises InputError when it does not."""
+        """Wait for a lost scheduler to return; raise InputError if it does not."""
         begun = time.monotonic()
         while self._client.status != "running":
             if self._client.status == "closed" or time.monotonic() - begun > PATIENCE:
                 raise InputError(
-                    "the Dask scheduler no longer answers. What was done is kept: start again to go on"
+                    "the Dask scheduler no longer answers. Finished results are kept: start again to continue"
                 ) from None
             time.sleep(0.1)
 
@@ -251,12 +257,12 @@ class DaskExecutor:
 
 def _deserted() -> InputError:
     return InputError(
-        f"the cluster has had no workers for {PATIENCE:.0f} s; start some. What was done is kept: start again to go on"
+        f"the cluster has had no workers for {PATIENCE:.0f} s; start some. Finished results are kept: start again"
     )
 
 
 def _check_workers(client: Client) -> None:
-    """Raise InputError without workers, or when they cannot give the numbers that this program gives."""
+    """Raise InputError without workers, or if their versions could give different results."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
         theirs = _done(client.run(_version))
@@ -275,7 +281,7 @@ def _check_workers(client: Client) -> None:
 
 
 def _done(answer: Any) -> Any:
-    """What a client answers: a client used from a thread without a loop waits, which its annotations leave open."""
+    """Return a client's answer as is; it is synchronous here, which Dask's annotations leave open."""
     return answer
 
 
@@ -284,7 +290,7 @@ def _version() -> str:
 
 
 def _warming(warm: Warm) -> Any:
-    """A plugin by which each worker, also one that joins later, loads the kernels before its first task."""
+    """Return a plugin that loads the kernels in each worker, including later ones, before its first task."""
     from distributed import WorkerPlugin
 
     class Warming(WorkerPlugin):
@@ -298,7 +304,7 @@ def _warming(warm: Warm) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Dask's own messages about lost workers say no more than ours, in many more lines."""
+    """Silence Dask's messages about lost workers, which repeat ours in many more lines."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
     levels = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -311,5 +317,5 @@ def _quiet() -> Iterator[None]:
 
 
 def _do(key: str, work: Work, recordings: Sequence[Recording]) -> Done:
-    """On a worker."""
+    """Do a task on a worker."""
     return outcome(key, lambda: work(recordings))

@@ -1,7 +1,7 @@
-"""A fleet from its plan to its result: hands out what is missing, keeps what comes back at once.
+"""Run a fleet's plan: submit the missing tasks, and store each result as soon as it arrives.
 
-The driver holds all the state there is. An executor does the work, in this process or on a cluster, and may lose
-anything at any time: what it lost is done again, what had come back is in the folder.
+The driver holds all the state. An executor does the work, in this process or on a cluster, and may lose anything at any
+time: lost tasks are done again, and results that arrived are in the folder.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from core.fleet.work import OWN_OFFSET, Fit, Judge, Work
 from core.identification.result import ModelResult
 
 POLL = 0.2
-"""Between two looks at whether to stop [s]."""
+"""Interval between checks for a stop request [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetProgress:
-    """Where a running fleet stands."""
+    """Progress of a running fleet."""
 
     done: int
-    """Tasks that need no more work, those on record before included."""
+    """Finished tasks, including those stored earlier."""
     tasks: int
-    """All: fits, and one a unit for the transfer matrix."""
+    """Total number of tasks: fits, and one per unit for the transfer matrix."""
     computed: int
-    """Of those done, by this run."""
+    """Number of tasks computed by this run."""
     seconds: float
-    """Since this run began."""
+    """Time since the start of this run [s]."""
     unit: str
-    """Whose task was done last; empty at the beginning."""
+    """Unit of the last finished task; empty at the beginning."""
     friction: str
-    """Its model; empty for a row of the transfer matrix."""
+    """Friction model of that task; empty for a row of the transfer matrix."""
     note: str = ""
-    """What happened besides, in words: a worker lost, a unit that cannot be fitted."""
+    """Other event in words: a worker was lost, a unit cannot be fitted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetWatch:
-    """What is told while a fleet runs, and what is asked."""
+    """Callbacks of a running fleet."""
 
     progressed: Callable[[FleetProgress], None] = lambda progress: None
     should_stop: Callable[[], bool] = lambda: False
@@ -60,57 +60,61 @@ class FleetWatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What came of a task, see `outcome`."""
+    """Outcome of a task, see `outcome`."""
 
     key: str
     value: Any = None
     problem: str = ""
-    """Why the recordings do not allow it; trying again would not help."""
+    """Reason why the recordings do not allow the task; a retry would not help."""
 
 
 def outcome(key: str, work: Callable[[], Any]) -> Done:
-    """Do a task; one that fails says why, so that it costs the fleet no more than its unit."""
+    """Do a task; return a failure as its reason, so that it affects only its unit."""
     try:
         return Done(key=key, value=work())
     except ServoBenchError as error:
         return Done(key=key, problem=str(error))
     except Exception as error:
-        return Done(key=key, problem=f"an error of the program: {type(error).__name__}: {error}")
+        return Done(key=key, problem=f"internal error: {type(error).__name__}: {error}")
 
 
 class Executor(Protocol):
-    """Does the work."""
+    """Interface of the executors that do the tasks."""
 
     @property
     def capacity(self) -> int:
-        """Tasks it takes at once, at least 1; may change while it works."""
+        """Number of tasks accepted at once, at least 1; may change over time."""
         ...
 
     def submit(self, key: str, unit: UnitFacts, work: Work) -> None:
-        """Take a task; raises ServoBenchError when the unit's recordings cannot be read or nobody works any more."""
+        """Submit a task; raise ServoBenchError if the recordings cannot be read or no worker is left."""
         ...
 
     def finished(self, timeout: float) -> list[Done]:
-        """Wait for tasks to be done, at most so long [s]; raises ServoBenchError when nobody works any more."""
+        """Wait up to `timeout` [s] for finished tasks; raise ServoBenchError if no worker is left."""
         ...
 
     def news(self) -> list[str]:
-        """What happened besides since the last call, in words."""
+        """Return other events since the last call, in words."""
         ...
 
     def release(self, unit: UnitFacts) -> None:
-        """A unit's recordings are not needed for now."""
+        """Release a unit's recordings, which are not needed for now."""
         ...
 
 
 OpenExecutor = Callable[[], AbstractContextManager[Executor]]
-"""Makes an executor, which need not be where nothing is to be done."""
+"""Opens an executor; called only if there is work to do."""
 
 
 def run_fleet(plan: FleetPlan, store: FleetStore, executor: OpenExecutor, watch: FleetWatch) -> FleetResult:
-    """Compute what the folder does not hold yet; returns the fleet, complete unless it was stopped or units failed.
+    """Compute what the folder does not hold yet.
 
-    Raises ServoBenchError when the executor fails for good or the folder cannot be written; what was done is kept.
+    Returns:
+        The fleet, complete unless it was stopped or units failed.
+
+    Raises:
+        ServoBenchError: The executor failed for good, or the folder cannot be written. Finished results are kept.
     """
     store.write_plan(plan)
     with ExitStack() as stack:
@@ -122,7 +126,7 @@ def run_fleet(plan: FleetPlan, store: FleetStore, executor: OpenExecutor, watch:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Something to hand out, and what to do with what comes back."""
+    """Task to submit, and the handler of its outcome."""
 
     key: str
     unit: UnitFacts
@@ -131,7 +135,7 @@ class _Task:
 
 
 class _Run:
-    """One run of the driver."""
+    """State of one run of the driver."""
 
     def __init__(self, plan: FleetPlan, store: FleetStore, begin: Callable[[], Executor], watch: FleetWatch) -> None:
         self.plan = plan
@@ -139,22 +143,22 @@ class _Run:
         self.watch = watch
         self.found: dict[str, ModelResult] = {}
         self.problems: dict[str, str] = {}
-        """Unit → why it cannot be fitted."""
+        """Reasons why units cannot be fitted, by unit."""
         self.stopped = False
         self._begin = begin
         self._waiting: deque[_Task] = deque()
         self._left: Counter[str] = Counter()
-        """Tasks or chains of tasks of a unit that are not over."""
+        """Number of unfinished tasks or chains of each unit."""
         self._started = time.monotonic()
         self._computed = 0
         self._skipped = 0
-        """Fits that will never be, for their unit cannot be fitted."""
+        """Number of fits that are skipped because their unit cannot be fitted."""
         self._rows = 0
         self._tasks = plan.tasks + (len(plan.units) if len(plan.units) > 1 else 0)
         self._facts = {unit.name: unit for unit in plan.units}
 
     def fit(self) -> None:
-        """All fits that are missing."""
+        """Compute all missing fits."""
         for chain in self.plan.chains:
             results = self._recalled(chain)
             if len(results) < len(chain.keys):
@@ -165,11 +169,11 @@ class _Run:
 
     @cached_property
     def executor(self) -> Executor:
-        """Begun when the first task is handed out."""
+        """Executor, opened when the first task is submitted."""
         return self._begin()
 
     def _drain(self) -> None:
-        """Hand out what waits, and what joins it, until nothing is left or it shall stop."""
+        """Submit waiting tasks, and tasks that follow, until none is left or a stop is requested."""
         running: dict[str, _Task] = {}
         while (self._waiting or running) and not self._stop():
             while self._waiting and len(running) < self.executor.capacity:
@@ -182,7 +186,7 @@ class _Run:
                 self._tell("", "", note)
 
     def _recalled(self, chain: Chain) -> list[ModelResult]:
-        """A chain as far as it is on record."""
+        """Return the stored fits from the beginning of a chain."""
         results: list[ModelResult] = []
         for key in chain.keys:
             known = self.store.get(chain, key)
@@ -211,7 +215,7 @@ class _Run:
                 self.found[done.key] = done.value
                 self._computed += 1
                 if place + 1 < len(chain.keys):
-                    # Before chains that have not begun, so that few units are under way at a time.
+                    # Ahead of chains that have not begun, so that few units are in work at a time.
                     self._waiting.appendleft(self._next_fit(chain, [*results, done.value]))
                 else:
                     self._leave(unit)
@@ -220,7 +224,7 @@ class _Run:
         return _Task(chain.keys[place], unit, fit, settle)
 
     def _give_up(self, chain: Chain, place: int, problem: str) -> None:
-        """A unit that cannot be fitted costs no more than this task."""
+        """Record that a unit cannot be fitted, and skip the rest of its chain."""
         self.problems.setdefault(chain.unit, problem)
         self._skipped += len(chain.keys) - place
         self._leave(self._facts[chain.unit])
@@ -231,7 +235,7 @@ class _Run:
             self.executor.release(unit)
 
     def judged(self, result: FleetResult) -> FleetResult:
-        """The fleet with its transfer matrix, by the models it recommends; as it is when it was stopped."""
+        """Return the fleet with the transfer matrix of its recommended model; unchanged if it was stopped."""
         units = [unit for unit in result.units if result.models and unit.complete]
         if self.stopped or len(units) < 2:
             return result
@@ -252,7 +256,7 @@ class _Run:
         return assembled(self.plan, self.found, known, self.problems)
 
     def _transfer(self, friction: str, units: Sequence[UnitResult]) -> Transfer | None:
-        """One row of models after the other; None when it was stopped."""
+        """Compute the transfer matrix row by row; return None if stopped."""
         models = [unit.results[friction].model for unit in units]
         names = [parameter.name for parameter in models[0].parameters.free]
         values = tuple({name: model.values[name] for name in names if name != OWN_OFFSET} for model in models)

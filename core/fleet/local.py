@@ -1,4 +1,4 @@
-"""The plain loop: one task after the other in this process. What every other executor's numbers are compared with."""
+"""Serial executor in this process, the reference for every other executor's results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.recording import Recording
 
 
 class PlainLoop:
-    """An executor without helpers."""
+    """Executor that does one task after the other."""
 
     capacity = 1
 
@@ -22,22 +22,22 @@ class PlainLoop:
         self._tasks: deque[tuple[str, UnitFacts, Work]] = deque()
 
     def submit(self, key: str, unit: UnitFacts, work: Work) -> None:
-        """Take a task."""
+        """Queue a task."""
         self._tasks.append((key, unit, work))
 
     def finished(self, timeout: float) -> list[Done]:
-        """Do the next task, however long it takes."""
+        """Do the next task, regardless of the timeout."""
         if not self._tasks:
             return []
         key, unit, work = self._tasks.popleft()
         return [outcome(key, lambda: work(self._of(unit)))]
 
     def news(self) -> list[str]:
-        """Nothing happens besides."""
+        """Return no events."""
         return []
 
     def release(self, unit: UnitFacts) -> None:
-        """Forget a unit's recordings."""
+        """Release a unit's recordings."""
         self._recordings.pop(unit.name, None)
 
     def _of(self, unit: UnitFacts) -> Sequence[Recording]:

@@ -1,10 +1,10 @@
-"""Units that are unlike the others of their fleet: by a value, by how well they can be followed, by how far the others'
-models are from them. Each is named with the fleet's range and the likely remedy.
+"""Find units that are unlike the others of their fleet, and suggest a remedy.
 
-A unit is judged by its distance from the median in robust standard deviations: the fleet's scatter by Q_n, which half
-of the units cannot spoil (Rousseeuw and Croux 1993), never less than a usual standard error, and more for a unit whose
-own is larger. The limit is Student's t with LESS of the degrees of freedom that a standard deviation would have. Of all
-judgements on a clean fleet FALSE_ALARMS are expected to accuse somebody.
+A unit may differ by a parameter value, by its own error, or by the error of the others' models on its recordings. It
+is judged by its distance from the median in robust standard deviations. The scatter of the fleet is Q_n, which
+tolerates up to half of the units as outliers (Rousseeuw and Croux 1993). It is at least a typical standard error, and
+more for a unit whose own is larger. The limit is Student's t with LESS of the degrees of freedom of a standard
+deviation. In a fleet of sound units, FALSE_ALARMS false alarms are expected over all judgements.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from core.fleet.result import Transfer, UnitResult
 from core.words import counted
 
 FALSE_ALARMS = 0.2
-"""Expected in a fleet whose units are all of a kind."""
+"""Expected number of false alarms in a fleet of sound units."""
 NORMAL = 2.21914
-"""Standard deviation of a normal distribution over its lower quartile of distances between two draws."""
+"""Standard deviation of a normal distribution divided by the lower quartile of distances between two draws."""
 _OF_FEW = {2: 0.399, 3: 0.994, 4: 0.512, 5: 0.844, 6: 0.611, 7: 0.857, 8: 0.669, 9: 0.872}
-"""What makes Q_n right on average for few units (Croux and Rousseeuw 1992)."""
+"""Factors that make Q_n unbiased for few units (Croux and Rousseeuw 1992)."""
 LESS = 0.6
-"""Share of the degrees of freedom: Q_n tells a little less than a standard deviation, and the tails are heavier."""
+"""Share of the degrees of freedom: Q_n is less efficient than a standard deviation, and the tails are heavier."""
 WORSE = 1.5
-"""An error that is less than this many times the others' median is not worth a word."""
+"""Errors below this multiple of the others' median are not reported."""
 ALIKE = 0.35
-"""Two deviations count as one factor when their difference is below this share of their size."""
+"""Two deviations count as one common factor if their difference is below this share of their size."""
 VALUE, FIT, TRANSFER = "value", "fit", "transfer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outlier:
-    """Something in which one unit is unlike the others."""
+    """Property in which one unit is unlike the others."""
 
     unit: str
     kind: str
@@ -47,42 +47,45 @@ class Outlier:
     what: str
     """Name of the parameter; empty for errors."""
     value: float
-    """Of the unit: in the parameter's unit, or an error [rad]."""
+    """Value of the unit, in the parameter's unit, or its error [rad]."""
     range: tuple[float, float]
-    """From the lowest to the highest of the other units."""
+    """Smallest and largest value of the other units."""
     score: float
     """Distance from the others' median in standard deviations."""
     limit: float
-    """Beyond which a distance is reported."""
+    """Distance beyond which a unit is reported."""
     text: str
-    """The same in words, with the likely remedy."""
+    """Description with the likely remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outliers:
-    """What was found, and what it was looked for in."""
+    """Outliers of a fleet, and the number of judgements."""
 
     found: tuple[Outlier, ...]
-    """The most striking of each unit first, units by their most striking one."""
+    """Outliers, grouped by unit: the most extreme unit first, and each unit's most extreme outlier first."""
     judgements: int
-    """How many there were, each of a unit by something."""
+    """Number of judgements, each of one unit by one property."""
     note: str = ""
-    """Why nothing could be judged, with the remedy; empty when it could."""
+    """Reason why nothing could be judged, with the remedy; empty if it could."""
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Who is unlike the others."""
+        """Names of the units that are unlike the others."""
         return tuple(dict.fromkeys(outlier.unit for outlier in self.found))
 
 
 def find_outliers(population: Population, units: Sequence[UnitResult], transfer: Transfer | None = None) -> Outliers:
     """Judge every unit of a population by its values, its error and the transfer matrix.
 
-    units: those of the population, for their errors; transfer: where there is one.
+    Args:
+        population: The population.
+        units: Results of its units, for their errors.
+        transfer: The transfer matrix, if there is one.
     """
     count = len(population.units)
     if count < FEWEST:
-        note = f"{counted(count, 'unit')} only, too few to say who is unlike the others; identify at least {FEWEST}"
+        note = f"{counted(count, 'unit')} only, too few to find outliers; identify at least {FEWEST}"
         return Outliers(found=(), judgements=0, note=note)
     parameters = [p for p in population.parameters if p.known]
     known = {
@@ -96,9 +99,9 @@ def find_outliers(population: Population, units: Sequence[UnitResult], transfer:
         received = _received(transfer)[[transfer.units.index(name) for name in population.units]]
     judgements = sum(int(p.determined.sum()) for p in parameters) + count * (1 if received is None else 2)
     found = [outlier for p in parameters for outlier in _by_value(population, p, judgements)]
-    basis = "on runs held out" if len(unseen) == count else "on the runs it was fitted to"
+    basis = "on held-out runs" if len(unseen) == count else "on the runs it was fitted to"
     remedy = (
-        "rather a bad recording than a bad servo: look at its residuals run by run, its supply and its header, "
+        "probably a bad recording, not a bad servo: check its residuals run by run, its supply voltage and its header, "
         "and record it again"
     )
     found += _by_error(population, own, judgements, FIT, f"its own model is off by {{}} {basis}", remedy)
@@ -111,14 +114,14 @@ def find_outliers(population: Population, units: Sequence[UnitResult], transfer:
 
 
 def limit(units: int, judgements: int) -> float:
-    """Distance in robust standard deviations that so many units keep, but for FALSE_ALARMS in so many judgements."""
+    """Return the limit of the robust distance that gives FALSE_ALARMS false alarms over all judgements."""
     return float(student.isf(0.5 * FALSE_ALARMS / judgements, LESS * (units - 1)))
 
 
 def robust_scores(seen: Array, errors: Array) -> Array:
-    """Distances from the median in robust standard deviations, with sign, (units,).
+    """Return signed distances from the median in robust standard deviations, shape (units,).
 
-    seen: (units,); errors: standard error of each.
+    `seen` holds the values, `errors` their standard errors, both (units,).
     """
     middle, usual = np.median(seen), float(np.median(errors**2))
     scale = np.sqrt(max(robust_deviation(seen) ** 2, usual) + np.maximum(errors**2 - usual, 0.0))
@@ -127,7 +130,7 @@ def robust_scores(seen: Array, errors: Array) -> Array:
 
 
 def robust_deviation(seen: Array) -> float:
-    """Q_n of Rousseeuw and Croux: a quartile of the distances between two units, as a standard deviation."""
+    """Return Q_n of Rousseeuw and Croux: a quartile of the pairwise distances, scaled to a standard deviation."""
     count = len(seen)
     first, second = np.triu_indices(count, 1)
     half = count // 2 + 1
@@ -170,27 +173,28 @@ def _by_value(population: Population, parameter: ParameterSpread, judgements: in
 
 
 def _remedy(population: Population, place: int, parameter: ParameterSpread) -> str:
-    """What is likely to be wrong with a unit whose value lies far off."""
+    """Suggest a remedy for a unit with an extreme value."""
     if parameter.name == "q_offset":
-        return "its load is mounted at another angle, or its zero is set elsewhere: set the zero anew"
+        return "its load is mounted at another angle, or its zero differs: set the zero again"
     factor = load_factor(population, place)
     if factor is not None and parameter.name != "kt":
         return (
-            f"all its torques seem {factor:.2f} times the others': the load in its header is probably that much too "
-            f"{'large' if factor > 1.0 else 'small'}; weigh mass and measure length"
+            f"all its torques seem {factor:.2f} times the others': the load in its header is probably too "
+            f"{'large' if factor > 1.0 else 'small'} by this factor; weigh the mass and measure the length"
         )
     if parameter.name in ("kt", "R"):
         return "check the supply voltage in its header, then its winding and cable"
     if parameter.name == "armature":
-        return "check mass, arm mass and length in its header, then whether its reducer is the others'"
-    return "check the servo (wear, lubrication, temperature, preload), record it again to be sure"
+        return "check mass, arm mass and length in its header, then whether its gearbox is the same as the others'"
+    return "check the servo (wear, lubrication, temperature, preload), and record it again to confirm"
 
 
 def load_factor(population: Population, place: int) -> float | None:
-    """By which a unit's load seems wrong in its header; None when nothing says so.
+    """Return the factor by which a unit's load seems wrong in its header; None if nothing suggests it.
 
-    With the moment of the load m·g·l, and with it the inertia, too large by a factor, the motion is the same if every
-    torque is as much larger: armature and friction times the factor, the motor's k_t·U/R by 1/R. Armature and R tell.
+    If the load's moment m·g·l, and with it the inertia, is too large by a factor, the motion is the same with every
+    torque larger by that factor: armature and friction times the factor, the motor's k_t·U/R by 1/R. Armature and R
+    reveal it.
     """
     deviations: list[float] = []
     for name, sign in (("armature", 1.0), ("R", -1.0)):
@@ -211,7 +215,7 @@ def load_factor(population: Population, place: int) -> float | None:
 def _by_error(
     population: Population, errors: Array, judgements: int, kind: str, what: str, remedy: str
 ) -> list[Outlier]:
-    """Units whose error [rad] is far above the others'."""
+    """Return the units whose error [rad] is far above the others'."""
     finite = np.where(np.isfinite(errors), errors, math.pi)
     seen = np.log(np.maximum(finite, 1e-9))
     scores, bar = robust_scores(seen, np.zeros(len(seen))), limit(len(seen), judgements)
@@ -220,7 +224,7 @@ def _by_error(
         unit, others = population.units[place], np.delete(finite, place)
         span = (float(others.min()), float(others.max()))
         error = what.format(f"{1e3 * finite[place]:.3g} mrad")
-        text = f"{unit}: {error}, with the others it is {1e3 * span[0]:.3g} … {1e3 * span[1]:.3g} mrad: {remedy}"
+        text = f"{unit}: {error}, for the others it is {1e3 * span[0]:.3g} … {1e3 * span[1]:.3g} mrad: {remedy}"
         found.append(
             Outlier(
                 unit=unit,
@@ -237,6 +241,6 @@ def _by_error(
 
 
 def _received(transfer: Transfer) -> Array:
-    """Median error of the others' models on each unit [rad], which one bad model does not move."""
+    """Return the median error of the others' models on each unit [rad], robust against one bad model."""
     count = len(transfer.units)
     return np.array([np.median(np.delete(transfer.errors[:, k], k)) for k in range(count)])

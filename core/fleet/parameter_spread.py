@@ -1,15 +1,15 @@
-"""One parameter over the units of a fleet: its spread between units apart from the uncertainty of each unit's value.
+"""Spread of one parameter over the units of a fleet, separated from the uncertainty of each unit's value.
 
-What is seen of a parameter is its spread between units plus the uncertainty of each unit's value. The two are told
-apart as in a random-effects meta-analysis (DerSimonian and Laird 1986): the variance between units is the one at which
-the deviations from the centre, each over the variance between units plus the unit's own squared standard error, sum to
-their expectation (Paule and Mandel 1982, who solve for it, where DerSimonian and Laird take one step); its 95 %
-interval is where that sum is a likely χ² (Viechtbauer 2007). With equal standard errors both are the observed variance
-less the squared standard error.
+The observed spread of a parameter is its spread between units plus the uncertainty of each unit's value. The two are
+separated as in a random-effects meta-analysis (DerSimonian and Laird 1986). Each squared deviation from the centre is
+divided by the variance between units plus the unit's own squared standard error. The variance between units is the one
+for which these ratios sum to their expectation (Paule and Mandel 1982, who solve for it, where DerSimonian and Laird
+take one step). Its 95 % interval is where that sum is a likely χ² (Viechtbauer 2007). With equal standard errors both
+equal the observed variance minus the squared standard error.
 
-Coordinates: logarithms for what must be positive, and for what may be 0 if every unit's value is clear of it, as
-specimens differ by shares; the plain value for what has a sign or lies at or near 0 in some unit, with draws cut off at
-the bounds.
+Coordinates are logarithms for parameters that must be positive, because specimens differ by factors. This includes
+parameters that may be 0, if every unit's value is clear of 0. Other parameters, with a sign or at or near 0 in some
+unit, use the plain value, and draws are clipped at the bounds.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from core.words import counted
 
 LOGARITHMIC, LINEAR = "logarithmic", "linear"
 FEWEST = 3
-"""Units that say something about a spread."""
+"""Smallest number of units for a spread."""
 CLEAR = 2.0
-"""Standard errors a value must lie from 0 to be clear of it."""
+"""Distance from 0, in standard errors, at which a value is clear of it."""
 LEVEL = 0.95
 _SMALLEST = 1e-12
-"""Of a standard error, in the coordinate: data without any noise determine a value exactly."""
+"""Smallest standard error in the coordinate: data without noise determine a value exactly."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ParameterSpread:
-    """One free parameter over the units; SI units."""
+    """Spread of one free parameter over the units; SI units."""
 
     name: str
     symbol: str
@@ -49,69 +49,68 @@ class ParameterSpread:
     coordinate: str
     """LOGARITHMIC or LINEAR."""
     lower: float
-    """Bounds it was searched between, the widest of all units."""
+    """Bounds of the search, the widest of all units."""
     upper: float
     values: Array
-    """(units,)"""
+    """Value of each unit, shape (units,)."""
     errors: ArrayOrInfinite
-    """Standard error of each unit's value, (units,); infinite where its runs do not determine it."""
+    """Standard error of each unit's value, shape (units,); infinite if its runs do not determine it."""
     centre: float
     """Mean of the determined values in the coordinate, weighted by 1/(variance between units + squared standard
-    error); of logarithms that is a geometric mean. The median of all values where fewer than FEWEST units determine
-    it."""
+    error); for logarithms this is a geometric mean. Median of all values if fewer than FEWEST units determine it."""
     centre_error: OrInfinite
-    """Its standard error, in the coordinate; infinite where it is a mere median."""
+    """Standard error of the centre, in the coordinate; infinite if the centre is a median."""
     between: float
-    """Standard deviation between units, in the coordinate: as a share, or in the parameter's unit. 0 where unknown."""
+    """Standard deviation between units in the coordinate: a share, or in the parameter's unit. 0 if unknown."""
     between_interval: tuple[float, OrInfinite]
-    """Its 95 % interval; (0, infinite) where unknown."""
+    """95 % interval of `between`; (0, infinite) if unknown."""
     differing: OrUnknown
-    """How likely so large differences are of units that are all alike, by their standard errors; NaN where unknown."""
+    """Probability of differences this large if all units were equal (p-value); NaN if unknown."""
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """Which units' runs determine it, (units,)."""
+        """True for units whose runs determine the parameter, shape (units,)."""
         return np.isfinite(self.errors)
 
     @property
     def known(self) -> bool:
-        """Whether enough units determine it."""
+        """True if enough units determine the parameter."""
         return int(self.determined.sum()) >= FEWEST
 
     @property
     def differs(self) -> bool:
-        """Whether the units differ more than their intervals explain."""
+        """True if the units differ more than their intervals explain."""
         return self.differing < 1.0 - LEVEL
 
     @property
     def coordinates(self) -> Array:
-        """Values in the coordinate, (units,)."""
+        """Values in the coordinate, shape (units,)."""
         return self.to_coordinate(self.values)
 
     @property
     def coordinate_errors(self) -> Array:
-        """Standard errors in the coordinate, (units,)."""
+        """Standard errors in the coordinate, shape (units,)."""
         scale = np.maximum(self.values, np.finfo(np.float64).tiny) if self.coordinate == LOGARITHMIC else 1.0
         return np.maximum(self.errors / scale, _SMALLEST)
 
     @property
     def uncertainty(self) -> float:
-        """Root mean square of the determined values' standard errors, in the coordinate; infinite without any."""
+        """Root mean square of the determined values' standard errors in the coordinate; infinite if none is."""
         errors = self.coordinate_errors[self.determined]
         return float(np.sqrt(np.mean(errors**2))) if len(errors) else math.inf
 
     @property
     def median(self) -> float:
-        """Of the values that are determined; of all where none is."""
+        """Median of the determined values; of all values if none is determined."""
         return float(np.median(self.values[self.determined] if self.determined.any() else self.values))
 
     @property
     def mean(self) -> float:
-        """Plain mean of the values that are determined; of all where none is."""
+        """Plain mean of the determined values; of all values if none is determined."""
         return float(np.mean(self.values[self.determined] if self.determined.any() else self.values))
 
     def to_coordinate(self, values: ArrayLike) -> Array:
-        """Values in the coordinate."""
+        """Convert values to the coordinate."""
         return (
             np.log(np.maximum(values, 1e-300))
             if self.coordinate == LOGARITHMIC
@@ -119,23 +118,23 @@ class ParameterSpread:
         )
 
     def from_coordinate(self, coordinates: ArrayLike) -> Array:
-        """Inverse of `to_coordinate`, cut off at the bounds."""
+        """Invert `to_coordinate`, clipped at the bounds."""
         plain = np.exp(coordinates) if self.coordinate == LOGARITHMIC else coordinates
         return np.clip(plain, self.lower, self.upper)
 
     def in_words(self, deviation: float) -> str:
-        """A standard deviation of the coordinate, e.g. "4.1 %" or "0.012 N·m"."""
+        """Format a standard deviation of the coordinate, e.g. "4.1 %" or "0.012 N·m"."""
         if self.coordinate == LOGARITHMIC:
             return f"{100.0 * deviation:.2g} %"
         return f"{deviation:.2g}{'' if self.unit == '1' else f' {self.unit}'}"
 
     @property
     def text(self) -> str:
-        """One sentence: centre, spread between units and uncertainty."""
+        """Centre, spread between units and uncertainty in one sentence."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         count = f"{int(self.determined.sum())} of {counted(len(self.values), 'unit')}"
         if not self.known:
-            return f"{self.symbol} = {self.centre:.4g}{unit}, determined in {count} only: its spread is not known"
+            return f"{self.symbol} = {self.centre:.4g}{unit}, determined in {count} only: its spread is unknown"
         low, high = self.between_interval
         centre = f"{self.symbol} = {self.centre:.4g}{unit} over {count}"
         own = f"values are certain to {self.in_words(self.uncertainty)}"
@@ -147,7 +146,7 @@ class ParameterSpread:
         return f"{centre}: units differ by {self.in_words(self.between)} ({interval}), {own}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is infinite or unknown."""
+        """Return plain data; null for infinite and unknown numbers."""
         data = plain_fields(self)
         first = ("name", "symbol", "unit", "coordinate", "lower", "upper", "values")
         settled = {name: data.pop(name) for name in first}
@@ -156,7 +155,7 @@ class ParameterSpread:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterSpread:
-        """Inverse of `to_json`; raises KeyError, TypeError, ValueError, OverflowError."""
+        """Invert `to_json`; raise KeyError, TypeError, ValueError or OverflowError for anything else."""
         if data["coordinate"] not in (LOGARITHMIC, LINEAR):
             raise ValueError(f"no coordinate {data['coordinate']!r}")
         return from_plain(cls, {**data, "errors": data["standard_errors"]})
@@ -167,8 +166,13 @@ def parameter_spread(
 ) -> ParameterSpread:
     """Separate the spread between units from the uncertainty of each value.
 
-    values: (units,); errors: their standard errors, infinite where a value is not determined, which then counts for
-    nothing; bounds: of the search.
+    Args:
+        name: Name of the parameter.
+        values: Value of each unit, shape (units,).
+        errors: Standard error of each value, shape (units,). Infinite values are undetermined and do not count.
+        symbol: Symbol of the parameter.
+        unit: Unit of the parameter.
+        bounds: Bounds of the search.
     """
     errors = np.where(np.isfinite(errors), errors, math.inf)
     low, _, included = physical_limits(name)
@@ -211,14 +215,14 @@ def parameter_spread(
 
 
 def _deviance(between: float, seen: Array, variances: Array) -> float:
-    """Sum over units of squared deviations from the centre over their variances: χ² if `between` is the true one."""
+    """Return the sum of squared deviations from the centre over their variances: χ² if `between` is true."""
     weights = 1.0 / (variances + between)
     centre = weights @ seen / weights.sum()
     return float(weights @ (seen - centre) ** 2)
 
 
 def _variance_at(target: float, seen: Array, variances: Array) -> float:
-    """Variance between units at which the deviance, which falls with it, is `target`; 0 where it is less already."""
+    """Return the variance between units at which the falling deviance is `target`; 0 if it starts below."""
 
     def excess(between: float) -> float:
         return _deviance(between, seen, variances) - target

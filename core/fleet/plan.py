@@ -1,7 +1,7 @@
-"""What a fleet's work consists of: for each unit, fold and repeat a chain of fits, the simpler models first.
+"""Plan of a fleet's work: for each unit, fold and repeat, a chain of fits from simple to rich models.
 
-Every fit has a key made of all it depends on: the data's hash, the settings, the seed, the fits before it in its chain
-and the program's version. What has a key on record needs no computing again, wherever it was computed.
+Every fit has a key made of everything it depends on: hash of the data, settings, seed, earlier fits of its chain and
+program version. A fit with a stored key is not computed again, no matter where it was computed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from core.plain import from_plain, plain_fields
 from core.recording import Recording
 
 METHOD = 1
-"""Raised when the same request on the same data no longer gives the same numbers."""
+"""Version of the method; increase it if the same request on the same data gives other numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetRequest:
-    """What is asked of a fleet."""
+    """Request for the identification of a fleet."""
 
     fit: IdentificationRequest
-    """How each unit is fitted: servo, models, repeats, seed, validation rule, bounds …"""
+    """Request for each unit: servo, models, repeats, seed, validation rule, bounds …"""
     by: tuple[str, ...] = ()
-    """Conditions whose values are held out one after the other, a fold each beside a fit to all runs, see `folds`;
-    none: the runs that the rule of `fit` holds out judge the models."""
+    """Conditions whose values are held out one after the other, one fold each in addition to a fit to all runs; see
+    `folds`. Empty: the runs held out by the rule of `fit` judge the models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,35 +41,35 @@ class UnitFacts:
     """One specimen of a servo, without its recordings."""
 
     name: str
-    """Unique in its fleet and good as the name of a folder."""
+    """Name, unique in its fleet and valid as a folder name."""
     servo: str
     """Catalogue name."""
     source: str
-    """Path of the session it was recorded in."""
+    """Path of the session."""
     runs: tuple[str, ...]
-    """Ids of its recordings there."""
+    """Ids of the unit's runs in the session."""
     data_hash: str
     selection: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    """Fate of the session's other runs, plain data; empty where it is not known."""
+    """Selection of the session's runs as plain data; empty if unknown."""
 
     def __post_init__(self) -> None:
         if not _are_texts((self.name, self.servo, self.source, self.data_hash, *self.runs)):
-            raise IdentificationError("a unit is told by its name, servo, source, runs and the data's hash, all texts")
+            raise IdentificationError("a unit needs a name, servo, source, runs and data hash, all of them texts")
         if not FOLDER_NAME.fullmatch(self.name):
-            raise IdentificationError(f"{self.name!r:.100} cannot be the name of a unit's folder")
+            raise IdentificationError(f"{self.name!r:.100} is not a valid name for a unit's folder")
 
     @property
     def damage(self) -> str:
-        """Sentence about runs of the session that could not be read; empty without any."""
+        """Statement on unreadable runs of the session; empty without any."""
         return str(self.selection.get("damage", ""))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {**asdict(self), "runs": list(self.runs)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> UnitFacts:
-        """Inverse of `to_json`; facts of a later version are left out. Raises KeyError, TypeError."""
+        """Invert `to_json`; ignore facts of later versions. Raises KeyError or TypeError."""
         known: dict[str, Any] = {fact.name: data[fact.name] for fact in fields(cls) if fact.name in data}
         known["runs"] = tuple(map(str, data["runs"]))
         return cls(**known)
@@ -80,7 +80,7 @@ KEY = re.compile(r"[0-9a-f]{32}")
 
 
 def _are_texts(values: Iterable[object]) -> bool:
-    """Return False where a file held something else."""
+    """True if all values are strings."""
     return all(isinstance(value, str) for value in values)
 
 
@@ -90,23 +90,23 @@ LoadUnit = Callable[[UnitFacts], Sequence[Recording]]
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:
-    """Fits that follow one another: the models of one unit, fold and repeat."""
+    """Consecutive fits: the models of one unit, fold and repeat."""
 
     unit: str
     split: Split
     repeat: int
     keys: tuple[str, ...]
-    """One a model, in the order of the request's."""
+    """Key of each model's fit, in the order of the request."""
 
     def __post_init__(self) -> None:
         wrong = [key for key in self.keys if not _are_texts((key,)) or not KEY.fullmatch(key)]
         if wrong:
-            raise IdentificationError(f"{wrong[0]!r:.100} is no key of a fit")
+            raise IdentificationError(f"{wrong[0]!r:.100} is not the key of a fit")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
-    """All the work of a fleet."""
+    """All fits of a fleet."""
 
     request: FleetRequest
     units: tuple[UnitFacts, ...]
@@ -116,41 +116,47 @@ class FleetPlan:
         names = [unit.name for unit in self.units]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise IdentificationError(f"two units are called {', '.join(twice)}")
+            raise IdentificationError(f"two units are named {', '.join(twice)}; rename one")
 
     @property
     def tasks(self) -> int:
-        """How many fits there are."""
+        """Number of fits."""
         return sum(len(chain.keys) for chain in self.chains)
 
     def unit(self, name: str) -> UnitFacts:
-        """The unit of this name."""
+        """Return the unit with this name."""
         return next(unit for unit in self.units if unit.name == name)
 
     def request_of(self, unit: UnitFacts) -> IdentificationRequest:
-        """How this unit is fitted: on one processor, as the units share the others."""
+        """Return the request for one unit: single-threaded, because units run in parallel."""
         return replace(self.request.fit, threads=1, data_hash=unit.data_hash)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return plain_fields(self)
 
     @classmethod
     def from_json(cls, data: Any) -> FleetPlan:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Invert `to_json`; raise IdentificationError for anything else."""
         with reading_json("the plan of a fleet", IdentificationError):
             plan = from_plain(cls, data)
         if {chain.unit for chain in plan.chains} != {unit.name for unit in plan.units}:
-            raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
+            raise IdentificationError("a fleet needs chains of fits for exactly its own units")
         if {len(chain.keys) for chain in plan.chains} != {len(plan.request.fit.models)}:
-            raise IdentificationError("each chain of a fleet has one fit a model")
+            raise IdentificationError("each chain of a fleet needs one fit per model")
         return plan
 
 
 def make_plan(request: FleetRequest, units: Sequence[UnitFacts], load: LoadUnit) -> FleetPlan:
-    """Divide the work; raises IdentificationError for units of other servos, of one name, or that cannot be divided.
+    """Divide the work into chains of fits.
 
-    load is called where folds are asked for, one unit after the other.
+    Args:
+        request: The request.
+        units: The units.
+        load: Reads a unit's recordings; called for one unit after the other.
+
+    Raises:
+        IdentificationError: No units, units of another servo, two units with one name, or runs that cannot be split.
     """
     if not units:
         raise IdentificationError("a fleet needs at least one unit")
@@ -168,7 +174,7 @@ def make_plan(request: FleetRequest, units: Sequence[UnitFacts], load: LoadUnit)
 
 
 def _splits(request: FleetRequest, unit: UnitFacts, recordings: Sequence[Recording]) -> list[Split]:
-    """The one that gives the unit's models first, then those that only judge them."""
+    """Return the split that gives the unit's models, then the splits that only judge them."""
     try:
         if not request.by:
             return [split_recordings(recordings, request.fit.validation, request.fit.seed)]
@@ -185,17 +191,17 @@ def _chain(request: FleetRequest, unit: UnitFacts, split: Split, repeat: int) ->
     settings = {
         name: value
         for name, value in request.fit.to_json().items()
-        # Neither the number of threads nor what is fitted besides changes a result.
+        # Neither the number of threads nor the other fits change a result.
         if name not in ("threads", "models", "data_hash", "repeats", "validation")
     }
     basis = {
         "method": METHOD,
-        # Without what a checkout adds to tell its commits apart.
+        # Without the local part of the version, which differs between commits of a checkout.
         "versions": {
             name: version(name).partition("+")[0] for name in ("servobench", "numpy", "numba", "scipy", "cmaes")
         },
         "settings": settings,
-        # A single search goes on where several would confirm each other.
+        # A single search continues longer, because no other search confirms it.
         "single": request.fit.repeats == 1,
         "data": unit.data_hash,
         "runs": list(unit.runs),

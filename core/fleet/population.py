@@ -1,4 +1,4 @@
-"""A fleet as one kind of servo: each parameter's centre and spread over the units, and which vary together."""
+"""A fleet as one kind of servo: each parameter's centre and spread over the units, and their correlations."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from core.words import counted
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Population:
-    """One friction model over the units of a fleet."""
+    """Distribution of one friction model over the units of a fleet."""
 
     servo: str
     friction: str
     units: tuple[str, ...]
     parameters: tuple[ParameterSpread, ...]
-    """The free ones, in the model's order."""
+    """Free parameters, in the model's order."""
     correlation: Array
-    """Of the units' coordinates, (parameters, parameters), shrunk; rows of parameters without a spread are those of
-    the unit matrix."""
+    """Correlation of the units' coordinates, shape (parameters, parameters), shrunk. Rows of parameters without a
+    spread are those of the identity matrix."""
     shrinkage: float
-    """Share by which correlations were shrunk towards 0, as so few units tell so little of them."""
+    """Share by which correlations were shrunk towards 0, because few units determine them poorly."""
 
     def of(self, name: str) -> ParameterSpread:
-        """Spread of one parameter."""
+        """Return the spread of one parameter."""
         return next(parameter for parameter in self.parameters if parameter.name == name)
 
     @property
     def covariance(self) -> Array:
-        """Between units, in the coordinates, (parameters, parameters).
+        """Covariance between units in the coordinates, shape (parameters, parameters).
 
-        The standard errors of one unit's values say nothing of how these err together. A trade-off that the runs leave
-        open therefore counts among the correlations, and draws move along it as the fits do.
+        Standard errors of one unit's values do not reveal how their errors are correlated. A trade-off that the runs
+        leave open is therefore part of the correlations, and draws vary along it as the fits do.
         """
         deviations = np.array([parameter.between for parameter in self.parameters])
         return deviations[:, None] * self.correlation * deviations
 
     @property
     def strongest(self) -> tuple[tuple[str, str, float], ...]:
-        """Pairs of symbols by how strongly they vary together, the strongest first; those without spread left out."""
+        """Pairs of symbols with their correlation, strongest first, without parameters that have no spread."""
         pairs = [
             (first.symbol, second.symbol, float(self.correlation[i, i + 1 + k]))
             for i, first in enumerate(self.parameters)
@@ -57,24 +57,24 @@ class Population:
         return tuple(sorted(pairs, key=lambda pair: -abs(pair[2])))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {**plain_fields(self), "covariance": self.covariance.tolist()}
 
     @classmethod
     @reading_json("a population", IdentificationError)
     def from_json(cls, data: Any) -> Population:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Invert `to_json`; raise IdentificationError for anything else."""
         read = from_plain(cls, data)
         correlation, parameters, count = read.correlation, read.parameters, len(read.units)
         if correlation.shape != (len(parameters),) * 2 or not np.isfinite(correlation).all():
             raise ValueError(f"{correlation.shape} correlations of {len(parameters)} parameters")
         if any(p.values.shape != (count,) or p.errors.shape != (count,) for p in parameters):
-            raise ValueError(f"a parameter has not the values of {count} units")
+            raise ValueError(f"a parameter does not have the values of {count} units")
         return read
 
 
 def population(units: Sequence[UnitResult], friction: str) -> Population:
-    """One friction model over the units that have it; raises IdentificationError for fewer than FEWEST."""
+    """Describe one friction model over the units that have it; raise IdentificationError below FEWEST units."""
     results = {unit.facts.name: unit.results[friction] for unit in units if friction in unit.results}
     if len(results) < FEWEST:
         raise IdentificationError(
@@ -106,10 +106,10 @@ def population(units: Sequence[UnitResult], friction: str) -> Population:
 
 
 def shrunk_correlation(parameters: Sequence[ParameterSpread]) -> tuple[Array, float]:
-    """Correlations over units in the coordinates, shrunk towards 0 by the share that their own sampling errors are of
-    them (Schäfer and Strimmer 2005), and that share.
+    """Return the correlations over units in the coordinates, shrunk towards 0, and the share of shrinkage.
 
-    Of two parameters the units count that determine both. Parameters without spread are correlated with none.
+    The share is that of the correlations' own sampling errors (Schäfer and Strimmer 2005). For a pair of parameters
+    only units that determine both count. Parameters without spread are uncorrelated.
     """
     count = len(parameters)
     varying = [i for i, parameter in enumerate(parameters) if parameter.between > 0.0]
@@ -130,7 +130,7 @@ def shrunk_correlation(parameters: Sequence[ParameterSpread]) -> tuple[Array, fl
             doubt += n / (n - 1.0) ** 3 * float(np.sum((products - products.mean()) ** 2))
     shrinkage = float(min(1.0, doubt / square)) if square > 0.0 else 1.0
     found = np.eye(count) + (1.0 - shrinkage) * (found - np.eye(count))
-    # Pairs of units that differ from pair to pair can contradict each other.
+    # Correlations from different sets of units can be inconsistent: make the matrix positive again.
     values, directions = np.linalg.eigh(found)
     if values.min(initial=1.0) < 0.0:
         found = directions * np.maximum(values, 1e-9) @ directions.T
@@ -141,9 +141,17 @@ def shrunk_correlation(parameters: Sequence[ParameterSpread]) -> tuple[Array, fl
 def drawn(
     parameters: Sequence[ParameterSpread], correlation: Array, about: Sequence[float], count: int, seed: int
 ) -> Array:
-    """Values of so many specimens, (count, parameters), cut off at the bounds; the first ones do not depend on count.
+    """Draw specimens, clipped at the bounds; the first ones do not depend on `count`.
 
-    about: values they are spread about, (parameters,); what has no spread stays there.
+    Args:
+        parameters: Spreads of the parameters.
+        correlation: Their correlation, shape (parameters, parameters).
+        about: Central values, shape (parameters,). Parameters without spread keep them.
+        count: Number of specimens.
+        seed: Random seed.
+
+    Returns:
+        Values of the specimens, shape (count, parameters).
     """
     values, directions = np.linalg.eigh(correlation)
     root = directions * np.sqrt(np.maximum(values, 0.0))

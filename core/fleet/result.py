@@ -1,4 +1,4 @@
-"""What a fleet's fits found, unit by unit: plain data, complete or as far as it has come."""
+"""Results of a fleet's fits, unit by unit; complete or partial."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from core.plain import ArrayOrInfinite, from_plain, plain_fields
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UnitResult:
-    """One unit's models."""
+    """Models of one unit."""
 
     facts: UnitFacts
     split: Split
-    """The one its models were fitted by."""
+    """Split by which the models were fitted."""
     results: Mapping[str, ModelResult]
-    """Friction → the best repeat with all repeats in it; models of which a repeat or a fold is missing are left out.
-    The validation error is the mean over the folds where there are any."""
+    """Best repeat of each friction model, with all repeats in it. Models that lack a repeat or a fold are left out. The
+    validation error is the mean over the folds, if there are any."""
     tasks: int
     done: int
-    """Fits of this unit there are to be, and that are there."""
+    """Number of fits of this unit, total and finished."""
 
     @property
     def complete(self) -> bool:
-        """Whether all its fits are there."""
+        """True if all fits are finished."""
         return self.done == self.tasks
 
     def identification(self, request: IdentificationRequest) -> Identification:
-        """As one unit's identification gives it; raises IdentificationError when no model is complete."""
+        """Return the result as one unit's identification; raise IdentificationError if no model is complete."""
         if not self.results:
             raise IdentificationError(f"{self.facts.name}: no model has been fitted yet")
         return Identification(request, self.split, tuple(self.results.values()), stopped=not self.complete)
 
     @property
     def best(self) -> ModelResult | None:
-        """The model recommended for this unit alone; None while there is none."""
+        """Model recommended for this unit alone; None if there is none yet."""
         if not self.results:
             return None
         return self.results[recommended(_contenders([self])).friction]
@@ -60,31 +60,31 @@ class Transfer:
     friction: str
     units: tuple[str, ...]
     errors: ArrayOrInfinite
-    """Mean absolute error [rad], (units, units): row fitted to, column judged on; infinite where it diverges."""
+    """Mean absolute error [rad], shape (units, units): row fitted to, column judged on; infinite if diverged."""
 
     @property
     def own(self) -> Array:
-        """Of each unit's model on its own recordings, most of which it was fitted to, (units,) [rad]."""
+        """Error of each unit's model on its own recordings, most of them fitted to, (units,) [rad]."""
         return np.diagonal(self.errors)
 
     @property
     def elsewhere(self) -> Array:
-        """Mean over the other units of each unit's model, (units,) [rad]; NaN for a single unit."""
+        """Mean error of each unit's model over the other units, (units,) [rad]; NaN for a single unit."""
         return _mean_of_others(self.errors)
 
     @property
     def received(self) -> Array:
-        """Mean over the other units' models on each unit's recordings, (units,) [rad]; NaN for a single unit."""
+        """Mean error of the other units' models on each unit, (units,) [rad]; NaN for a single unit."""
         return _mean_of_others(self.errors.T)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for an error that is not finite."""
+        """Return plain data; null for an error that is not finite."""
         return plain_fields(self)
 
     @classmethod
     @reading_json("a transfer matrix", IdentificationError)
     def from_json(cls, data: Any) -> Transfer:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        """Invert `to_json`; raise IdentificationError for anything else."""
         read = from_plain(cls, data)
         if read.errors.shape != (len(read.units), len(read.units)):
             raise ValueError(f"{read.errors.shape} errors of {len(read.units)} units")
@@ -93,50 +93,52 @@ class Transfer:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FleetResult:
-    """All units of a fleet."""
+    """Results of all units of a fleet."""
 
     plan: FleetPlan
     units: tuple[UnitResult, ...]
     transfer: Transfer | None = None
-    """Of the recommended model, once all fits are there."""
+    """Transfer matrix of the recommended model, once all fits are finished."""
     problems: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Unit → why it could not be fitted."""
+    """Reasons why units could not be fitted, by unit."""
 
     @property
     def done(self) -> int:
-        """Fits that are there."""
+        """Number of finished fits."""
         return sum(unit.done for unit in self.units)
 
     @property
     def complete(self) -> bool:
-        """Whether all fits are there."""
+        """True if all fits are finished."""
         return self.done == self.plan.tasks
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Friction models that at least one unit has."""
+        """Friction models of at least one unit."""
         return tuple(m for m in self.plan.request.fit.models if any(m in unit.results for unit in self.units))
 
     def having(self, friction: str) -> list[UnitResult]:
-        """The units that have a model."""
+        """Return the units that have a friction model."""
         return [unit for unit in self.units if friction in unit.results]
 
     @cached_property
     def recommended(self) -> str:
-        """The model to use for the whole fleet, by the units that have every model; raises IdentificationError while
-        there is none."""
+        """Friction model recommended for the whole fleet, from the units that have every model.
+
+        Raises IdentificationError if there is none yet.
+        """
         return recommended(self._contenders).friction
 
     @cached_property
     def choice(self) -> str:
-        """Which model is recommended for the fleet, and on what evidence; raises as `recommended`."""
+        """Recommended model and its evidence in words; raises as `recommended`."""
         return choice_in_words(self._contenders)
 
     @property
     def _contenders(self) -> list[Contender]:
         full = [unit for unit in self.units if all(model in unit.results for model in self.models)]
         if not self.models or not full:
-            raise IdentificationError("no unit has been fitted yet; let the fleet go on")
+            raise IdentificationError("no unit has been fitted yet; let the fleet continue")
         return _contenders(full)
 
 
@@ -146,7 +148,7 @@ def assembled(
     transfer: Transfer | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> FleetResult:
-    """A fleet from its fits by key, as many as there are."""
+    """Assemble a fleet from its finished fits by key."""
     chains: dict[str, list[Chain]] = {unit.name: [] for unit in plan.units}
     for chain in plan.chains:
         chains[chain.unit].append(chain)
@@ -193,7 +195,7 @@ def _best(repeats: Sequence[ModelResult]) -> ModelResult:
 
 
 def _contenders(units: Sequence[UnitResult]) -> list[Contender]:
-    """Each model by its errors over the units, which all have the same models."""
+    """Return each model with its errors over the units, which all have the same models."""
     return [
         Contender(
             friction=friction,

@@ -1,6 +1,6 @@
-"""Specimens of a simulated servo: units that differ as a batch of real ones does, and their recordings.
+"""Simulated specimens of a servo: units that differ like a real batch, and their recordings.
 
-For trying a fleet without hardware and for tests: the truth about each unit is known.
+For trying out a fleet without hardware and for tests: the true values of each unit are known.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from core.terms import RICHEST
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 RATE = 100.0
-"""Of the recordings [Hz]."""
+"""Sampling rate of the recordings [Hz]."""
 LOADS = (1.0, 2.0)
-"""Of the servo's usual pendulum mass."""
+"""Factors on the servo's default pendulum mass."""
 SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05}
-"""Standard deviation of a parameter's logarithm over units; others: FRICTION_SPREAD, as friction varies most."""
+"""Standard deviation of a parameter's logarithm over units; FRICTION_SPREAD for all others."""
 FRICTION_SPREAD = 0.15
 OFFSET_SPREAD = 0.01
 """Standard deviation of the mounting angle over units [rad]."""
@@ -34,7 +34,7 @@ OFFSET_SPREAD = 0.01
 
 @dataclass(frozen=True, eq=False)
 class SimulatedUnit:
-    """One specimen: what it is in truth, and what was recorded with it."""
+    """Specimen with its true model and its recordings."""
 
     name: str
     truth: ServoModel
@@ -44,9 +44,9 @@ class SimulatedUnit:
 def simulated_units(
     servo: str, count: int, *, seed: int = 0, friction: str = RICHEST, trajectories: Sequence[str] = PAPER_TRAJECTORIES
 ) -> list[SimulatedUnit]:
-    """Specimens of a catalogue servo that has a model, each recorded with every trajectory under two loads.
+    """Simulate specimens of a catalogue servo, each recorded with every trajectory under two loads.
 
-    A unit depends on its number and the seed alone, not on how many there are. Raises ModelError.
+    A unit depends only on its number and the seed, not on `count`. Raises ModelError if the servo has no model.
     """
     if count < 1:
         raise ModelError(f"{count} units are too few; give at least 1")

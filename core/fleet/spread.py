@@ -1,8 +1,8 @@
-"""A fleet as one model with its spread: the model at the population's centre, and others drawn about it.
+"""A fleet as one model with its spread: the model at the population's centre, and models drawn around it.
 
-A mean of values that make up for each other can be worse than each of them. The mean model is therefore held against
-the units' own models and against the medoid, the unit's model that is the best one for the other units; where the
-medoid is better, draws are spread about it instead.
+The mean of values that compensate each other can be worse than any of the models. The mean model is therefore compared
+with the units' own models and with the medoid, the unit's model that is best for the other units. If the medoid is
+better, draws are spread around it instead.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from core.terms import Supply
 
 FORMAT, FORMAT_VERSION = "servobench-spread", 1
 MEAN = "mean"
-"""Name of the centre that is no unit's."""
+"""Name of the centre that is the mean model, not a unit's."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CentreErrors:
-    """Mean absolute errors on each unit's recordings [rad], (units,), with the unit's own mounting angle."""
+    """Mean absolute errors on each unit's recordings [rad], shape (units,), with the unit's mounting angle."""
 
     units: tuple[str, ...]
     own: ArrayOrInfinite
-    """Of the unit's own model."""
+    """Errors of the unit's own model."""
     mean: ArrayOrInfinite
-    """Of the mean model."""
+    """Errors of the mean model."""
     others: ArrayOrInfinite
-    """Mean over the other units' models."""
+    """Mean errors of the other units' models."""
     medoid: str
-    """The unit whose model is best for the others."""
+    """Unit whose model is best for the others."""
     medoid_errors: ArrayOrInfinite
-    """Of that unit's model; on that unit it is its own."""
+    """Errors of the medoid's model; on the medoid itself, its own error."""
 
     @property
     def mean_is_best(self) -> bool:
-        """Whether the mean model is at least as good as the medoid, on the units that are not the medoid."""
+        """True if the mean model is at least as good as the medoid's, on the units other than the medoid."""
         rest = np.array([unit != self.medoid for unit in self.units])
         return float(self.mean[rest].mean()) <= float(self.medoid_errors[rest].mean())
 
     @property
     def text(self) -> str:
-        """What single model describes the fleet best, and what a single one costs."""
+        """Best single model of the fleet, and the cost of using a single one, in words."""
         rest = np.array([unit != self.medoid for unit in self.units])
         mean, medoid = (1e3 * float(errors[rest].mean()) for errors in (self.mean, self.medoid_errors))
         own, others = 1e3 * float(self.own.mean()), 1e3 * float(self.others.mean())
@@ -62,47 +62,49 @@ class CentreErrors:
             f"the mean model is off by {mean:.3g} mrad on average over the units, {self.medoid}'s by {medoid:.3g}"
             if self.mean_is_best
             else f"the mean model, off by {mean:.3g} mrad on average over the units, is worse than that of "
-            f"{self.medoid}, {medoid:.3g}: draws are about the latter"
+            f"{self.medoid}, {medoid:.3g}: draws are spread around the latter"
         )
         return (
             f"{best}; units' own models are off by {own:.3g} on their recordings, those of other units by {others:.3g}"
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; null for an error that is not finite."""
+        """Return plain data; null for an error that is not finite."""
         data = plain_fields(self)
         return {"units": data.pop("units"), "medoid": data.pop("medoid"), **data, "text": self.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CentreErrors:
-        """Inverse of `to_json`; raises KeyError, TypeError, ValueError."""
+        """Invert `to_json`; raise KeyError, TypeError or ValueError for anything else."""
         read = from_plain(cls, data)
         units, medoid, lists = read.units, read.medoid, (read.own, read.mean, read.others, read.medoid_errors)
         if medoid not in units or any(errors.shape != (len(units),) for errors in lists):
-            raise ValueError(f"errors of {len(units)} units, {medoid!r:.100} among them, are told for each of them")
+            raise ValueError(f"errors are required for each of {len(units)} units, {medoid!r:.100} among them")
         return read
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spread:
-    """A centre and the distribution of units about it."""
+    """Central model and the distribution of units around it."""
 
     population: Population
     centre: str
-    """MEAN, or the name of the unit whose model it is."""
+    """MEAN, or the name of the medoid."""
     model: ServoModel
-    """At the centre."""
+    """Central model."""
     errors: CentreErrors | None = None
-    """None where the recordings were not at hand."""
+    """Errors of the candidates; None if the recordings were not available."""
 
     def units(self) -> list[ServoModel]:
-        """Each unit's own model, in the population's order."""
+        """Return each unit's own model, in the population's order."""
         values = np.stack([p.values for p in self.population.parameters], axis=1)
         return [self._at(row, name) for row, name in zip(values, self.population.units, strict=True)]
 
     def samples(self, count: int, seed: int = 0) -> list[ServoModel]:
-        """Models drawn from the distribution between units, with its correlations, within the bounds of the search;
-        the same seed gives the same ones."""
+        """Draw models from the distribution between units, with its correlations, within the bounds of the search.
+
+        The same seed gives the same models.
+        """
         found = self.population
         about = [self.model.values[p.name] for p in found.parameters]
         rows = drawn(found.parameters, found.correlation, about, count, seed)
@@ -114,7 +116,7 @@ class Spread:
         return replace(moved, name=f"{self.model.servo} {self.model.friction.upper()} {what}", provenance={})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -125,12 +127,12 @@ class Spread:
         }
 
     def to_json_text(self) -> str:
-        """File contents; the same spread gives the same bytes."""
+        """Return the file's content; the same spread gives the same bytes."""
         return sealed_text(self.to_json(), indent=1)
 
     @classmethod
     def from_json(cls, data: Any, source: str = "spread") -> Spread:
-        """Inverse of `to_json`; raises IdentificationError naming the source on anything else."""
+        """Invert `to_json`; raise IdentificationError naming the source for anything else."""
         try:
             if data["format"] != FORMAT:
                 raise ValueError("not the spread of a fleet")
@@ -150,7 +152,7 @@ class Spread:
 
     @classmethod
     def read(cls, path: Path) -> Spread:
-        """Read a file; raises IdentificationError."""
+        """Read a spread file; raise IdentificationError if it is invalid."""
         try:
             data = parse_sealed(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
@@ -159,10 +161,16 @@ class Spread:
 
 
 def fleet_spread(result: FleetResult, friction: str, load: LoadUnit | None = None) -> Spread:
-    """The spread of one friction model over a fleet's units.
+    """Compute the spread of one friction model over a fleet's units.
 
-    load: reads the units' recordings, on which the mean model is then held against the others; without it, it is taken
-    unjudged. Raises IdentificationError for too few units.
+    Args:
+        result: The fleet.
+        friction: The friction model.
+        load: Reads the units' recordings, on which the mean model is compared with the others. None: the mean model is
+            taken without a comparison.
+
+    Raises:
+        IdentificationError: Too few units have the model.
     """
     units = result.having(friction)
     found = population(units, friction)
@@ -179,7 +187,7 @@ def fleet_spread(result: FleetResult, friction: str, load: LoadUnit | None = Non
 
 
 def mean_model(found: Population, units: Sequence[UnitResult]) -> ServoModel:
-    """The model at the population's centre, its provenance the units and their spreads."""
+    """Return the model at the population's centre; its provenance holds the units and their spreads."""
     template = next(unit for unit in units if unit.facts.name == found.units[0]).results[found.friction].model
     model = template.with_values({p.name: p.centre for p in found.parameters})
     provenance = {
@@ -195,8 +203,10 @@ def mean_model(found: Population, units: Sequence[UnitResult]) -> ServoModel:
 def centre_errors(
     mean: ServoModel, units: Sequence[UnitResult], load: LoadUnit, *, dt: float | None, supply: Supply
 ) -> CentreErrors:
-    """Hold a mean model against the units' on each unit's recordings; raises ServoBenchError where they cannot be
-    read."""
+    """Compare a mean model with the units' models on each unit's recordings.
+
+    Raises ServoBenchError if the recordings cannot be read.
+    """
     models = [unit.results[mean.friction].model for unit in units]
     values = tuple(model.values for model in (mean, *models))
     errors = np.array(

@@ -1,7 +1,7 @@
-"""A fleet's folder: the plan, one file a fit under its unit, the transfer matrix.
+"""Folder of a fleet: the plan, one file per fit under its unit, and the transfer matrix.
 
-Fits are named by their keys, so that a later run finds what it need not compute, whoever computed it and however the
-fleet has grown since.
+Fits are named by their keys. A later run finds the stored ones, no matter who computed them and how the fleet has grown
+since.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ PLAN, TRANSFER, PROBLEMS, UNITS, FITS = "fleet.json", "transfer.json", "problems
 
 
 class FleetStore:
-    """A fleet's folder, open for reading and writing."""
+    """Folder of a fleet, for reading and writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def unit_folder(self, unit: str) -> Path:
-        """Where a unit's models and fits are."""
+        """Return the folder of a unit's models and fits."""
         return self.folder / UNITS / unit
 
     def write_plan(self, plan: FleetPlan) -> None:
-        """Make the folder this plan's; fits of an earlier one stay. Raises InputError when it cannot be written."""
+        """Write the plan; fits of an earlier plan stay. Raises InputError if it cannot be written."""
         self._write(self.folder / PLAN, plan.to_json())
 
     def read_plan(self) -> FleetPlan:
-        """The plan; raises IdentificationError when there is none."""
+        """Read the plan; raise IdentificationError if there is none."""
         file = self.folder / PLAN
         try:
             return FleetPlan.from_json(parse_sealed(file.read_text("utf-8")))
@@ -46,7 +46,7 @@ class FleetStore:
             raise IdentificationError(f"{file}: {error}") from None
 
     def put(self, chain: Chain, key: str, result: ModelResult) -> None:
-        """Keep a fit; raises InputError when it cannot be written."""
+        """Store a fit; raise InputError if it cannot be written."""
         data = {
             "unit": chain.unit,
             "split": chain.split.rule,
@@ -57,7 +57,7 @@ class FleetStore:
         self._write(self._file(chain, key), data)
 
     def get(self, chain: Chain, key: str) -> ModelResult | None:
-        """A fit on record; None when there is none, or none that can be read, which is logged."""
+        """Return a stored fit; None if it is missing or unreadable, the latter with a warning."""
         file = self._file(chain, key)
         try:
             data = parse_sealed(file.read_text("utf-8"))
@@ -65,15 +65,15 @@ class FleetStore:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, ServoBenchError) as error:
-            warn_once(f"{file}: this fit is left out until the fleet is identified again: {error}")
+            warn_once(f"{file}: this fit is skipped until the fleet is identified again: {error}")
             return None
 
     def put_transfer(self, transfer: Transfer, basis: str) -> None:
-        """Keep the matrix with what it was computed from; raises InputError when it cannot be written."""
+        """Store the matrix with its basis; raise InputError if it cannot be written."""
         self._write(self.folder / TRANSFER, {"basis": basis, **transfer.to_json()})
 
     def get_transfer(self, basis: str | None = None) -> Transfer | None:
-        """The matrix on record, if it was computed from this basis, or from any; None when there is none."""
+        """Return the stored matrix if it has this basis, or any basis for None; None if there is none."""
         file = self.folder / TRANSFER
         try:
             data = parse_sealed(file.read_text("utf-8"))
@@ -81,15 +81,15 @@ class FleetStore:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, IdentificationError) as error:
-            warn_once(f"{file}: the transfer matrix is left out until the fleet is identified again: {error}")
+            warn_once(f"{file}: the transfer matrix is skipped until the fleet is identified again: {error}")
             return None
 
     def put_problems(self, problems: Mapping[str, str]) -> None:
-        """Keep why units could not be fitted, instead of what was known before; raises InputError."""
+        """Store the reasons why units could not be fitted, replacing earlier ones."""
         self._write(self.folder / PROBLEMS, dict(problems))
 
     def get_problems(self) -> dict[str, str]:
-        """Unit → why it could not be fitted."""
+        """Return the reasons why units could not be fitted, by unit."""
         file = self.folder / PROBLEMS
         try:
             data = parse_sealed(file.read_text("utf-8"))
@@ -97,11 +97,11 @@ class FleetStore:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, AttributeError) as error:
-            warn_once(f"{file}: why units could not be fitted is not known any more: {error}")
+            warn_once(f"{file}: the reasons why units could not be fitted are lost: {error}")
             return {}
 
     def result(self) -> FleetResult:
-        """The fleet as far as it has come; raises IdentificationError when there is none."""
+        """Return the fleet in its current state; raise IdentificationError if there is none."""
         plan = self.read_plan()
         found = {key: fit for chain in plan.chains for key in chain.keys if (fit := self.get(chain, key)) is not None}
         return assembled(plan, found, self.get_transfer(), self.get_problems())

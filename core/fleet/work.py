@@ -1,7 +1,7 @@
-"""The pieces of a fleet's work: plain data that any process can do with a unit's recordings.
+"""Tasks of a fleet: plain data that any process can apply to a unit's recordings.
 
-Each gives the same numbers wherever and however often it is done. They travel between the machines of a cluster, so
-that they and what they give are small; the recordings travel once a unit.
+Each gives the same numbers wherever and however often it runs. Tasks travel between the machines of a cluster, so tasks
+and their results are small; a unit's recordings travel once.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from core.recording import Recording
 from core.terms import Supply
 
 OWN_OFFSET = "q_offset"
-"""How a unit is mounted: no other unit's concern."""
+"""Parameter of a unit's mounting, which does not apply to other units."""
 
 
 class Work(Protocol):
-    """Something to do with a unit's recordings."""
+    """Task on a unit's recordings."""
 
     def __call__(self, recordings: Sequence[Recording]) -> Any:
-        """Do it; raises ServoBenchError where the recordings do not allow it."""
+        """Do the task; raise ServoBenchError if the recordings do not allow it."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fit:
-    """One repeat of one model."""
+    """Fit of one repeat of one model."""
 
     request: IdentificationRequest
     friction: str
     split: Split
     repeat: int
     simpler: tuple[ModelResult, ...]
-    """Of the same chain."""
+    """Earlier fits of the same chain."""
 
     def __call__(self, recordings: Sequence[Recording]) -> ModelResult:
-        """Raises IdentificationError."""
+        """Fit the model; raise IdentificationError if it is impossible."""
         return fit_repeat(self.request, self.friction, recordings, self.split, self.repeat, self.simpler)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Judge:
-    """Units' models on another unit's recordings, each with the mounting angle of the unit that is judged on."""
+    """Judgement of units' models on one unit's recordings, with that unit's mounting angle."""
 
     own: ServoModel
     values: tuple[Mapping[str, float], ...]
@@ -60,7 +60,7 @@ class Judge:
     supply: Supply
 
     def __call__(self, recordings: Sequence[Recording]) -> tuple[float, ...]:
-        """Mean absolute error of each model over all these recordings [rad]."""
+        """Return the mean absolute error of each model over the recordings [rad]."""
         batch = Batch(self.own, recordings, dt=self.dt, supply=self.supply, threads=1)
         batch.model = replace(self.own, dt=float(np.median(batch.steps)))
         names = [parameter.name for parameter in self.own.parameters.free]
@@ -73,12 +73,12 @@ class Judge:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Warm:
-    """Loads or compiles the kernels that a request needs, before anything waits for them."""
+    """Loading or compilation of a request's kernels, before tasks need them."""
 
     request: IdentificationRequest
 
     def __call__(self, recordings: Sequence[Recording] = ()) -> None:
-        """Needs no recordings of anyone."""
+        """Load the kernels; needs no recordings."""
         from core.export.references import default_bench
         from core.simulation import simulate_trajectory
         from core.trajectories import make_trajectory

@@ -1,1 +1,1 @@
-"""The systems of the other papers. They import the bench; the bench imports them through registries only."""
+"""Studies of systems from other papers. They import the bench; the bench imports them only through registries."""

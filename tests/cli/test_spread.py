@@ -57,7 +57,7 @@ def test_an_engines_files_are_written(folder, tmp_path, capsys):
     assert main(["spread", str(folder), "-t", "mujoco", "--draws", "5", "-o", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert "of the units inside" in told
-    assert "motions of the draws are spread" in told
+    assert "motions of the draws have" in told
     assert list((tmp_path / "mujoco").glob("*.fleet.json"))
 
 

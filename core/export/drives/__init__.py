@@ -1,1 +1,1 @@
-"""A servo as the position drive that an engine has: plain, with an envelope, Rhoban/bam's, and fits to each."""
+"""Servos as the position drives of engines: plain, with a torque-speed envelope, and Rhoban/bam's, and fits to each."""

@@ -1,11 +1,11 @@
-"""The BAM drives of Isaac Lab, Newton and mjlab: a servo as the parameters that these engines have for it.
+"""The BAM drives of Isaac Lab, Newton and mjlab: a servo as these engines' parameters.
 
     held, lost = in_bam_drive(model)
     motor_of(held), deployment_of(held, settings, timestep)
 
-Their law is the voltage law. They have friction M1, M2, M5 and M6; M3 and M4 are M5 whose two load coefficients are the
-same. Commands are late by whole steps of the physics, rounded up. A goal's velocity limit, dead band, lag, release
-braking and release delay have no parameter.
+Their law is the voltage law. They have friction M1, M2, M5 and M6; M3 and M4 are written as M5 with two equal load
+coefficients. Commands are delayed by whole time steps of the physics, rounded up. The drives have no goal velocity
+limit, dead band, lag, release braking or release delay.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
 
 
 def in_bam_drive(model: ServoModel) -> tuple[ServoModel, list[str]]:
-    """Return the model as far as a BAM drive can be it, and what that loses, in words."""
+    """Return the part of the model that a BAM drive can hold, and the lost parts in words."""
     lost = missing_terms(model, Form(friction=model.friction, alpha=model.values.get("alpha", 1.0), kept=KEPT))
     unknown = [name for name in model.command_path if name not in KEPT]
     control = replace(model.control, bridge="brake")
@@ -43,7 +43,7 @@ def in_bam_drive(model: ServoModel) -> tuple[ServoModel, list[str]]:
 
 
 def motor_of(held: ServoModel) -> dict[str, str | float]:
-    """Fields of Isaac Lab's `BamMotorCfg`, SI units; held: of `in_bam_drive`, with the voltage law."""
+    """Return the fields of Isaac Lab's `BamMotorCfg` in SI units; `held` comes from `in_bam_drive`."""
     values = held.values
     motor: dict[str, str | float] = {
         "model": {"m3": "m5", "m4": "m5"}.get(held.friction, held.friction),
@@ -61,12 +61,12 @@ def motor_of(held: ServoModel) -> dict[str, str | float]:
 
 
 def _sag_gain(held: ServoModel) -> float:
-    """Volts by which the supply falls for each N·m of the motor."""
+    """Return the drop of the supply voltage per motor torque [V/(N·m)]."""
     return held.values.get("supply_sag", 0.0) / held.values["kt"]
 
 
 def deployment_of(held: ServoModel, settings: ServoSettings, timestep: float) -> dict[str, float | tuple[float, float]]:
-    """Fields of Isaac Lab's `BamActuatorCfg` besides the motor, SI units; timestep: of the physics [s]."""
+    """Return the other fields of Isaac Lab's `BamActuatorCfg` in SI units; `timestep` is the physics' [s]."""
     steps, drop = delay_steps(held, timestep), _sag_gain(held)
     late = {"min_delay": steps, "max_delay": steps} if steps else {}
     return {
@@ -81,9 +81,15 @@ def deployment_of(held: ServoModel, settings: ServoSettings, timestep: float) ->
 def drive_notes(
     model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float, found: Carried, carried_file: str
 ) -> list[str]:
-    """Sentences on a BAM drive of the model: what it lacks and the cost, its delay, law, order and step.
+    """Notes on a BAM drive of the model: missing parts and their cost, delay, law, update order and time step.
 
-    found: of `in_drive`; carried_file: the file of the values carried over, if there are any.
+    Args:
+        model: The identified model.
+        bench: Pendulum of the comparison.
+        settings: Settings of the servo.
+        timestep: Time step of the physics [s].
+        found: Result of `in_drive`.
+        carried_file: Name of the file of the carried-over values, if there are any.
     """
     held, lost = in_bam_drive(model)
     notes = [
@@ -92,38 +98,38 @@ def drive_notes(
     if lost:
         runs = bench_grid(bench, settings)
         cost = 1e3 * float(mean_errors(runs, model, held).mean())
-        notes.append(f"The BAM drive has no place for {', '.join(lost)}: {cost:.2f} mrad, mean of 16 runs.")
+        notes.append(f"The BAM drive cannot represent {', '.join(lost)}: {cost:.2f} mrad, mean of 16 runs.")
     if model.friction in ("m3", "m4"):
         notes.append(
-            f"{model.friction.upper()} is written as the drive's M5 with equal load coefficients of both sides."
+            f"{model.friction.upper()} is written as the drive's M5 with equal load coefficients on both sides."
         )
     if model.quadratic_gate == "opposing" and "load_friction_motor_quad" in model.parameters:
-        notes.append("The drive counts the quadratic term whatever the torques' signs, this model where they oppose.")
+        notes.append("The drive always counts the quadratic term, this model only where the torques oppose.")
     late = held.values.get("command_delay", 0.0)
     if late:
         steps = delay_steps(held, timestep)
         notes.append(
-            f"The delay of {late * 1e3:.3g} ms is {counted(steps, 'step')} of {timestep * 1e3:g} ms, rounded up: "
-            "another step of the physics needs another number."
+            f"The delay of {late * 1e3:.3g} ms is {counted(steps, 'step')} of {timestep * 1e3:g} ms, rounded up. "
+            "Change it if the time step of the physics changes."
         )
     if held.values.get("supply_sag", 0.0):
         notes.append(
-            "Isaac Lab's sag grows with the torque, this model's with torque and duty cycle: it sags too much."
+            "Isaac Lab's supply sag grows with torque, this model's with torque and duty cycle: it sags too much."
         )
     notes.append(
-        "By these engines' order of update (friction from the torques of the step before, then velocity, then "
-        "position), as simulated here with goals held over each step, the BAM drive is from the identified model at "
-        f"{STEP * 1e3:g} ms, over the four trajectories, two loads and two gains: {found.statement(carried_file)}."
+        "In these engines' update order (friction from the torques of the previous step, then velocity, then "
+        "position), simulated here with goals held over each step, the BAM drive's distance from the identified model "
+        f"at {STEP * 1e3:g} ms over the four trajectories, two loads and two gains is {found.statement(carried_file)}."
     )
     if timestep != STEP:
         errors = engine_errors(model, bench_grid(bench, settings), timestep, _limits(held))(held)
         mean = 1e3 * float(np.mean([np.abs(run).mean() for run in errors]))
-        notes.append(f"At {timestep * 1e3:g} ms it is {mean:.2f} mrad from it on average with the identified values.")
+        notes.append(f"At {timestep * 1e3:g} ms it is {mean:.2f} mrad on average with the identified values.")
     return notes
 
 
 def in_drive(model: ServoModel, bench: Bench, settings: ServoSettings) -> Carried:
-    """Compare the values in the engines' drive at `STEP` with the model's own motion."""
+    """Compare the engines' drive at `STEP` with the model's own motion."""
     held = in_bam_drive(model)[0]
     return in_engine_order(model, held, bench, settings, STEP, _limits(held))
 
@@ -133,33 +139,33 @@ def _limits(held: ServoModel) -> Limits:
 
 
 def isaaclab_text(held: ServoModel, settings: ServoSettings, timestep: float) -> str:
-    """A Python module for Isaac Lab: the servo as `BamMotorCfg` and a function that makes a `BamActuatorCfg`."""
+    """Return a Python module for Isaac Lab: a `BamMotorCfg` and a function that makes a `BamActuatorCfg`."""
 
     def fields(values: Mapping[str, object]) -> str:
         return "".join(f"    {name}={value!r},\n" for name, value in values.items())
 
     return f"""\
-\"\"\"The servo as Isaac Lab's BAM drive: needs Newton 1.6 or later, its MJWarp solver and `use_newton_actuators=True`.
+\"\"\"The servo as Isaac Lab's BAM drive. Needs Newton 1.6 or later, its MJWarp solver and `use_newton_actuators=True`.
 
-Delays are in steps of the physics, here of {timestep * 1e3:g} ms.
+Delays are in time steps of the physics, here {timestep * 1e3:g} ms.
 \"\"\"
 
 from isaaclab.actuators import BamActuatorCfg, BamMotorCfg
 
-{zero_comment(held, "# ", "Goals plus that are the joint's.")}MOTOR = BamMotorCfg(
+{zero_comment(held, "# ", "Add this to goals to get joint angles.")}MOTOR = BamMotorCfg(
 {fields(motor_of(held))})
 DEPLOYMENT = dict(
 {fields(deployment_of(held, settings, timestep))})
 
 
 def bam_cfg(joint_names_expr: list[str], **changes) -> BamActuatorCfg:
-    \"\"\"Configuration of the joints that these patterns name; changes: other fields, e.g. `vin_range`.\"\"\"
+    \"\"\"Configure the joints matched by these patterns; `changes` overrides fields, e.g. `vin_range`.\"\"\"
     return BamActuatorCfg(joint_names_expr=joint_names_expr, motor=MOTOR, **(DEPLOYMENT | changes))
 """
 
 
 def drive_values(held: ServoModel, settings: ServoSettings, timestep: float) -> dict[str, float]:
-    """Attributes of a prim with `NewtonBamDriveAPI` by their names in snake case, SI units; whole ones are integers."""
+    """Return the attributes of a `NewtonBamDriveAPI` prim by snake-case name, SI units; flags and counts are ints."""
     motor, deployment = motor_of(held), deployment_of(held, settings, timestep)
     friction = motor.pop("model")
     del motor["friction_viscous"]
@@ -182,7 +188,7 @@ def drive_values(held: ServoModel, settings: ServoSettings, timestep: float) -> 
 
 
 def drive_usda(model: ServoModel, held: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> str:
-    """The pendulum bench as USD: a joint with armature and viscous friction, and its `NewtonActuator`."""
+    """Return the pendulum bench as USD: a joint with armature and viscous friction, and its `NewtonActuator`."""
     applied = 'apiSchemas = ["NewtonJointAPI"]'
     joint = {"armature": held.values["armature"], "damping": held.values["friction_viscous"] * PER_DEGREE}
     attributes = "".join(f"        float newton:{name} = {value:.9g}\n" for name, value in joint.items())

@@ -1,10 +1,10 @@
-"""Values carried over to an engine's order of update and step, beside the identified ones, with the errors of both.
+"""Carry values over to an engine's update order and time step, and state the errors with and without.
 
     found = compared(held, bench, settings, lambda runs: errors_of_the_engine_on(runs))
     found.plain.mean_mrad, found.carried
 
-An engine with a coarse step or another order of update moves the identified values differently. Values carried over to
-it absorb most of that error; they belong to this order and step and to nothing else.
+An engine with a long time step or another update order moves the identified values differently. Carried-over values
+absorb most of that error. They are valid for this update order and time step only.
 """
 
 from __future__ import annotations
@@ -24,44 +24,45 @@ from core.recording import ServoSettings
 from core.terms import FRICTION_TERMS
 
 Errors = Callable[[ServoModel], list[Array]]
-"""Position errors [rad] that an engine makes with a model's values, one array a run."""
+"""Maps a model to its position errors in an engine [rad], one array per run."""
 
 WORTH_CARRYING = 1e-4
 """Mean error above which values are carried over [rad]."""
 RANGE = math.log(3.0)
-"""A value may move by this factor either way."""
+"""Logarithm of the factor by which a value may change in either direction."""
 PRIOR = 1e-2
-"""Weight of the values' own logarithms [rad]: it decides only what the motions leave open."""
+"""Weight of the values' logarithms [rad]: small, so it fixes only what the motions leave undetermined."""
 SHIFT = 1e-3
-"""Step of a derivative by differences, in logarithms."""
+"""Finite-difference step of the logarithms."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Carried:
-    """The identified values in an engine and those carried over to it."""
+    """Identified values in an engine, and the values carried over to it."""
 
     plain: Approximation
     carried: Approximation | None
-    """None where the plain values are as good."""
+    """None if the plain values are as good."""
 
     def statement(self, file: str) -> str:
-        """Errors of both in words; file: that of the values carried over."""
+        """State the errors of both; `file` holds the carried-over values."""
         plain, carried = self.plain, self.carried
         said = f"{plain.mean_mrad:.2f} mrad on average, {plain.worst_mrad:.2f} mrad in the worst run"
         if carried is None:
             return said
         return (
-            f"{said}; with the values carried over to that step (`{file}`), {carried.mean_mrad:.2f} mrad and "
+            f"{said}; with the values carried over to that time step (`{file}`), {carried.mean_mrad:.2f} mrad and "
             f"{carried.worst_mrad:.2f} mrad, {1e3 * carried.held_back_error:.2f} mrad at a load and gain that the fit "
-            f"has not seen ({1e3 * plain.held_back_error:.2f} mrad with the identified ones)"
+            f"did not use ({1e3 * plain.held_back_error:.2f} mrad with the identified ones)"
         )
 
 
 def compared(
     start: ServoModel, bench: Bench, settings: ServoSettings, errors_on: Callable[[list[GridRun]], Errors]
 ) -> Carried:
-    """Measure an engine with the values of `start`, and carry them over where that is worth it and an unseen load and
-    gain agree; takes a second.
+    """Measure an engine's error with the values of `start`, and carry them over if that pays off; takes a second.
+
+    Carried-over values are kept only if they also reduce the error at a load and gain that the fit did not use.
     """
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
     errors, held_back = errors_on(runs), errors_on(others)
@@ -84,8 +85,8 @@ def compared(
 
 
 def _carried_over(start: ServoModel, names: Sequence[str], errors: Errors) -> ServoModel:
-    """The model of the smallest errors, by Gauss–Newton steps over the logarithms of the named values."""
-    # With it comes half a second, which most exports need not wait for.
+    """Minimise the errors over the logarithms of the named values by Gauss–Newton steps."""
+    # Importing it takes half a second, which most exports do not need.
     from scipy.optimize import least_squares
 
     origin = np.array([start.values[name] for name in names])

@@ -1,12 +1,13 @@
-"""A servo as a drive whose limit falls with the speed, as engines with an envelope of torque and speed know it.
+"""A servo as a drive whose torque limit falls with speed, for engines with a torque-speed envelope.
 
     drive = clip(kp·(goal − q) − kd·q̇, ±limit)    limit = min(largest − r·|q̇|, (v_max − |q̇|) / g)
 
-    voltage law:  kp = kp·U·k_t/R   kd = k_t²/R           largest = U·D·k_t/R   r = k_t²/R       seed 004, eqs (12, 13)
+    voltage law:  kp = kp·U·k_t/R   kd = k_t²/R           largest = U·D·k_t/R   r = k_t²/R       (12, 13)
     current law:  kp = k_t·kp       kd = k_t·damping·√kp  largest = k_t·I_heat  v_max = U/k_t, g = R/k_t²     (14, 15)
 
-D is the largest duty cycle. That is the identified motor, but for a motor that brakes at its limit: the envelope is the
-same both ways. Without an envelope, `core.export.drives.plain` is what an engine has.
+Equation numbers are those of Duclusaud et al. D is the largest duty cycle. The drive equals the identified motor except
+for a motor that brakes at its limit, because the envelope is symmetric. Engines without an envelope use
+`core.export.drives.plain`.
 """
 
 from __future__ import annotations
@@ -24,30 +25,30 @@ from core.recording import ServoSettings
 
 @dataclass(frozen=True, kw_only=True)
 class EnvelopeDrive:
-    """Numbers of such a drive and its joint, at the joint."""
+    """Parameters of the drive and its joint, at the joint."""
 
     stiffness: float
     """kp [N·m/rad]"""
     damping: float
     """kd [N·m·s/rad]"""
     largest_torque: float
-    """At rest [N·m]."""
+    """Torque limit at rest [N·m]."""
     resistance: float
-    """r, by which the largest torque falls with the speed [N·m·s/rad]."""
+    """r, decrease of the torque limit with speed [N·m·s/rad]."""
     gradient: float
-    """g, by which the largest speed falls with the torque [rad/s/(N·m)]; 0 with no largest speed."""
+    """g, decrease of the speed limit with torque [rad/s/(N·m)]; 0 without a speed limit."""
     largest_speed: float
-    """v_max [rad/s]; 0: none."""
+    """v_max [rad/s]; 0: no limit."""
     friction: float
     """Coulomb friction [N·m]."""
     viscous: float
-    """[N·m·s/rad]"""
+    """Viscous friction [N·m·s/rad]."""
     armature: float
-    """[kg·m²]"""
+    """Armature [kg·m²]."""
 
 
 def envelope_drive_of(written: ServoModel, settings: ServoSettings) -> EnvelopeDrive:
-    """The drive that a model of friction M1 is."""
+    """Return the drive of a model with friction M1."""
     row = written.bound_row(Bench(mass=0.0, length=0.0), settings, written.dt)
     values, supply = written.values, settings.supply_voltage
     kt, resistance, limit = values["kt"], values["R"], float(row[Slot.OUTPUT_LIMIT])
@@ -68,9 +69,9 @@ def envelope_drive_of(written: ServoModel, settings: ServoSettings) -> EnvelopeD
 
 
 def as_model(drive: EnvelopeDrive, name: str) -> tuple[ServoModel, ServoSettings]:
-    """The model that an engine with this drive simulates, but for braking at the limit, and its settings.
+    """Return the model that an engine with this drive simulates, except for braking at the limit, and its settings.
 
-    name: of a servo of the catalogue. The motor is one of 1 V, or of 1 N·m/A where there is a largest speed.
+    The motor runs at 1 V, or has 1 N·m/A if the drive has a speed limit. `name` is a servo of the catalogue.
     """
     if drive.largest_speed > 0.0:
         law, unit, limit = "current", 1.0, drive.largest_torque

@@ -1,8 +1,8 @@
-"""Drives for engines that know no motor: the servo's law in torque, and the plain drive in a model's place.
+"""Drives for engines without a motor model: the servo's law in torque, and the plain drive that replaces a model.
 
-A drive with kp, kd and a torque limit holds the voltage law as long as it does not saturate: the back-EMF then counts
-against the limit, too. Where that makes no difference the model's own numbers are written; where it does, or friction
-or command path do not fit, the drive is refitted to the model's motion (`core.export.approximation`).
+A drive with kp, kd and a torque limit equals the voltage law unless it saturates, because the limit then also includes
+the back-EMF. If that makes no difference, the model's own numbers are written. If it does, or if friction or command
+path do not fit, the drive is refitted to the model's motion (`core.export.approximation`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.recording import ServoSettings
 
 @dataclass(frozen=True, kw_only=True)
 class DriveFit:
-    """What an engine with a plain drive is given."""
+    """Plain drive that replaces a model, with its error and notes."""
 
     approximation: Approximation
     drive: PlainDrive
@@ -29,14 +29,22 @@ class DriveFit:
 
     @property
     def error_mrad(self) -> float:
-        """Mean over the grid [mrad]."""
+        """Mean error over the grid of runs [mrad]."""
         return self.approximation.mean_mrad
 
 
 def fit_drive(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form, engine: str) -> DriveFit:
-    """The plain drive in place of a model; form: with `plain_drive`; engine: its name in the notes.
+    """Fit the plain drive that replaces a model; takes one second if the model's own numbers do, ten otherwise.
 
-    Takes a second where the model's own numbers do, ten where they do not. Raises ExportError for gains it cannot have.
+    Args:
+        model: The identified model.
+        bench: Pendulum of the comparison.
+        settings: Settings of the servo.
+        form: Form with `plain_drive`.
+        engine: Name of the engine in notes and errors.
+
+    Raises:
+        ExportError: The settings have an integral gain, which a plain drive lacks.
     """
     require_gains(settings, engine)
     approximation = approximate(model, bench, settings, form)
@@ -52,19 +60,19 @@ class TorqueLaw:
     """Eqs (12, 13) or (14, 15) in torque: clip(stiffness·e − velocity_gain·q̇, ±limit) − back_emf·q̇."""
 
     stiffness: float
-    """[N·m/rad]"""
+    """Stiffness [N·m/rad]."""
     velocity_gain: float
-    """[N·m·s/rad]"""
+    """Velocity gain [N·m·s/rad]."""
     limit: float
-    """Stall torque [N·m]"""
+    """Stall torque [N·m]."""
     back_emf: float
-    """k_t²/R; 0 where the current is controlled [N·m·s/rad]"""
+    """k_t²/R [N·m·s/rad]; 0 if the current is controlled."""
     no_load_speed: float
-    """[rad/s]"""
+    """No-load speed [rad/s]."""
 
 
 def torque_law(model: ServoModel, settings: ServoSettings) -> TorqueLaw:
-    """What a servo's control law and motor are in torque, the current law without its limit by the supply."""
+    """Return a servo's control law and motor in torque; a current law loses its limit by the supply voltage."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
     kt, resistance, limit = (float(row[slot]) for slot in (Slot.TORQUE_CONSTANT, Slot.RESISTANCE, Slot.OUTPUT_LIMIT))
     current = model.control.law == "current"
@@ -79,6 +87,6 @@ def torque_law(model: ServoModel, settings: ServoSettings) -> TorqueLaw:
 
 
 def require_gains(settings: ServoSettings, engine: str) -> None:
-    """Raise ExportError for an integral gain, which a plain drive does not have."""
+    """Raise ExportError for an integral gain, which a plain drive lacks."""
     if settings.ki > 0.0:
         raise ExportError(f"export to {engine}: a plain drive has no integral gain; leave ki at 0")

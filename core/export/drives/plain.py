@@ -1,10 +1,10 @@
-"""A servo as most engines know one: a position drive with a torque limit, on a joint with friction, damping, armature.
+"""A servo as most engines model it: a position drive with a torque limit, on a joint with friction and armature.
 
     drive torque = clip(kp·(goal − q) − kd·q̇, ±limit)       joint torque = −viscous·q̇ − friction
 
-The voltage law of seed 004, eqs (12, 13), is of this kind, as long as it does not saturate; the
-current law, eqs (14, 15), is without its limit by the supply voltage. `as_model` makes the model that an engine with
-such a drive simulates.
+The voltage law of Duclusaud et al., eqs (12, 13), is of this kind as long as it does not saturate. The current law, eqs
+(14, 15), is of this kind without its limit by the supply voltage. `as_model` returns the model that an engine with such
+a drive simulates.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from core.recording import ServoSettings
 
 @dataclass(frozen=True, kw_only=True)
 class PlainDrive:
-    """Numbers of a drive and its joint, at the joint."""
+    """Parameters of a drive and its joint, at the joint."""
 
     stiffness: float
-    """kp [N·m/rad]"""
+    """kp [N·m/rad]."""
     damping: float
     """kd, within the torque limit [N·m·s/rad]"""
     torque_limit: float
-    """[N·m]"""
+    """Torque limit [N·m]."""
     no_load_speed: float
-    """At which the motor has no torque left [rad/s]."""
+    """Speed at which the motor has no torque left [rad/s]."""
     friction: float
     """Coulomb friction of the joint [N·m]."""
     viscous: float
     """Viscous friction of the joint [N·m·s/rad]."""
     armature: float
-    """[kg·m²]"""
+    """Armature [kg·m²]."""
     extra_at_rest: float = 0.0
-    """Stribeck's K_c^s [N·m]."""
+    """Additional friction at rest, K_c^s of the Stribeck term [N·m]."""
     stribeck_speed: float = 1.0
-    """v_s [rad/s]"""
+    """Stribeck speed v_s [rad/s]."""
     stribeck_exponent: float = 1.0
     delay: float = 0.0
-    """From command to effect [s]."""
+    """Delay from command to effect [s]."""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -60,7 +60,7 @@ class PlainDrive:
 
 
 def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) -> PlainDrive:
-    """The drive that `written` is, the model in the form of a plain drive; settings: the model's own."""
+    """Return the drive of `written`, a model in the form of a plain drive; `settings` are the full model's."""
     own = settings_in_form(written, model, Form(plain_drive=True), settings)
     row = written.bound_row(Bench(mass=0.0, length=0.0), own, written.dt)
     values = written.values
@@ -81,9 +81,10 @@ def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) ->
 
 
 def as_model(drive: PlainDrive, servo: str) -> tuple[ServoModel, ServoSettings]:
-    """The model that an engine with this drive simulates, and its settings; servo: a catalogue name.
+    """Return the model that an engine with this drive simulates, and its settings; `servo` is a catalogue name.
 
-    Raises ExportError for a drive without torque or stiffness.
+    Raises:
+        ExportError: The drive has no torque or no stiffness.
     """
     limit = drive.torque_limit
     if not (limit > 0.0 and drive.stiffness > 0.0):

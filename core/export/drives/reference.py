@@ -1,14 +1,13 @@
-"""Rhoban/bam's drive as mjlab and Isaac Lab run it in MuJoCo: what it makes of a model, and values that move there as
-the model does.
+"""Rhoban/bam's drive as mjlab and Isaac Lab run it in MuJoCo: its error with a model's values, and carried-over values.
 
     found = as_reference_drive(load_model("mx106", "m6"), bench, settings)
     found.plain.mean_mrad, found.carried.mean_mrad
 
-The drive computes law and motor at the beginning of a step and writes the friction budget into MuJoCo, whose solver
-stops the joint within it; budgets know the loads of the step before. MuJoCo advances the velocity, then the position
-with it. At the 5 ms of a training all this takes forces half a step ahead.
+The drive computes law and motor at the beginning of a time step and passes the friction budget to MuJoCo, whose solver
+stops the joint within it. Budgets use the loads of the previous step. MuJoCo advances the velocity, then the position
+with the new velocity. At the usual 5 ms of training, forces act half a step early.
 
-`reference_motion` is this order of update in one dimension, checked against MuJoCo itself.
+`reference_motion` implements this update order in one dimension; it is checked against MuJoCo itself.
 """
 
 from __future__ import annotations
@@ -34,56 +33,56 @@ from core.terms import CONTACT_TITLES
 from core.trajectories import make_trajectory
 
 STEP = 5e-3
-"""Usual step of a training's simulation [s]."""
+"""Usual time step of a simulation for training [s]."""
 FIRMWARE = {
     "mx64": (0.158, 0.9625, math.inf),
     "mx106": (0.158, 0.9625, math.inf),
     "xl320": (0.05048199, 1.0, math.inf),
     "xl330": (4096.0 / math.tau / (256.0 * 885.0), 1.0, 1.75),
 }
-"""Constants that release 1.0.2 fixes for the servos its actuator runs: duty cycle per rad and unit of gain, largest
-duty cycle, current limit [A]. Its STS3215 fails in mjlab, its eRobs are refused."""
+"""Constants that release 1.0.2 fixes for the servos of its actuator: duty cycle per rad and unit of gain, largest duty
+cycle, current limit [A]. Its STS3215 fails in mjlab and it refuses its eRobs."""
 KEPT = ("command_delay", "error_gain_ratio")
-"""Command path terms that it has a place for: whole steps of delay, and the gain."""
+"""Command path terms that it has: a delay of whole steps, and the gain."""
 SOLVER_RATE, SOLVER_SHARE = 200.0 / 0.9999, 0.99
-"""Its `stiff_frictionloss`: velocity falls at this rate [1/s] at most, and friction gives this share of what stops."""
+"""Its `stiff_frictionloss`: largest decay rate of the velocity [1/s], and share of the stopping torque."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds of an engine's drive besides its motor."""
+    """Limits of an engine's drive besides its motor."""
 
     duty: float
     """Largest duty cycle."""
     current: float = math.inf
-    """To which the firmware's duty cycle tries to hold the current [A]."""
+    """Current limit that the firmware tries to hold through the duty cycle [A]."""
     sag: float = 0.0
-    """By which the supply falls with the motor's torque [V/(N·m)]."""
+    """Drop of the supply voltage per motor torque [V/(N·m)]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceDrive(Carried):
-    """The model as the actuator for mjlab holds it."""
+    """Model as mjlab's actuator holds it."""
 
     delay_steps: int
-    """Delay of the commands in steps of `STEP`, rounded up."""
+    """Command delay in time steps of `STEP`, rounded up."""
     gain: float
-    """Taken in place of the gain written into the servo."""
+    """Gain that replaces the one written into the servo."""
     lost: tuple[str, ...]
-    """Terms of the model that it has no place for, and what it adds, in words."""
+    """Terms of the model that it lacks, and terms that it adds, in words."""
 
 
 def refusal(model: ServoModel) -> str:
-    """Why the reference's actuator cannot hold a model at all; empty where it can."""
+    """Return the reason why mjlab's actuator cannot hold a model; empty if it can."""
     if model.control.law != "voltage":
-        return "it knows the voltage law only"
+        return "it has the voltage law only"
     return "" if model.servo in FIRMWARE else f"it does not run the servo {model.servo}"
 
 
 def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings) -> ReferenceDrive:
-    """Measure the actuator for mjlab with a model's values at `STEP`, and carry them over where that is worth it.
+    """Measure mjlab's actuator with a model's values at `STEP`, and carry them over if that pays off.
 
-    model: one without a `refusal`.
+    The model must not have a `refusal`.
     """
     lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
     lost += ["drive/coast bridge"] if model.control.bridge == "coast" else []
@@ -108,14 +107,14 @@ def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings)
 
 
 def delay_steps(model: ServoModel, step: float) -> int:
-    """Delay of commands in steps [s] of the physics, rounded up."""
+    """Return the command delay in time steps of the physics, rounded up; `step` in s."""
     return math.ceil(model.values.get("command_delay", 0.0) / step - 1e-9)
 
 
 def in_engine_order(
     model: ServoModel, held: ServoModel, bench: Bench, settings: ServoSettings, step: float, limits: Limits
 ) -> Carried:
-    """Compare the values of `held` in the drive with the model's own motion; remembered. step: of the physics [s]."""
+    """Compare `held` in the drive with the model's own motion, cached; `step` is the physics' time step [s]."""
     texts = [replace(one, name="", provenance={}).to_json_text() for one in (model, held)]
     return _in_engine_order(*texts, bench, settings, step, limits)
 
@@ -129,7 +128,7 @@ def _in_engine_order(
 
 
 def engine_errors(model: ServoModel, runs: list[GridRun], step: float, limits: Limits) -> Errors:
-    """Errors of the drive with another model's values against a model, goals held over each step [s]."""
+    """Return a function from a model's values to the drive's errors against `model`, goals held over each step."""
     paths = [make_trajectory(run.trajectory) for run in runs]
     counts = [round(path.duration / step) for path in paths]
     time = step * np.arange(max(counts))
@@ -166,17 +165,20 @@ def reference_motion(
     current_limit: float = math.inf,
     sag: float = 0.0,
 ) -> Array:
-    """Positions before each step [rad], (runs, steps), from rest at 0.
+    """Simulate the drive's update order from rest at 0.
 
     Args:
-        rows: Kernel rows on their benches, (runs, ROW).
-        supply: [V], (runs,).
-        goals: Held over each step [rad], (runs, steps).
-        driven: 1 where the motor is driven, 0 where it is an open circuit, (runs, steps).
-        step: Of the engine [s].
-        delay_steps: By which goals come late.
-        current_limit: To which the firmware's duty cycle tries to hold the current [A].
-        sag: Volts by which the supply falls for each N·m of the motor in the step before.
+        rows: Kernel rows bound to their benches, shape (runs, ROW).
+        supply: Supply voltages [V], shape (runs,).
+        goals: Goals held over each time step [rad], shape (runs, steps).
+        driven: 1 where the motor is driven, 0 where it is an open circuit, shape (runs, steps).
+        step: Time step of the engine [s].
+        delay_steps: Delay of goals in time steps.
+        current_limit: Current limit that the firmware tries to hold through the duty cycle [A].
+        sag: Drop of the supply voltage per motor torque of the previous step [V/(N·m)].
+
+    Returns:
+        Positions before each time step [rad], shape (runs, steps).
     """
     positions = np.empty(goals.shape)
     _kernel()(rows, supply, goals, driven, step, delay_steps, current_limit, sag, positions)
@@ -185,7 +187,7 @@ def reference_motion(
 
 @cache
 def _kernel() -> Callable[..., None]:
-    """`reference_motion`, compiled."""
+    """Compile the loop of `reference_motion`."""
     variant = fingerprint(Law.VOLTAGE, False)
     limit_slot, armature, inertia_slot = Slot.OUTPUT_LIMIT, Slot.ARMATURE, Slot.INERTIA
     gravity, offset, gain = Slot.GRAVITY_TORQUE, Slot.ANGLE_OFFSET, Slot.KP
@@ -202,7 +204,7 @@ def _kernel() -> Callable[..., None]:
         rows: Array, supply: Array, goals: Array, driven: Array, step: float, delay_steps: int, current_limit: float,
         sag: float, positions: Array,
     ) -> None:  # fmt: skip
-        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # never; naming it here puts it into the closure and thus into the cache key
             return
         for j in range(len(rows)):
             p = rows[j]

@@ -1,1 +1,1 @@
-"""A fleet's spread as files for domain randomisation."""
+"""Export a fleet's spread as files for domain randomisation."""

@@ -1,4 +1,4 @@
-"""Domain randomisation engine by engine."""
+"""Domain randomisation files for each engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 
 MUJOCO_SYNTAX = "3.1"
-"""Its actuators have gains and limits of their own in the engine's arrays, whatever the version."""
+"""Syntax whose actuators keep gains and limits in separate engine arrays, in every version."""
 
 
 def write_randomisation(
@@ -45,21 +45,30 @@ def write_randomisation(
     *,
     force: bool = False,
 ) -> list[Randomisation]:
-    """Write a fleet's spread for engines, each into a folder of its name; raises ExportError.
+    """Write a fleet's spread for engines, each into a folder of its name.
 
-    force: replace existing files that differ.
+    Takes a few seconds for each unit and engine.
 
-    A few seconds for each unit and engine, which `on_progress` reports as a share of one engine's work and words.
+    Args:
+        spread: The fleet's spread.
+        targets: Names of the engines, keys of `ENGINES`.
+        folder: Parent folder.
+        options: Number of draws, seed, and the options of the ordinary export.
+        on_progress: Called with the completed share of one engine's work and a description.
+        force: Replace existing files that differ.
+
+    Raises:
+        ExportError: Unknown engine, impossible options, or a file that cannot be written or would be lost.
     """
     unknown = [target for target in targets if target not in ENGINES]
     if unknown:
-        raise ExportError(f"no randomisation for {', '.join(unknown)}; there are {', '.join(ENGINES)}")
+        raise ExportError(f"no randomisation for {', '.join(unknown)}; available: {', '.join(ENGINES)}")
     prepared = prepare(spread, options or RandomisationOptions())
     return [write_for(prepared, ENGINES[target], folder / target, on_progress, force=force) for target in targets]
 
 
 def _kept(model: ServoModel, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Terms of the command path that an engine has and the model, so that engines without difference share a form."""
+    """Return the command path terms that both engine and model have, so that equivalent engines share a form."""
     return tuple(name for name in names if name in model.command_path)
 
 
@@ -69,7 +78,7 @@ def _options(options: RandomisationOptions) -> dict[str, Any]:
 
 
 def general_actuator(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
-    """Numbers of the joint and the actuators that an export to MuJoCo writes, read off what it writes; SI units."""
+    """Return the joint and actuator parameters of an export to MuJoCo, read from its MJCF; SI units."""
     form = Form(kept=_kept(model, EXPRESSIBLE[MUJOCO_SYNTAX]), plain_drive=model.control.law == "current")
     written = nearest(model, bench, settings, form)
     root = servo_element("servo", written, settings, model.dt, MUJOCO_SYNTAX)
@@ -88,19 +97,19 @@ def general_actuator(model: ServoModel, bench: Bench, settings: ServoSettings, n
 
 
 def position_drive(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
-    """Numbers of a position drive with everything within its torque limit, SI units."""
+    """Return the parameters of a position drive with a torque limit; SI units."""
     drive = drive_of(nearest(model, bench, settings, Form(plain_drive=True)), model, settings)
     names = ("stiffness", "damping", "torque_limit", "friction", "viscous", "armature")
     return {name: getattr(drive, name) for name in names}
 
 
 def motor(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
-    """Fields of Isaac Lab's DC motor, SI units."""
+    """Return the fields of Isaac Lab's DC motor; SI units."""
     return dc_motor(nearest(model, bench, settings, Form(kept=_kept(model, KEPT))), settings)
 
 
 def drive_in_genesis(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
-    """Numbers of Genesis' own drive, SI units."""
+    """Return the parameters of Genesis' own drive; SI units."""
     if model.control.law == "current":
         drive = drive_of(nearest(model, bench, settings, genesis.PLAIN_FORM), model, settings)
         return genesis.drive_numbers(drive, drive.torque_limit, 0.0)
@@ -109,13 +118,13 @@ def drive_in_genesis(model: ServoModel, bench: Bench, settings: ServoSettings, n
 
 
 def attributes(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
-    """Attributes of a joint in USD, in its units, as far as they are not 0."""
+    """Return the attributes of a joint in USD that are not 0, in USD's units."""
     servo = envelope_drive_of(nearest(model, bench, settings, usd.FORM), settings)
     return {name: value for name, value in usd.attributes(servo).items() if value > 0.0}
 
 
 def _plain(target: str) -> Callable[[ServoModel, Path, RandomisationOptions, bool], list[ExportResult]]:
-    """The ordinary export to a target."""
+    """Return the function that writes the ordinary export to a target."""
 
     def export(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
         return [export_model(model, target, folder, force=force, **_options(options))]
@@ -130,7 +139,7 @@ def _to_mujoco(model: ServoModel, folder: Path, options: RandomisationOptions, f
 
 def _mujoco_usage(file: str) -> str:
     return f"""\
-Friction at run time, all terms of the model; once an episode:
+Friction at run time with all terms of the model, once per episode:
 
 ```python
 from servobench_fleet import read_fleet
@@ -141,7 +150,7 @@ mujoco.mj_resetData(model, data)
 servos = attach(model, data, {{joint: fleet.servo(fleet.pick(random)) for joint in ("shoulder", "elbow")}})
 ```
 
-Or the engine's own joint and actuator, with the servo's class from the export to MuJoCo or any position actuator:
+Or the engine's own joint and actuator, with the servo's class of the export to MuJoCo or any position actuator:
 
 ```python
 from servobench_mujoco_fleet import set_native
@@ -153,7 +162,7 @@ set_native(model, "elbow", fleet.native(fleet.pick(random)))
 
 def _mjlab_usage(file: str) -> str:
     return f"""\
-With the actuator of `servobench_mjlab`, in place of the event `friction_per_world`:
+With the actuator of `servobench_mjlab`, instead of the event `friction_per_world`:
 
 ```python
 from servobench_mjlab_fleet import range_events, specimen_per_world
@@ -161,7 +170,7 @@ from servobench_mjlab_fleet import range_events, specimen_per_world
 events = {{"servos": EventTermCfg(func=specimen_per_world, mode="reset", params={{"fleet": {json.dumps(file)}}})}}
 ```
 
-With Rhoban/bam's own actuator (`bam.mjlab`), motor and armature of a specimen for each world, in place of its `vin`:
+With Rhoban/bam's own actuator (`bam.mjlab`), motor and armature of a specimen for each world, instead of its `vin`:
 
 ```python
 from servobench_mjlab_fleet import bam_specimen_per_world, bam_vin_range
@@ -170,7 +179,7 @@ actuator = BamActuatorCfg(..., vin_range=bam_vin_range({json.dumps(file)}))
 events["servos"] = EventTermCfg(func=bam_specimen_per_world, mode="reset", params={{"fleet": {json.dumps(file)}}})
 ```
 
-With mjlab's `BuiltinPositionActuatorCfg`, whose numbers are `native` → `nominal` of the file:
+With mjlab's `BuiltinPositionActuatorCfg`, whose values are in the file under `native` → `nominal`:
 
 ```python
 events = range_events({json.dumps(file)}, SceneEntityCfg("robot", joint_names=("elbow",)))
@@ -192,7 +201,7 @@ servos = EventTermCfg(
 )
 ```
 
-With the engine's own BAM drive (`bam_cfg`), every number of a specimen but its delay:
+With the engine's own BAM drive (`bam_cfg`), every parameter of a specimen except its delay:
 
 ```python
 from servobench_isaaclab_fleet import bam_specimen_per_env
@@ -218,7 +227,7 @@ gains, joints = range_events({json.dumps(file)}, SceneEntityCfg("robot", joint_n
 
 def _newton_usage(file: str) -> str:
     return f"""\
-A specimen for each joint of each world, while the model is built; `add_servo` takes one in place of a servo's file:
+Pick a specimen for each joint of each world while building the model; `add_servo` accepts it instead of a servo file:
 
 ```python
 from servobench_fleet import read_fleet
@@ -233,7 +242,7 @@ for joint in joints:
 
 def _drake_usage(file: str) -> str:
     return f"""\
-A diagram for each specimen; `attach` takes a specimen in place of a servo's file:
+Build one diagram per specimen; `attach` accepts a specimen instead of a servo file:
 
 ```python
 from servobench_drake import attach
@@ -247,7 +256,7 @@ servos = attach(builder, plant, {{joint: fleet.servo(fleet.pick(random)) for joi
 
 def _pybullet_usage(file: str) -> str:
     return f"""\
-Once an episode:
+Once per episode:
 
 ```python
 from servobench_fleet import read_fleet
@@ -261,7 +270,7 @@ servos = Servos(robot, {{joint: fleet.servo(fleet.pick(random)) for joint in ("s
 
 def _genesis_usage(file: str) -> str:
     return f"""\
-A specimen for every joint of every environment, all terms of the model; needs `RigidOptions(batch_dofs_info=True)`:
+A specimen per joint and environment, with all terms of the model; needs `RigidOptions(batch_dofs_info=True)`:
 
 ```python
 from servobench_fleet import read_fleet
@@ -270,7 +279,7 @@ fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
 servos.become(fleet.names, fleet.draws)
 ```
 
-Or the engine's own drive, a specimen for all environments:
+Or the engine's own drive, with one specimen for all environments:
 
 ```python
 numbers = {{"format": "servobench-drive", "version": 1, **fleet.native(fleet.pick(random))}}
@@ -281,7 +290,7 @@ drive = set_drive(scene, robot, {{"elbow": numbers}})
 
 def _usd_usage(file: str) -> str:
     return f"""\
-`native` holds attributes of the joint, in the units of USD (degrees), for PhysX, Isaac Sim and Newton:
+`native` holds joint attributes in the units of USD (degrees), for PhysX, Isaac Sim and Newton:
 
 ```python
 from servobench_fleet import read_fleet
@@ -292,7 +301,7 @@ for name, value in fleet.native(fleet.pick(random)).items():
     joint.GetAttribute(name).Set(value)
 ```
 
-`ranges` of the file are those of each attribute, for a randomiser that draws them one by one.
+`ranges` holds the range of each attribute, for a randomiser that draws them independently.
 """
 
 
@@ -313,11 +322,11 @@ _ENGINES = (
         native=position_drive,
         usage=_mjlab_usage,
         notes=(
-            "`dr.joint_armature` and `specimen_per_world` have the engine compute its constants anew: once an episode, "
-            "not once a step.",
-            "Rhoban/bam's actuator has a supply and gains of error and back-EMF for each world, which make its motor a "
-            "specimen's, the same for all joints. It cannot randomise friction, which is one for all worlds: the "
-            "actuator of `servobench_mjlab` does. A current limit stays the nominal motor's.",
+            "`dr.joint_armature` and `specimen_per_world` make the engine recompute its constants: call them once per "
+            "episode, not once per step.",
+            "Rhoban/bam's actuator has a supply voltage and gains of error and back-EMF for each world. They make its "
+            "motor a specimen's, the same for all joints. It cannot randomise friction, which all worlds share; the "
+            "actuator of `servobench_mjlab` can. A current limit remains the nominal motor's.",
         ),
     ),
     Engine(
@@ -328,11 +337,11 @@ _ENGINES = (
         native=motor,
         usage=_isaaclab_usage,
         notes=(
-            "`randomize_joint_parameters` draws static, dynamic and viscous friction one after the other from one "
-            "range: it is given factors, those of the Coulomb friction. The motor's torque–speed line stays the "
+            "`randomize_joint_parameters` draws static, dynamic and viscous friction one after the other from a single "
+            "range. It gets scale factors, those of the Coulomb friction. The motor's torque–speed line remains the "
             "nominal one.",
-            "The engine's BAM drive takes every number of a specimen for each joint of each environment; it cannot "
-            "randomise what it does not have, and the delay is drawn by itself from `min_delay` to `max_delay`, whole "
+            "The engine's BAM drive accepts every parameter of a specimen for each joint of each environment. It "
+            "cannot randomise parameters it lacks. It draws the delay itself from `min_delay` to `max_delay`, in whole "
             "steps for all environments.",
         ),
     ),

@@ -1,14 +1,14 @@
-"""A fleet's spread as files for domain randomisation: each specimen in full, and ranges of what an engine itself has.
+"""Write a fleet's spread for domain randomisation: full specimens, and ranges of an engine's own parameters.
 
     prepared = prepare(spread, RandomisationOptions(draws=1000))
     result = write_for(prepared, engine, folder, on_progress)
 
-Beside the ordinary export of the model at the centre, a folder gets the fleet's file, which `servobench_fleet` reads:
-rows of the servo numbers that differ between specimens, and rows and ranges of the engine's own quantities. The latter
-come from every unit's model on its way through the engine's ordinary export: the nearest Coulomb–viscous servo, its
-numbers, then their distribution over the units. Specimens in full are spread as the units are, without the uncertainty
-of their values; the engine's own quantities with it, as nothing tells the two apart. The engines themselves are in
-`core.export.randomisation.engines`.
+Next to the ordinary export of the central model, a folder gets the fleet file, which `servobench_fleet` reads. It holds
+rows of the servo numbers that differ between specimens, and rows and ranges of the engine's own parameters. The latter
+come from each unit's model passed through the engine's ordinary export: the nearest Coulomb–viscous servo, its
+parameters, then their distribution over the units. Full specimens have the spread of the units without the uncertainty
+of their values. The engine's own parameters include that uncertainty, because nothing separates the two. The engines
+are in `core.export.randomisation.engines`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from core.trajectories import PAPER_TRAJECTORIES
 
 FORMAT, VERSION = "servobench-fleet", 1
 DRAWS = 1000
-"""Specimens written unless another number is asked for."""
+"""Default number of specimens."""
 COMPARED = 200
-"""Draws whose motions are held against the units'."""
+"""Number of draws whose motions are compared with the units'."""
 NORMAL_95 = 1.959963984540054
 
 OnProgress = Callable[[float, str], None]
@@ -51,53 +51,53 @@ Native = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class RandomisationOptions(ServoOptions):
-    """What can be chosen."""
+    """Options of the export for domain randomisation."""
 
     draws: int = DRAWS
-    """Specimens to draw."""
+    """Number of specimens to draw."""
     seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """An engine that draws can be written for."""
+    """Engine for which a fleet's spread can be written."""
 
     target: str
     title: str
     programs: tuple[str, ...]
-    """Stand-alone programs besides those of the ordinary export."""
+    """Stand-alone programs in addition to those of the ordinary export."""
     export: Callable[[ServoModel, Path, RandomisationOptions, bool], Sequence[ExportResult]]
-    """Write the model at the centre for the engine; the last argument: replace existing files that differ."""
+    """Writes the central model for the engine; the last argument is `force`."""
     native: Callable[[ServoModel, Bench, ServoSettings, Nearest], Native]
-    """Numbers of the engine's own joint and actuator that are nearest to a model."""
+    """Returns the parameters of the engine's own joint and actuator that are nearest to a model."""
     usage: Callable[[str], str]
-    """How to use a fleet's file of this name."""
+    """Returns the README's usage text for a fleet file of this name."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NativeSpread:
-    """The engine's own quantities over the units."""
+    """Spread of the engine's own parameters over the units."""
 
     names: tuple[str, ...]
     nominal: Native
-    """At the centre."""
+    """Values of the central model."""
     units: Array
-    """(units, names)"""
+    """Values of each unit, shape (units, names)."""
     draws: Array
-    """(draws, names)"""
+    """Drawn values, shape (draws, names)."""
     ranges: Mapping[str, tuple[float, float]]
-    """The middle 95 % of their distribution."""
+    """Central 95 % of each parameter's distribution."""
 
     def inside(self, name: str) -> float:
-        """Share of the units within the range of one quantity."""
+        """Return the share of the units within the range of one parameter."""
         low, high = self.ranges[name]
         own = self.units[:, self.names.index(name)]
         return float(np.mean((own >= low) & (own <= high)))
 
     @property
     def all_inside(self) -> float:
-        """Share of the units that are within all ranges at once."""
+        """Share of the units within all ranges at once."""
         low, high = np.array([self.ranges[name] for name in self.names]).T
         inside: NDArray[np.bool_] = np.all((self.units >= low) & (self.units <= high), axis=1)
         return float(np.mean(inside))
@@ -105,7 +105,7 @@ class NativeSpread:
 
 @dataclass(frozen=True, kw_only=True)
 class Randomisation:
-    """What was written for one engine, and how well it describes the fleet."""
+    """Files written for one engine, and their agreement with the fleet."""
 
     target: str
     files: tuple[Path, ...]
@@ -115,13 +115,13 @@ class Randomisation:
 
 
 class Nearest:
-    """Models cut down to what an engine can be, each found once for all engines of a form."""
+    """Cache of approximated models: each is computed once for all engines of a form."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Form], ServoModel] = {}
 
     def __call__(self, model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> ServoModel:
-        """The nearest model of a form; the model's own values where nothing is lost."""
+        """Return the nearest model of a form; the model's own values if nothing is lost."""
         key = (model.title, form)
         if key not in self._found:
             exact = form.holds(model) and not missing_terms(model, form)
@@ -131,7 +131,7 @@ class Nearest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Preparation:
-    """What all engines share: the same draws, and what they do."""
+    """Data shared by all engines: the draws and their motions."""
 
     spread: Spread
     options: RandomisationOptions
@@ -139,18 +139,18 @@ class Preparation:
     settings: ServoSettings
     agreement: Agreement
     names: tuple[str, ...]
-    """Servo numbers that differ between specimens."""
+    """Names of the servo numbers that differ between specimens."""
     draws: Array
-    """(draws, names)"""
+    """Servo numbers of the draws, shape (draws, names)."""
     units: Array
-    """(units, names)"""
+    """Servo numbers of the units, shape (units, names)."""
     nearest: Nearest = field(default_factory=Nearest)
 
 
 def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
-    """Draw the specimens and hold their motions against the units'; raises ExportError for what is not possible."""
+    """Draw the specimens and compare their motions with the units'; raise ExportError for impossible options."""
     if options.draws < 2:
-        raise ExportError(f"{options.draws} draws are too few; ask for at least 2")
+        raise ExportError(f"{options.draws} draws are too few; use at least 2")
     settings = settings_of(spread.model, options, "randomisation")
     bench = options.bench or default_bench(spread.model)
     specimens, units = spread.samples(options.draws, options.seed), spread.units()
@@ -175,7 +175,7 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
 
 
 def native_spread(prepared: Preparation, engine: Engine, on_progress: OnProgress) -> NativeSpread:
-    """Every unit's model as the engine's own joint and actuator, and their distribution."""
+    """Approximate each unit's model by the engine's own joint and actuator, and fit their distribution."""
     models = prepared.spread.units()
     found: list[Mapping[str, float]] = []
     for place, model in enumerate(models):
@@ -191,7 +191,7 @@ def native_spread(prepared: Preparation, engine: Engine, on_progress: OnProgress
             np.zeros(len(column)),
             symbol=name,
             unit="",
-            # No more than a servo half as good or bad again as the worst unit.
+            # Draws stay within a factor of 1.5 of the extreme units.
             bounds=(float(column.min()) / 1.5, float(column.max()) * 1.5),
         )
         for name, column in zip(names, table.T, strict=True)
@@ -214,7 +214,7 @@ def native_spread(prepared: Preparation, engine: Engine, on_progress: OnProgress
 
 
 def fleet_text(prepared: Preparation, native: NativeSpread) -> str:
-    """Text of the fleet's file."""
+    """Return the text of the fleet file."""
     model = prepared.spread.model
     data = {
         "format": FORMAT,
@@ -239,9 +239,9 @@ def fleet_text(prepared: Preparation, native: NativeSpread) -> str:
 def write_for(
     prepared: Preparation, engine: Engine, folder: Path, on_progress: OnProgress, *, force: bool = False
 ) -> Randomisation:
-    """Write the centre's export, the fleet's file and the programs into a folder; raises ExportError.
+    """Write the central model's export, the fleet file and the programs into a folder.
 
-    force: replace existing files that differ.
+    Existing files that differ are replaced only with `force`; otherwise they raise ExportError.
     """
     native = native_spread(prepared, engine, on_progress)
     exported = engine.export(prepared.spread.model, folder, prepared.options, force)
@@ -249,8 +249,8 @@ def write_for(
     file = f"{slug(model.title)}.{engine.target}.fleet.json"
     contents = {file: fleet_text(prepared, native), **{name: standalone_text(name) for name in engine.programs}}
     meanings = {
-        file: f"{prepared.options.draws} specimens, the {len(native.units)} units, and the engine's own quantities",
-        **dict.fromkeys(engine.programs, "reads and applies them; explains itself"),
+        file: f"{prepared.options.draws} specimens, the {len(native.units)} units, and the engine's own parameters",
+        **dict.fromkeys(engine.programs, "reads and applies them; documented in its source"),
     }
     notes = [*_notes(prepared, native), *engine.notes]
     readme = readme_section(model, f"{engine.title}, domain randomisation", meanings, notes, engine.usage(file))
@@ -271,17 +271,16 @@ def _notes(prepared: Preparation, native: NativeSpread) -> list[str]:
         *([errors.text[0].upper() + errors.text[1:] + "."] if errors else []),
         *(f"{text}." for text in varying),
         *(
-            [f"Held at the centre, as their spread is unknown or within their intervals: {', '.join(held)}."]
+            [f"Held at the central value, as their spread is unknown or within their intervals: {', '.join(held)}."]
             if held
             else []
         ),
-        f"Specimens in full: {prepared.agreement.text} ({compared} draws, {len(found.units)} units, four "
-        "trajectories).",
-        f"The engine's own quantities, each {100 * LEVEL:.0f} % of the fleet, with the share of units inside: "
+        f"Full specimens: {prepared.agreement.text} ({compared} draws, {len(found.units)} units, four trajectories).",
+        f"The engine's own parameters, each {100 * LEVEL:.0f} % of the fleet, with the share of units inside: "
         + ", ".join(
             f"{name} {low:.4g} … {high:.4g} ({100.0 * native.inside(name):.0f} %)"
             for name, (low, high) in native.ranges.items()
         )
-        + f"; all at once {100.0 * native.all_inside:.0f} %. They contain the uncertainty of the units' values.",
-        "Ranges drawn one by one make servos that no unit is like, as the quantities vary together; rows do not.",
+        + f"; all at once {100.0 * native.all_inside:.0f} %. They include the uncertainty of the units' values.",
+        "Draws from independent ranges give servos unlike any unit, because parameters are correlated; rows keep that.",
     ]

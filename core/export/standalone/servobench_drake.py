@@ -8,28 +8,27 @@
     servos = attach(builder, plant, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
     builder.ExportInput(servos.GetInputPort("goal"), "goal")  # rad, in the order of the joints
 
-`attach` comes in place of `plant.Finalize()`. The servos are a system between the plant's state and its actuation.
-Drake's joints know viscous damping and no friction, so this program adds the friction torque to the motor's (Duclusaud
-et al., Algorithm 1, lines 4–6): the one that stops the joints within the step, all of them together, limited by each
-joint's budget. Loads are gravity and Coriolis forces now, and what else moved the joints in the step before: contacts,
+Call `attach` instead of `plant.Finalize()`. The servos are a system between the plant's state and its actuation.
+Drake's joints have viscous damping and no friction, so this program adds the friction torque to the motor's (Duclusaud
+et al., Algorithm 1, lines 4–6): the torque that stops all joints together within the step, limited by each joint's
+budget. Loads are the current gravity and Coriolis forces, plus the other torques of the previous step: contacts,
 springs, limits, applied forces.
 
-Drake updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
-what acts at a moment acts on two half steps. So a command is taken half a step later, budgets are computed with the
-velocity half a step on, and what depends on the velocity (viscous friction, back-EMF, velocity gain) acts with the mean
-of the old and the new one.
+Drake updates positions with the new velocity, so its velocities lag half a step behind its positions. Therefore a
+command acts half a step later, budgets use the velocity half a step later, and velocity-dependent torques (viscous
+friction, back-EMF, velocity gain) act with the mean of old and new velocity.
 
-Needs drake and numpy; numba, where it is installed, makes it faster. Beside a pendulum's SDFormat file,
+Needs drake and numpy; numba makes it faster if installed. Next to a pendulum's SDFormat file,
 
     python servobench_drake.py NAME.drake.sdf NAME.servo.json
 
-swings it, releases it, and prints where it is. Not for continuous plants (time step 0). `Diagram.Clone()` gives each
-worker of a Monte Carlo study servos with `numbers` of their own; they do not compute with other scalars than floats.
+swings it, releases it, and prints its angle. Continuous plants (time step 0) are not supported. `Diagram.Clone()` gives
+each worker of a Monte Carlo study servos with their own `numbers`. Servos compute with floats only.
 """
 
 # pyright: reportMissingImports=false
 
-# Drake's types know fewer overloads than Drake.
+# Drake's type stubs lack overloads that Drake has.
 # pyright: reportCallIssue=false, reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportMissingModuleSource=false, reportAttributeAccessIssue=false, reportOptionalCall=false
 
@@ -55,22 +54,31 @@ from servobench_servo import SLEWED, STATE, Bank, drives, stopping
 __all__ = ["Servos", "attach", "simulate"]
 
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions."""
+"""Lag of velocities behind positions [steps]."""
 TORQUES = ("motor_torque", "friction_torque", "external_torque")
 
 
 def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Any:
-    """Put servos on joints, finalize the plant and connect it; returns the `Servos`, already in the builder.
+    """Put servos on joints, finalize the plant and connect it.
 
-    joints: name of a revolute or prismatic joint to the servo's file, or that file's content; where several model
-    instances have the name, "instance::joint". Armature of the joints becomes the servos', their damping, friction and
-    limits of effort theirs, too; actuators are added where there are
-    none. Raises ValueError for a plant, joint or file that does not fit.
+    Armature, damping, friction and effort limits of the joints become the servos'. Missing actuators are added.
+
+    Args:
+        builder: The `DiagramBuilder`.
+        plant: The `MultibodyPlant`, not finalized.
+        joints: Servo file, or its content, by name of a revolute or prismatic joint. Use "instance::joint" if several
+            model instances have the name.
+
+    Returns:
+        The `Servos`, already in the builder.
+
+    Raises:
+        ValueError: The plant, a joint or a file is unsuitable.
     """
     if plant.is_finalized():
-        raise ValueError("the plant is finalized already; attach servos instead of calling Finalize()")
+        raise ValueError("the plant is finalized already; call attach instead of Finalize()")
     if not plant.time_step() > 0.0:
-        raise ValueError("the plant has no time step; make it with one, 0.001 s for example")
+        raise ValueError("the plant has no time step; create it with one, e.g. 0.001 s")
     bank = Bank(list(joints.values()), plant.time_step(), STAGGERED)
     for name, armature in zip(joints, bank.numbers["armature"], strict=True):
         joint = _joint(plant, name)
@@ -88,20 +96,20 @@ def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[s
 
 @TemplateSystem.define("Servos_", T_list=[float, AutoDiffXd])
 def Servos_(T: Any) -> Any:
-    """The system for a scalar type; it computes with floats only, and others are what Drake clones it through."""
+    """Define the system for a scalar type; it computes only with floats, the others are for Drake's cloning."""
 
     class Impl(LeafSystem_[T]):
         """Servos on joints of a plant; use `attach`.
 
-        Input ports: `state` of the plant; `goal` (joints,) [rad]; `enable` (joints,) 1 drives, 0 releases, 1 where
-        nothing is connected; `others` (as the plant's actuation,) [N·m] is added to the actuation, so that other
-        actuators can have their torques, 0 where nothing is connected.
+        Input ports: `state` of the plant; `goal` (joints,) [rad]; `enable` (joints,), 1 drives, 0 releases, 1 if
+        unconnected; `others` (size of the plant's actuation,) [N·m], torques of other actuators that are added to the
+        actuation, 0 if unconnected.
         Output ports: `actuation` of the plant; `motor_torque`, `friction_torque` and `external_torque` (joints,) [N·m]
         of this step, the friction with its viscous part.
         """
 
         def _construct(self, plant: Any, names: Sequence[str], bank: Bank, converter: Any = None) -> None:
-            """plant: finalized, with an actuator on each named joint; bank: their servos in the same order."""
+            """Declare the ports; the finalized plant has an actuator on each joint, `bank` their servos in order."""
             LeafSystem_[T].__init__(self, converter=converter)
             self.names = tuple(names)
             self._plant, self._bank = plant, bank
@@ -139,7 +147,7 @@ def Servos_(T: Any) -> Any:
             sizes = {"actuation": plant.num_actuated_dofs(), **dict.fromkeys(TORQUES, count)}
             for name, size in sizes.items():
                 self.DeclareVectorOutputPort(name, size, self._output(name), {self._step.ticket()})
-            # A plant updates its state so, and all updates of a kind are computed before any of them is applied.
+            # Same kind of update as the plant: Drake computes all updates of a kind before it applies any.
             if plant.has_sampled_output_ports():
                 self.DeclarePeriodicUnrestrictedUpdateEvent(plant.time_step(), 0.0, self._advance_with_all)
             else:
@@ -150,7 +158,7 @@ def Servos_(T: Any) -> Any:
 
         @property
         def numbers(self) -> np.ndarray:
-            """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`; not during a simulation."""
+            """Parameters of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`; not during a simulation."""
             return self._bank.numbers
 
         def _output(self, name: str) -> Callable[[Any, Any], None]:
@@ -167,7 +175,7 @@ def Servos_(T: Any) -> Any:
 
         def _calculate(self, context: Any, result: Any) -> None:
             if T is not float:
-                raise ValueError("servos compute with floats only; clone the diagram, or differentiate without them")
+                raise ValueError("servos compute with floats only; clone the diagram, or differentiate without servos")
             memory = np.array(context.get_discrete_state_vector().value()).view(self._memory)[0]
             plant, bank, own = self._plant, self._bank, self._dofs
             state = self._state.Eval(context)
@@ -177,14 +185,14 @@ def Servos_(T: Any) -> Any:
             mass = plant.CalcMassMatrix(self._scratch)
             known = plant.CalcGravityGeneralizedForces(self._scratch) - plant.CalcBiasTerm(self._scratch)
             rate = velocity - memory["velocity"]
-            # What the last step's known forces do not explain: contacts, springs, limits, applied forces.
+            # Torques that the last step's known forces do not explain: contacts, springs, limits, applied forces.
             total = known + memory["mass"] @ rate / bank.step - memory["known"]
             external = total[own]
             motor, slope, smooth, damping, budget = drives(
                 bank.rows, memory["servos"], memory["past"], int(memory["head"]), bank.lead, bank.step,
                 position, velocity[own], rate[own], external, np.linalg.inv(mass)[own, own],
             )  # fmt: skip
-            # The share of the new velocity in what depends on it, as inertia.
+            # The implicit part of velocity-dependent torques acts like additional inertia.
             damped = mass.copy()
             damped[own, own] += bank.step * damping
             response = bank.step * np.linalg.inv(damped)[:, own]
@@ -230,10 +238,19 @@ def simulate(
     gravity: float = 9.80665,
     copies: int = 1,
 ) -> np.ndarray:
-    """Positions of the joints of a model file, one row before each step, (steps, joints of all copies) [rad].
+    """Simulate a model file with servos.
 
-    joints: see `attach`; command: time [s] to goals [rad] and enable, of all joints or one number for each;
-    gravity [m/s²]; copies: of a file with one model, side by side in one plant.
+    Args:
+        model: Model file.
+        joints: See `attach`.
+        command: Maps time [s] to goals [rad] and enable, one number or one per joint.
+        duration: Duration [s].
+        time_step: Time step [s].
+        gravity: Gravity [m/s²].
+        copies: Number of copies, side by side in one plant, of a file with one model.
+
+    Returns:
+        Positions before each time step [rad], shape (steps, joints of all copies).
     """
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
@@ -273,7 +290,7 @@ def _joint(plant: Any, name: str) -> Any:
 
 
 def _actuator(plant: Any, joint: Any, name: str) -> Any:
-    """The actuator of a joint, a new one if there is none; raises ValueError unless it is one plain actuator."""
+    """Return a joint's actuator, added if missing; raise ValueError unless it is a single plain actuator."""
     actuators = [plant.get_joint_actuator(index) for index in plant.GetJointActuatorIndices()]
     found = [actuator for actuator in actuators if actuator.joint().index() == joint.index()]
     if not found:

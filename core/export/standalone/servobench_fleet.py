@@ -3,13 +3,13 @@
 
     fleet = read_fleet("mx106.fleet.json")
     servo = fleet.servo(fleet.pick(random))      # content of a servo file, for servobench_mujoco.attach and TorchServo
-    native = fleet.native(fleet.pick(random))    # numbers of the engine's own joint and actuator
+    native = fleet.native(fleet.pick(random))    # parameters of the engine's own joint and actuator
 
-A fleet file holds one servo in full, and rows of what differs from specimen to specimen. A row is one specimen: its
-numbers belong together, as k_t, R and friction vary together between real units. `draws` are drawn from the
-distribution between the units, `units` are the identified units themselves.
+A fleet file holds one complete servo, and rows of the numbers that differ between specimens. A row is one specimen. Use
+its numbers together: k_t, R and friction are correlated between real units. `draws` are drawn from the distribution
+between units; `units` are the identified units themselves.
 
-Needs numpy only. This file is free to be copied beside the JSON files it reads.
+Needs numpy only. Copy this file next to the JSON files it reads.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ BAM_NAMES = {
     "load_friction_motor_quad": "load_motor_quad",
     "load_friction_external_quad": "load_external_quad",
 }
-"""Numbers of a joint in a BAM drive and in a servo file."""
+"""Parameters of a joint in a BAM drive, and their names in a servo file."""
 
 
 class Fleet:
-    """What a fleet file holds; see `read_fleet`."""
+    """Content of a fleet file; see `read_fleet`."""
 
     def __init__(self, data: Mapping[str, Any], source: str = "fleet") -> None:
         if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") != VERSION:
@@ -50,21 +50,21 @@ class Fleet:
         try:
             self.title = str(data["title"])
             self.nominal = dict(data["servo"])
-            """The servo in full that specimens differ from, content of a servo file."""
+            """The complete servo from which specimens differ, as the content of a servo file."""
             self.names = tuple(map(str, data["names"]))
-            """Its numbers that differ."""
+            """Names of the numbers that differ."""
             self.draws, self.units = (_table(data[rows], self.names) for rows in ("draws", "units"))
-            """(draws, names) and (units, names), the units in the order of `unit_names`."""
+            """Shapes (draws, names) and (units, names), with units in the order of `unit_names`."""
             self.unit_names = tuple(map(str, data["unit_names"]))
             own = data["native"]
             self.native_names = tuple(map(str, own["names"]))
-            """Numbers of the engine's own joint and actuator, nearest to each specimen."""
+            """Parameters of the engine's own joint and actuator, fitted to each specimen."""
             self.native_draws, self.native_units = (_table(own[rows], self.native_names) for rows in ("draws", "units"))
             self.native_nominal = {name: float(own["nominal"][name]) for name in self.native_names}
             self.ranges = {
                 name: (float(own["ranges"][name][0]), float(own["ranges"][name][1])) for name in own["names"]
             }
-            """Of each of them, the middle 95 % of the fleet."""
+            """Range of each native parameter: the central 95 % of the fleet."""
         except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as error:
             raise ValueError(f"{source}: cannot be read as a fleet: {error!r}") from None
         lacking = [name for name in self.names if name not in self.nominal]
@@ -72,19 +72,19 @@ class Fleet:
             raise ValueError(f"{source}: its servo has no {', '.join(lacking)}")
 
     def pick(self, random: np.random.Generator) -> int:
-        """Row of a specimen, each as likely."""
+        """Draw the row of a specimen; all are equally likely."""
         return int(random.integers(len(self.draws)))
 
     def servo(self, row: int) -> dict[str, Any]:
-        """One specimen with all its numbers, content of a servo file."""
+        """Return one complete specimen, as the content of a servo file."""
         return {**self.nominal, **dict(zip(self.names, self.draws[row].tolist(), strict=True))}
 
     def native(self, row: int) -> dict[str, float]:
-        """Numbers of the engine's own joint and actuator of one specimen; rows are not those of `servo`."""
+        """Return one specimen's parameters of the engine's own joint and actuator; rows are not those of `servo`."""
         return dict(zip(self.native_names, self.native_draws[row].tolist(), strict=True))
 
     def factors(self, name: str) -> tuple[float, float]:
-        """A range of the engine's numbers as factors of the nominal one."""
+        """Return the range of a native parameter as factors of its nominal value."""
         low, high = self.ranges[name]
         middle = self.native_nominal[name]
         if not middle > 0.0:
@@ -93,7 +93,7 @@ class Fleet:
 
 
 def read_fleet(source: str | Path | Mapping[str, Any]) -> Fleet:
-    """A fleet from its JSON file or what that holds; raises ValueError naming what is wrong."""
+    """Read a fleet from its JSON file or that file's content; raise ValueError if it is invalid."""
     if isinstance(source, Mapping):
         return Fleet(source)
     try:
@@ -104,9 +104,12 @@ def read_fleet(source: str | Path | Mapping[str, Any]) -> Fleet:
 
 
 def bam_drive(servo: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers of a joint in Isaac Lab's BAM drive, content of a servo file in its terms; raises ValueError.
+    """Convert a servo file's content to the joint parameters of Isaac Lab's BAM drive.
 
-    Armature and viscous friction are the joint's and not among them, nor is the delay, which all joints share.
+    Armature and viscous friction belong to the joint and are not included; nor is the delay, which all joints share.
+
+    Raises:
+        ValueError: The servo does not have the voltage law.
     """
     if servo["law"] != "voltage":
         raise ValueError(f"a BAM drive has the voltage law, not {servo['law']!r}")

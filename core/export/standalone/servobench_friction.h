@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* servobench_friction.h: an identified servo in C, for firmware and simulators of your own.
  *
- * C99 and C++; header only; no allocation, no globals, nothing but <math.h>. Numbers are float; define
- * SERVOBENCH_DOUBLE before including it, in every file of a program, and they are double.
+ * C99 and C++; header only; no allocation, no globals, only <math.h>. Numbers are float, or double if SERVOBENCH_DOUBLE
+ * is defined before including it, in every file of a program.
  *
- *   sb_friction_budget    friction budget of the models M1-M6 (M1-M5 by their zeros)
- *   sb_friction_torque    the mean friction of one time step: within the budget and turning around with the shaft, or
- *                         that of an elastoplastic contact, which is a spring and a damper before it slips
+ *   sb_friction_budget    friction budget of the models M1-M6 (M1-M5 have zeros in the formula of M6)
+ *   sb_friction_torque    mean friction of one time step: within the budget and reversing with the shaft, or that of an
+ *                         elastoplastic contact, which is a spring and a damper before it slips
  *   sb_motor_torque       one step of the servo's control law, command path and motor
- *   sb_inertia            the inertia to divide the torques by: a step's error then falls with the square of the step
- *   sb_feedforward        the motor torque, and the goal, that makes the servo follow a motion
+ *   sb_inertia            inertia to divide the torques by: a step's error then falls with the square of the step
+ *   sb_feedforward        motor torque, and goal, that make the servo follow a motion
  *
- * SI units and radians: rad, rad/s, rad/s2, N.m, kg.m2, V, A, s. Torques are at the output shaft and turn it towards
- * positive angles when positive. Functions keep nothing; what lasts from one step to the next is in sb_state, which
- * belongs to the caller. Delays (`delay`, `release_delay`) are the caller's, too: feed sb_motor_torque the goal of that
- * long ago; compensate with the wanted position that far ahead, and with the offset of a further `pwm_lag` ahead.
+ * SI units and radians: rad, rad/s, rad/s2, N.m, kg.m2, V, A, s. Torques are at the output shaft; positive torques turn
+ * it towards positive angles. Functions have no memory: the state between steps is in sb_state, which belongs to the
+ * caller. The caller also implements the delays (`delay`, `release_delay`): pass sb_motor_torque the goal of that long
+ * ago. To compensate a delay, use the wanted position that far ahead, and the offset a further `pwm_lag` ahead.
  *
  * Theory: M. Duclusaud, G. Passault, V. Padois, O. Ly, "Extended Friction Models for the Physics Simulation of Servo
- * Actuators"; equation numbers below are its. Elastoplastic contacts: R. Cisneros, M. Benallegue, R. Kikuuwe, M. Morisawa,
- * F. Kanehiro, "Reliable chattering-free simulation of friction torque in joints presenting high stiction".
+ * Actuators"; equation numbers below are from it. Elastoplastic contacts: R. Cisneros, M. Benallegue, R. Kikuuwe,
+ * M. Morisawa, F. Kanehiro, "Reliable chattering-free simulation of friction torque in joints presenting high
+ * stiction".
  */
 #ifndef SERVOBENCH_FRICTION_H
 #define SERVOBENCH_FRICTION_H
@@ -38,22 +39,22 @@ typedef float sb_real;
 /* A constant in the precision of the numbers. */
 #define SB_C(x) ((sb_real)(x))
 
-/* When sb_feedforward looks up the direction of motion [s], and the speed over which it changes [rad/s]. */
+/* Preview of the direction of motion in sb_feedforward [s], and the speed over which friction reverses [rad/s]. */
 #define SB_PREVIEW SB_C(0.003)
 #define SB_SMOOTHING SB_C(0.01)
 
 typedef enum { SB_VOLTAGE, SB_CURRENT, SB_COAST } sb_law;
 
-/* How friction acts before it slips: it stops the shaft, or it gives; Stribeck friction falls with exp(-(v/v_s)^alpha)
- * or, rational, with 1/(1 + v/v_s). */
+/* Behaviour of friction before it slips: it stops the shaft rigidly, or it yields. Stribeck friction falls with
+ * exp(-(v/v_s)^alpha) or, rational, with 1/(1 + v/v_s). */
 typedef enum { SB_RIGID, SB_ELASTOPLASTIC, SB_ELASTOPLASTIC_RATIONAL } sb_contact;
 
-/* The servo. Gains are per rad of the position error, in duty cycle (voltage and coast law) or A (current law). */
+/* The servo. Gains are per rad of position error, in duty cycle (voltage and coast law) or A (current law). */
 typedef struct {
   sb_law law;
   sb_contact contact;
   sb_real supply_voltage;           /* nominal [V] */
-  sb_real torque_constant;          /* k_t, motor and reducer [N.m/A] */
+  sb_real torque_constant;          /* k_t, motor and gearbox [N.m/A] */
   sb_real resistance;               /* R [Ohm] */
   sb_real armature;                 /* J_m, apparent inertia of the rotor [kg.m2] */
   sb_real friction_base;            /* K_c [N.m] */
@@ -67,9 +68,9 @@ typedef struct {
   sb_real load_external_quad;       /* K_e^q [1/(N.m)] */
   sb_real stribeck_velocity;        /* v_s [rad/s] */
   sb_real stribeck_exponent;        /* alpha */
-  sb_real delay;                    /* of the goal [s]; the caller's */
+  sb_real delay;                    /* delay of the goal [s]; for the caller */
   sb_real goal_slew;                /* limit of the goal's velocity [rad/s]; 1e9 never acts */
-  sb_real dead_band;                /* half width of the error that is ignored [rad] */
+  sb_real dead_band;                /* half width of the ignored error [rad] */
   sb_real pwm_lag;                  /* time constant of the output [s] */
   sb_real supply_sag;               /* resistance of supply and cable [Ohm] */
   sb_real release_braking;          /* torque off: 0 open circuit, 1 shorted motor */
@@ -81,22 +82,22 @@ typedef struct {
   sb_real kv;                       /* velocity feedback: duty cycle or A per rad/s */
   sb_real output_limit;             /* largest duty cycle or current [A] */
   sb_real opposing_gate;            /* 1: the quadratic term acts only where the torques oppose */
-  sb_real release_delay;            /* of switching the torque [s]; the caller's */
+  sb_real release_delay;            /* delay of the torque switch [s]; for the caller */
   sb_real bristle_stiffness;        /* K of an elastoplastic contact [N.m/rad] */
-  sb_real bristle_damping;          /* B of it [N.m.s/rad] */
+  sb_real bristle_damping;          /* B of an elastoplastic contact [N.m.s/rad] */
 } sb_servo;
 
-/* What servo and friction keep from one step to the next; start with sb_at_rest. */
+/* State of servo and friction between steps; start with sb_at_rest. */
 typedef struct {
   sb_real goal;       /* after the limit of its velocity [rad] */
   sb_real output;     /* duty cycle or A */
   sb_real integral;   /* duty cycle or A */
   sb_real drawn;      /* supply current [A] */
   sb_real velocity;   /* before the step [rad/s] */
-  sb_real damping;    /* what the output loses per velocity [duty cycle or A per rad/s] */
-  sb_real drag;       /* what the motor torque loses per velocity [N.m.s/rad] */
+  sb_real damping;    /* decrease of the output with velocity [duty cycle or A per rad/s] */
+  sb_real drag;       /* decrease of the motor torque with velocity [N.m.s/rad] */
   sb_real friction;   /* against the motion [N.m] */
-  sb_real deflection; /* of an elastoplastic contact [rad] */
+  sb_real deflection; /* deflection of an elastoplastic contact [rad] */
   int released;       /* 1: the torque was off */
 } sb_state;
 
@@ -105,14 +106,14 @@ typedef struct {
   sb_real first, next, share;
 } sb_goal;
 
-/* What a motion asks for. */
+/* Commands that a motion requires. */
 typedef struct {
   sb_real motor_torque;    /* [N.m] */
   sb_real friction_torque; /* the part of it that overcomes friction [N.m] */
   sb_real output;          /* duty cycle or A that gives the motor torque */
-  sb_real goal_offset;     /* add to the wanted position: everything is compensated [rad] */
-  sb_real friction_offset; /* or this: friction alone is [rad] */
-  int saturated;           /* 1: beyond the motor, or the motor locks itself; the torque is all there is */
+  sb_real goal_offset;     /* add to the wanted position to compensate everything [rad] */
+  sb_real friction_offset; /* add instead to compensate friction only [rad] */
+  int saturated;           /* 1: beyond the motor's range, or self-locking; the torque is the limit */
 } sb_command;
 
 static inline sb_real sb_clip(sb_real x, sb_real limit) {
@@ -123,13 +124,13 @@ static inline sb_real sb_sign(sb_real x) {
   return x > SB_C(0) ? SB_C(1) : (x < SB_C(0) ? SB_C(-1) : SB_C(0));
 }
 
-/* Share of the friction at rest that is left at a velocity [rad/s]. */
+/* Share of the excess friction at rest that remains at a velocity [rad/s]. */
 static inline sb_real sb_stribeck(const sb_servo *servo, sb_real velocity) {
   return SB_MATH(exp)(
       -SB_MATH(pow)(SB_MATH(fabs)(velocity) / servo->stribeck_velocity, servo->stribeck_exponent));
 }
 
-/* What friction is more at rest than while sliding fast [N.m]; eq. (10). */
+/* Excess of friction at rest over fast sliding [N.m]; eq. (10). */
 static inline sb_real sb_extra_at_rest(const sb_servo *servo, sb_real motor, sb_real external) {
   const sb_real by_motor = SB_MATH(fabs)(motor), by_load = SB_MATH(fabs)(external);
   sb_real quadratic = SB_C(0);
@@ -152,8 +153,8 @@ static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, s
          sb_stribeck(servo, velocity) * sb_extra_at_rest(servo, motor, external);
 }
 
-/* Root s >= 0 of s + u*E(s) = d: the slip velocity in Stribeck velocities, for d >= u >= 0. E is exp(-s^alpha), where
- * Halley's steps begin at the root of its steepest tangent, or 1/(1 + s). */
+/* Root s >= 0 of s + u*E(s) = d: the slip velocity in units of the Stribeck velocity, for d >= u >= 0. E is 1/(1 + s),
+ * or exp(-s^alpha), solved by Halley steps from the root of its steepest tangent. */
 static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
   const sb_real alpha = servo->stribeck_exponent, slowest = SB_C(1e-12), tiny = SB_C(1e-30);
   sb_real level = SB_C(1), slope = SB_C(1), s;
@@ -174,7 +175,7 @@ static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
   for (i = 0; i < 4; i++) {
     s = SB_MATH(fmax)(s, slowest);
     {
-      /* The equation's left side less d; its slope times s, its curvature times s*s. */
+      /* Left side minus d, its slope times s, its curvature times s*s. */
       const sb_real power = SB_MATH(pow)(s, alpha), fallen = u * SB_MATH(exp)(-power), f = s + fallen - d;
       const sb_real bend = alpha * power * fallen, first = s - bend, square = first * first;
       const sb_real second = bend * (alpha * power - (alpha - SB_C(1)));
@@ -185,29 +186,29 @@ static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
   return s;
 }
 
-/* Inertia [kg.m2] with what falls with the velocity in it: it then acts with the mean of old and new velocity. After
- * sb_motor_torque. inertia: load and armature [kg.m2]; step [s]. */
+/* Inertia [kg.m2] including velocity-dependent torques, which then act with the mean of old and new velocity. Call it
+ * after sb_motor_torque. inertia: load and armature [kg.m2]; step [s]. */
 static inline sb_real sb_inertia(const sb_servo *servo, const sb_state *state, sb_real inertia, sb_real step) {
   const sb_real viscous = servo->contact == SB_RIGID ? servo->friction_viscous : SB_C(0);
   return inertia + SB_C(0.5) * step * (state->drag + viscous);
 }
 
-/* Mean of dry friction [N.m], against the motion, over a step that begins with this momentum per step and sees this
- * torque [N.m]: the shaft goes on, stops and stays, or stops and turns back, and friction with it. */
+/* Mean dry friction [N.m], against the motion, over a step with this initial momentum per step and this torque [N.m].
+ * The shaft continues, stops and stays, or stops and reverses, and friction with it. */
 static inline sb_real sb_mean_friction(sb_real momentum, sb_real torque, sb_real budget) {
   const sb_real side = momentum >= SB_C(0) ? SB_C(1) : SB_C(-1), size = side * momentum, against = -side * torque;
   const sb_real turning = budget * (SB_C(2) * size / SB_MATH(fmax)(against + budget, SB_C(1e-30)) - SB_C(1));
   return side * SB_MATH(fmin)(SB_MATH(fmax)(size - against, turning), budget);
 }
 
-/* Friction torque during a time step [N.m]; brings the state up to date. Add it to the other torques: acceleration =
- * (motor + external + friction)/inertia. velocity: before the step [rad/s]; inertia: of sb_inertia [kg.m2]; step [s].
- * A rigid contact: eqs (4, 5). An elastoplastic one: what bends the bristle as fast as the shaft turns in the middle of
- * the step, or later if it would ring, less what it slips. Budgets are those of the middle of the step. */
+/* Friction torque during a time step [N.m]; updates the state. Add it to the other torques: acceleration =
+ * (motor + external + friction)/inertia. velocity: before the step [rad/s]; inertia: from sb_inertia [kg.m2]; step [s].
+ * A rigid contact follows eqs (4, 5). An elastoplastic contact bends its bristle at the shaft's velocity in the middle
+ * of the step, or later if it would oscillate, minus its slip. Budgets are those in the middle of the step. */
 static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state, sb_real motor, sb_real external,
                                          sb_real velocity, sb_real inertia, sb_real step) {
   const sb_real torque = motor + external, half = SB_C(0.5) * step / inertia;
-  /* A rigid shaft at rest may be held: nothing is known of its friction when a simulation begins. */
+  /* A rigid shaft at rest may be held: its friction is unknown when a simulation begins. */
   const int held = servo->contact == SB_RIGID && !(velocity < SB_C(0) || velocity > SB_C(0));
   const sb_real gained = held ? SB_C(0) : half * (torque - state->friction), load = motor - state->drag * gained;
   sb_real stiff, share, compliance, spring, later, wished, stuck, sliding, at_rest, friction;
@@ -240,14 +241,14 @@ static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state,
   return -state->friction;
 }
 
-/* A drive/coast bridge: its mean current [A], the share of the time in which the back-EMF drives a current, and what
- * the current gains per duty cycle [A]. */
+/* A drive/coast bridge: its mean current [A], the share of time in which the back-EMF drives a current, and the
+ * derivative of the current by the duty cycle [A]. */
 typedef struct {
   sb_real current, conducting, per_duty;
 } sb_bridge;
 
-/* A drive/coast bridge at a duty cycle, a supply and a back-EMF [V]. While the switch is on the current tends to
- * (supply - emf)/R, then it runs down through the diodes, towards -(supply + emf)/R, to nothing. */
+/* A drive/coast bridge at a duty cycle, a supply voltage and a back-EMF [V]. With the switch on, the current tends to
+ * (supply - emf)/R; with it off, it falls through the diodes towards -(supply + emf)/R until it is zero. */
 static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_real supply, sb_real emf) {
   const sb_real side = duty >= SB_C(0) ? SB_C(1) : SB_C(-1), along = side * emf;
   const sb_real share = SB_MATH(fmin)(SB_MATH(fabs)(duty), SB_C(1));
@@ -274,7 +275,7 @@ static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_
   return bridge;
 }
 
-/* State of a servo that rests at a position [rad]. */
+/* State of a servo at rest at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
   const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0};
   return state;
@@ -286,9 +287,9 @@ static inline sb_goal sb_held(sb_real goal) {
   return held;
 }
 
-/* Motor torque [N.m] of one step of the control law, eqs (12-15); brings the state up to date. position: in the middle
- * of the step [rad]; velocity: before it [rad/s]; drive: share of it with the torque on, 0 released; supply [V]; step
- * [s]. Goal, integral and output act with their means over the step. */
+/* Motor torque [N.m] of one step of the control law, eqs (12-15); updates the state. position: in the middle of it
+ * [rad]; velocity: before it [rad/s]; drive: share of the step with the torque on, 0 released; supply [V]; step [s].
+ * Goal, integral and output act with their means over the step. */
 static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
                                       sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
   const sb_real emf = servo->torque_constant * velocity, reach = servo->goal_slew * step, summed = state->integral;
@@ -298,7 +299,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
   const sb_real second = sb_clip(goal.next - between, goal.share * reach), after = between + second;
   const sb_real ramps = first * SB_MATH(fabs)(first) + second * SB_MATH(fabs)(second);
   const sb_real rate = (after - start) / step - velocity;
-  /* Since the step before, the output has seen the velocity of its middle, not that of its beginning. */
+  /* In the previous step the output followed the velocity of its middle, not of its beginning. */
   const sb_real before = state->output - SB_C(0.5) * state->damping * (velocity - state->velocity);
   sb_real lag = SB_C(1), late = SB_C(0), conductance = SB_C(1) / servo->resistance;
   sb_real error, wanted, control, output, feedback, current, duty;
@@ -327,7 +328,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
   if (servo->law == SB_CURRENT) {
     sb_real least, most, drawn;
     if (SB_MATH(fabs)(emf) < supply) {
-      /* What is drawn at full duty cycle passes the supply's resistance, too. */
+      /* At full duty cycle the current also flows through the supply's resistance. */
       conductance = SB_C(1) / (servo->resistance + servo->supply_sag);
     }
     least = (-supply - emf) * conductance;
@@ -343,7 +344,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
     const sb_real braking = (SB_C(1) - drive) * servo->release_braking / servo->resistance;
     sb_real per_emf, per_duty;
     if (servo->law == SB_VOLTAGE) {
-      /* The supply sags by what the motor draws. */
+      /* The supply voltage sags with the current the motor draws. */
       const int drawing = output * (output * supply - emf) > SB_C(0);
       const sb_real sag = drawing ? servo->supply_sag : SB_C(0);
       conductance = SB_C(1) / (servo->resistance + sag * output * output);
@@ -351,7 +352,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
       per_emf = conductance;
       per_duty = (supply - SB_C(2) * sag * output * current) * conductance;
     } else {
-      /* The same by one of Newton's steps from the supply of the step before. */
+      /* The same by one Newton step from the supply voltage of the previous step. */
       const sb_real old = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(1e-9));
       const sb_bridge bridge = sb_coast_bridge(servo, output, old, emf);
       const sb_real sag = output * bridge.current > SB_C(0) ? servo->supply_sag : SB_C(0);
@@ -370,7 +371,7 @@ static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb
   return servo->torque_constant * current;
 }
 
-/* Least (side -1) or largest (side 1) motor torque at a velocity [N.m]. */
+/* Smallest (side -1) or largest (side 1) motor torque at a velocity [N.m]. */
 static inline sb_real sb_end_of_range(const sb_servo *servo, sb_real side, sb_real velocity) {
   const sb_real emf = servo->torque_constant * velocity, supply = servo->supply_voltage;
   sb_real current;
@@ -388,8 +389,8 @@ static inline sb_real sb_end_of_range(const sb_servo *servo, sb_real side, sb_re
 /* Motor torque x that leaves `needed` after friction, x - direction*budget(x) = needed, within the motor's range.
  *
  * Between the torques where an absolute value or the quadratic term changes its branch, the left side is a polynomial
- * of degree two at most; the first branch, from below, on which it grows through 0 holds the solution. Everything is
- * seen along the motion, so that the direction is positive. */
+ * of degree two at most. The solution is on the first branch, from below, on which it grows through 0. Everything is
+ * expressed along the motion, so that the direction is positive. */
 static inline sb_real sb_solve_torque(const sb_servo *servo, sb_real needed, sb_real direction, sb_real external,
                                       sb_real velocity, int *saturated) {
   const sb_real side = direction < SB_C(0) ? SB_C(-1) : SB_C(1), share = SB_MATH(fabs)(direction);
@@ -423,13 +424,13 @@ static inline sb_real sb_solve_torque(const sb_servo *servo, sb_real needed, sb_
     const int by_motor = SB_MATH(fabs)(middle) < SB_MATH(fabs)(e);
     const sb_real fixed = constant - (moving * ke + resting * kes) * e +
                           (by_motor ? SB_C(0) : gate * servo->load_external_quad * e * e);
-    /* On this branch the left side minus the right one is c + b*x - a*x*x. */
+    /* On this branch, left side minus right side is c + b*x - a*x*x. */
     const sb_real a = by_motor ? share * gate * servo->load_motor_quad : SB_C(0);
     const sb_real b = SB_C(1) - share * (moving * km + resting * kms);
     const sb_real c = -side * needed - share * fixed;
     const sb_real top = a > SB_C(0) ? SB_MATH(fmin)(SB_MATH(fmax)(b / (SB_C(2) * a), left), right) : right;
     if (c + (b - a * left) * left > SB_C(0)) {
-      /* A jump skips the solution, or it lies below the range. */
+      /* A jump skips the solution, or the solution is below the range. */
       *saturated = left <= low;
       return side * left;
     }
@@ -444,7 +445,7 @@ static inline sb_real sb_solve_torque(const sb_servo *servo, sb_real needed, sb_
   return side * high;
 }
 
-/* Duty cycle or current [A] that gives a motor torque at a velocity, not limited (coast law: limited). */
+/* Duty cycle or current [A] for a motor torque at a velocity; unlimited, except for the coast law. */
 static inline sb_real sb_output_for(const sb_servo *servo, sb_real torque, sb_real velocity) {
   const sb_real current = torque / servo->torque_constant, emf = servo->torque_constant * velocity;
   const sb_real supply = servo->supply_voltage, voltage = current * servo->resistance + emf;
@@ -469,10 +470,11 @@ static inline sb_real sb_output_for(const sb_servo *servo, sb_real torque, sb_re
   return SB_C(0.5) * (low + high);
 }
 
-/* What a wanted motion asks of the servo. velocity [rad/s] and acceleration [rad/s2] are the wanted ones, not measured;
- * external: torque on the shaft other than the motor's [N.m]; inertia of the load, without the armature [kg.m2].
- * preview: when the direction of motion is looked up, ahead of now [s]; smoothing: speed over which it changes [rad/s],
- * INFINITY leaves friction out; SB_PREVIEW and SB_SMOOTHING suit. ki and kd must be 0. */
+/* Commands for a wanted motion. velocity [rad/s] and acceleration [rad/s2] are the wanted ones, not measured ones.
+ * external: torque on the shaft other than the motor's [N.m]; inertia: of the load, without the armature [kg.m2].
+ * preview: how far ahead the direction of motion is evaluated [s]; smoothing: speed over which friction reverses
+ * [rad/s]; INFINITY leaves friction out. SB_PREVIEW and SB_SMOOTHING are good values. ki and kd must be 0. */
+
 static inline sb_command sb_feedforward(const sb_servo *servo, sb_real velocity, sb_real acceleration,
                                         sb_real external, sb_real inertia, sb_real preview, sb_real smoothing) {
   const sb_real direction = SB_MATH(tanh)((velocity + preview * acceleration) / smoothing);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identified servos in Genesis: with friction M1–M6 at run time, or as Genesis' own position drive.
+"""Identified servos in Genesis, with friction M1–M6 at run time or as Genesis' own position drive.
 
     from servobench_genesis import Servos, set_drive
 
@@ -7,23 +7,23 @@
     servos = Servos(scene, robot, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
     servos.step(goals)                    # rad, (n_envs, 2) or (2,); the same as servos.update(...) and scene.step()
 
-    drive = set_drive(scene, robot, {"shoulder": "mx106-m1.genesis.json"})  # or: Genesis does the rest
+    drive = set_drive(scene, robot, {"shoulder": "mx106-m1.genesis.json"})  # or Genesis' own drive
     drive.command([0.5])                                                  # rad, until the next command
     drive.release()                                                       # torque off
 
-`Servos` computes control law and motor with `servobench_torch` and sets the joints' force; friction is the engine's:
-before each step the static part of the budget becomes the joint's frictionloss, so that its solver finds the friction
-torque, with contacts and all joints together (Duclusaud et al., section IV-E). Loads are those of the step before.
-Genesis updates positions with the new velocity; its velocities stand half a step before its positions. So the budget
-is that of the velocity half a step on, and of what depends on the velocity (viscous friction, back-EMF, velocity gain)
-the engine integrates a half implicitly, as damping.
+`Servos` computes control law and motor with `servobench_torch` and sets the joints' force. Friction is the engine's:
+before each step, the static part of the budget becomes the joint's frictionloss, and the engine's solver finds the
+friction torque together with contacts and all joints (Duclusaud et al., section IV-E). Loads are those of the previous
+step. Genesis updates positions with the new velocity, so its velocities lag half a step behind its positions. Therefore
+the budget uses the velocity half a step later, and the engine integrates half of the velocity-dependent torque (viscous
+friction, back-EMF, velocity gain) implicitly, as damping.
 
-One substep a step. Friction of environments of their own needs `RigidOptions(batch_dofs_info=True)`. Written for
-Genesis 1.4; needs `servobench_torch.py` beside it. Beside the pendulum,
+Use one substep per step. Separate friction for each environment needs `RigidOptions(batch_dofs_info=True)`. Written for
+Genesis 1.4; needs `servobench_torch.py` next to it. Next to the pendulum,
 
     python servobench_genesis.py NAME.genesis.xml NAME.servo.json
 
-swings it, releases it and prints where it is.
+swings it, releases it and prints its angle.
 """
 
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
@@ -44,7 +44,7 @@ import torch
 
 if __package__:
     from .servobench_torch import STAGGERED, TorchServo
-else:  # copied beside a script and not into a package
+else:  # copied next to a script, not into a package
     from servobench_torch import STAGGERED, TorchServo
 
 __all__ = ["Drive", "Servos", "move", "set_drive"]
@@ -52,32 +52,37 @@ __all__ = ["Drive", "Servos", "move", "set_drive"]
 ServoFile = str | Path | Mapping[str, Any]
 DRIVE_FORMAT = "servobench-drive"
 DRIVE_NUMBERS = ("kp", "kv", "torque_limit", "armature", "damping", "driven_damping", "frictionloss")
-"""N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m; the back-EMF is damping that a driven joint has more."""
+"""N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m; `driven_damping` is the back-EMF of a driven joint."""
 _LARGEST = 1.7976931348623157e308
-"""Of a float; a file's integers may be longer."""
+"""Largest float; JSON integers may be larger."""
 IMPEDANCE = (1.0, 0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Of the friction constraint behind its time constant: the stiffest there is, so that a joint does not creep."""
+"""Impedance of the friction constraint, after its time constant: the stiffest possible, so that joints do not creep."""
 SMALLEST_BUDGET = 1e-6
-"""A budget of 0 would take the joint's row out of the constraints [N·m]."""
+"""Smallest budget [N·m]: at 0 the engine would remove the joint's row from its constraints."""
 PROBE = 1e-2
-"""Change of velocity by which the slope of the motor's torque is found [rad/s]."""
+"""Velocity step for the finite-difference slope of the motor torque [rad/s]."""
 
 
 class Servos:
-    """Servos on joints of an entity, in every environment; tensors are (environments, joints)."""
+    """Servos on joints of an entity, in every environment; tensors have shape (environments, joints)."""
 
     servo: TorchServo
-    """Numbers and state, for randomization: `servos.servo.randomize("friction_base", 0.8, 1.2)`."""
+    """Parameters and state, for randomization: `servos.servo.randomize("friction_base", 0.8, 1.2)`."""
     motor_torque: torch.Tensor
-    """At the last update [N·m]."""
+    """Motor torque of the last update [N·m]."""
     external_torque: torch.Tensor
-    """Load that the last update's friction went by [N·m]."""
+    """Load used for the friction of the last update [N·m]."""
 
     def __init__(self, scene: Any, entity: Any, joints: Mapping[str, ServoFile]) -> None:
-        """scene: built; joints: name of a hinge or slide joint to the servo's file, or that file's content.
+        """Put servos on joints and set the joints' armature, damping, friction and force range to the servos'.
 
-        Armature, damping, friction and force range of the joints become the servos'. Raises ValueError for a scene,
-        joint or file that does not fit.
+        Args:
+            scene: A built scene.
+            entity: The entity with the joints.
+            joints: Servo file, or its content, by name of a hinge or slide joint.
+
+        Raises:
+            ValueError: The scene, a joint or a file is unsuitable.
         """
         self._scene, self._entity, self._solver = scene, entity, entity.solver
         self.names, self._dofs = tuple(joints), _prepare(scene, entity, tuple(joints))
@@ -91,7 +96,7 @@ class Servos:
         self.reset()
 
     def reset(self, env_ids: Any = None) -> None:
-        """Forget what was, in some environments or all: after moving joints by hand."""
+        """Reset the servos' state in some or all environments, e.g. after moving joints by hand."""
         self.servo.reset(env_ids)
         chosen = slice(None) if env_ids is None else env_ids
         velocity = self._get("velocity")
@@ -103,17 +108,19 @@ class Servos:
         self._stepped[chosen] = False
 
     def become(self, names: Sequence[str], specimens: Any, env_ids: Any = None) -> None:
-        """Make the servos of some environments other specimens of a fleet, see `TorchServo.become`.
+        """Turn the servos of some environments into other specimens of a fleet; see `TorchServo.become`.
 
-        Armatures of environments of their own need `RigidOptions(batch_dofs_info=True)`.
+        Separate armatures for each environment need `RigidOptions(batch_dofs_info=True)`.
         """
         self.servo.become(names, specimens, env_ids)
         self._set("armature", self.servo.numbers["armature"])
 
     def update(self, goals: Any, enable: Any = 1.0) -> None:
-        """Prepare the next `scene.step()`, to be called before each: goals [rad]; enable: 1 drives, 0 releases.
+        """Prepare the next `scene.step()`; call it before each step.
 
-        Both (environments, joints) or broadcast to it.
+        Args:
+            goals: Goals [rad], broadcast to (environments, joints).
+            enable: 1 drives, 0 releases; broadcast to (environments, joints).
         """
         position, velocity = self._get("position"), self._get("velocity")
         goals, enable = (torch.as_tensor(x).to(position).expand_as(position) for x in (goals, enable))
@@ -133,7 +140,7 @@ class Servos:
         self._stepped.fill_(True)
 
     def step(self, goals: Any, enable: Any = 1.0, steps: int = 1) -> None:
-        """Update and step the scene, `steps` times with the same commands."""
+        """Update the servos and step the scene, `steps` times with the same commands."""
         for _ in range(steps):
             self.update(goals, enable)
             self._scene.step()
@@ -147,9 +154,9 @@ class Servos:
         getattr(self._entity, f"set_dofs_{name}")(value[0] if shared else value, self._dofs)
 
     def _load(self) -> torch.Tensor:
-        """What turned each joint in the last step but its motor, damping and friction [N·m]."""
+        """Return the torque on each joint in the last step without motor, damping and friction [N·m]."""
         dofs = [self._entity.dof_start + dof for dof in self._dofs]
-        # The engine's "actuator force" is force, damping and friction of the joint without what moves the armature.
+        # The engine's "actuator force" is the joint's force, damping and friction, without the torque of the armature.
         other = self._solver.get_dofs_force(dofs) - self._solver.get_dofs_actuator_force(dofs)
         return other - self.servo.numbers["armature"] * self._solver.get_dofs_acc(dofs)
 
@@ -158,21 +165,24 @@ class Drive:
     """Genesis' own position drive on joints of an entity; use `set_drive`."""
 
     def __init__(self, entity: Any, dofs: Sequence[int], numbers: Mapping[str, Mapping[str, float]]) -> None:
-        """dofs: of the entity; numbers: of each joint's drive by its name, in the same order."""
+        """Store the drives: `numbers` by joint name, in the order of the entity's `dofs`."""
         self._entity = entity
         self._dofs = dict(zip(numbers, dofs, strict=True))
         self._released = {name: drive["damping"] for name, drive in numbers.items()}
         self._driven = {name: drive["damping"] + drive["driven_damping"] for name, drive in numbers.items()}
 
     def command(self, goals: Any, joints: Sequence[str] | None = None, envs: Any = None) -> None:
-        """Drive joints, all of them if none are named: goals (joints,) or (environments, joints) [rad].
+        """Drive joints to goals until the next command.
 
-        Acts until the next command; envs: indices, None for all.
+        Args:
+            goals: Goals [rad], shape (joints,) or (environments, joints).
+            joints: Names of the joints. None: all.
+            envs: Indices of the environments. None: all.
         """
         self._entity.control_dofs_position(goals, self._damp(joints, envs, self._driven), envs)
 
     def release(self, joints: Sequence[str] | None = None, envs: Any = None) -> None:
-        """Torque off, until the next command: an open circuit, nothing but friction is left of the servo."""
+        """Switch the torque off until the next command: an open circuit, only friction remains."""
         dofs = self._damp(joints, envs, self._released)
         shape = (len(dofs),) if envs is None else (len(envs), len(dofs))
         self._entity.control_dofs_force(torch.zeros(shape, dtype=gs.tc_float, device=gs.device), dofs, envs)
@@ -186,9 +196,15 @@ class Drive:
 
 
 def set_drive(scene: Any, entity: Any, joints: Mapping[str, ServoFile]) -> Drive:
-    """Give joints of a built scene a servo's drive, friction and armature: name of a joint to the drive's file.
+    """Give joints of a built scene a servo's drive, friction and armature.
 
-    Raises ValueError for a joint or file that does not fit.
+    Args:
+        scene: A built scene.
+        entity: The entity with the joints.
+        joints: Drive file, or its content, by joint name.
+
+    Raises:
+        ValueError: A joint or file is unsuitable.
     """
     files = {name: _read_drive(file) for name, file in joints.items()}
     dofs = _prepare(scene, entity, tuple(joints))
@@ -201,7 +217,7 @@ def set_drive(scene: Any, entity: Any, joints: Mapping[str, ServoFile]) -> Drive
 
 
 def _for_all(scene: Any, entity: Any, values: Sequence[float]) -> torch.Tensor:
-    """Numbers of the joints, once for each environment where they have their own."""
+    """Return the joints' values, repeated for each environment if environments have their own."""
     row = torch.tensor(values, dtype=gs.tc_float, device=gs.device)
     return row.expand(scene.n_envs, -1) if scene.n_envs and entity.solver._options.batch_dofs_info else row
 
@@ -209,11 +225,18 @@ def _for_all(scene: Any, entity: Any, values: Sequence[float]) -> torch.Tensor:
 def move(
     model: str | Path, servos: Sequence[str | Path], commands: np.ndarray, time_step: float, precision: str = "64"
 ) -> np.ndarray:
-    """Angles of pendulums before each step, (runs, steps) [rad], the runs side by side, each from rest at 0.
+    """Move pendulums side by side, each from rest at 0. Starts Genesis, so call it once per process.
 
-    servos: the file of each joint of the model; commands: (runs, steps, 2), goal [rad] and whether the servo is driven,
-    as many runs for each joint, those of the first joint first. The joints of an environment are driven together.
-    Starts Genesis, so once in a process.
+    Args:
+        model: MJCF file.
+        servos: Servo or drive file of each joint of the model.
+        commands: Goal [rad] and enable, shape (runs, steps, 2). All joints have the same number of runs, those of the
+            first joint come first. The joints of an environment are driven together.
+        time_step: Time step [s].
+        precision: "32" or "64".
+
+    Returns:
+        Angles before each time step [rad], shape (runs, steps).
     """
     gs.init(backend=gs.cpu, precision=precision, logging_level="error")
     option = ET.parse(model).getroot().find("option")
@@ -247,13 +270,13 @@ def move(
 
 
 def _prepare(scene: Any, entity: Any, names: tuple[str, ...]) -> list[int]:
-    """Degrees of freedom of joints, made ready for a servo."""
+    """Prepare joints for a servo and return their degrees of freedom."""
     if not scene.is_built:
         raise ValueError("build the scene first")
     if scene.sim.substeps != 1:
-        raise ValueError(f"a step of {scene.sim.substeps} substeps; give the scene a shorter step with one")
+        raise ValueError(f"the scene has {scene.sim.substeps} substeps per step; use a shorter step with one substep")
     if scene.n_envs > 1 and not entity.solver._options.batch_dofs_info:
-        raise ValueError("friction of each environment its own needs RigidOptions(batch_dofs_info=True)")
+        raise ValueError("separate friction for each environment needs RigidOptions(batch_dofs_info=True)")
     known = {joint.name: joint for joint in entity.joints}
     dofs = []
     for name in names:
@@ -277,7 +300,7 @@ def _read_drive(source: ServoFile) -> dict[str, float]:
         if not isinstance(data.get(name), (int, float)) or not 0 <= data[name] <= _LARGEST
     ]
     if wrong:
-        raise ValueError(f"{source}: {', '.join(f'{name} = {data.get(name)!r}' for name in wrong)}: not possible")
+        raise ValueError(f"{source}: {', '.join(f'{name} = {data.get(name)!r}' for name in wrong)}: impossible value")
     return {name: float(data[name]) for name in DRIVE_NUMBERS}
 
 

@@ -3,30 +3,31 @@
 
     actuators = {
         "arm": servo_cfg(
-            {"shoulder": "mx106.servo.json", "elbow": "mx64.servo.json"},  # by joint names or patterns of them
-            physics_dt=0.005,                                              # SimulationCfg.dt, not the decimated one
+            {"shoulder": "mx106.servo.json", "elbow": "mx64.servo.json"},  # by joint name or pattern
+            physics_dt=0.005,                                              # SimulationCfg.dt, not the decimated step
             load_inertia={"shoulder": 0.020, "elbow": 0.004},              # kg·m² about the joint, without armature
         )
     }
 
-The goal is the joint position target; velocity and effort targets are not used, as the servo has no such inputs. Law,
-motor, command path and friction are `servobench_torch`'s; the engine's joint friction is set to 0 and what it gets is
-the sum of motor and friction torque. The engine does not say how a joint is loaded. The load of the last step follows
-from its motion,
+The goal is the joint position target. Velocity and effort targets are ignored, because the servo has no such inputs.
+Control law, motor, command path and friction come from `servobench_torch`. The engine's joint friction is set to 0, and
+the engine gets the sum of motor and friction torque. It does not report the load of a joint. The load of the last step
+follows from its motion,
 
     τ_e = J·(v − v_previous)/Δt − τ_applied,        J = load_inertia + armature
 
-and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6); that of an elastoplastic contact
-(Cisneros et al.) is taken at the velocity this J has at the end of the step. Choose J rather too small: the estimate
-is stable as long as J is less than a third above the inertia the joint really has.
+and friction is clipped to the torque that stops this J within the step (Duclusaud et al., Algorithm 1, lines 4–6). The
+friction of an elastoplastic contact (Cisneros et al.) is evaluated at the velocity of this J at the end of the step.
+Estimate J rather too low: the load estimate is stable as long as J exceeds the joint's true inertia by less than a
+third.
 
-The engine moves positions with the new velocity, so its velocities stand half a step before its positions: goals are
-taken half a step later, and what falls with the velocity half a step on.
+The engine updates positions with the new velocity, so its velocities lag half a step behind its positions. Therefore
+goals act half a step later, and velocity-dependent torques use the velocity half a step later.
 
-`plain_cfg` is the engine's own DC motor instead, with Coulomb–viscous friction in the engine.
+`plain_cfg` configures the engine's own DC motor instead, with Coulomb–viscous friction in the engine.
 
-Written for Isaac Lab 2.3 (`isaaclab` 2.3.2); the names used are those of 3.0, too. Needs `servobench_torch.py` beside
-it. Annotations must stay evaluated here: `configclass` reads them.
+Written for Isaac Lab 2.3 (`isaaclab` 2.3.2); its names are also those of 3.0. Needs `servobench_torch.py` next to it.
+Annotations must stay evaluated in this file: `configclass` reads them.
 """
 
 import json
@@ -42,7 +43,7 @@ from isaaclab.utils.configclass import configclass  # pyright: ignore[reportMiss
 
 if __package__:
     from .servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
-else:  # copied beside a script and not into a package
+else:  # copied next to a script, not into a package
     from servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 
 
@@ -52,11 +53,16 @@ def servo_cfg(
     load_inertia: float | dict[str, float],
     **options: Any,
 ) -> "ServoBenchActuatorCfg":
-    """Configuration of a group of servos.
+    """Configure a group of servos.
 
-    servos: files by joint names or patterns of them, one pattern a joint; physics_dt: step of the simulation [s];
-    load_inertia: of what turns with each joint without the armature, which is in the file [kg·m²]. options: other
-    fields of the configuration. Raises ValueError for a file that is not a servo's.
+    Args:
+        servos: Servo files, or their content, by joint name or pattern; each joint matches one pattern.
+        physics_dt: Time step of the simulation [s].
+        load_inertia: Inertia that turns with each joint, without the armature, which is in the file [kg·m²].
+        options: Other fields of the configuration.
+
+    Raises:
+        ValueError: A file is not a servo file.
     """
     files = {pattern: read_servo(file) for pattern, file in servos.items()}
     return ServoBenchActuatorCfg(
@@ -70,8 +76,10 @@ def servo_cfg(
 
 
 def plain_cfg(file: str | Path, joint_names_expr: list[str], **options: Any) -> DCMotorCfg:
-    """The engine's own DC motor from a `.dcmotor.json`, whose names are those of Isaac Lab 2; the velocity target of
-    the joints must stay 0. Raises ValueError for another file."""
+    """Configure the engine's own DC motor from a `.dcmotor.json`, which uses the names of Isaac Lab 2.
+
+    The velocity target of the joints must stay 0. Raises ValueError for any other file.
+    """
     numbers = json.loads(Path(file).read_text(encoding="utf-8"))
     if not isinstance(numbers, dict) or numbers.pop("format", None) != "servobench-dcmotor":
         raise ValueError(f"{file}: not the numbers of a DC motor")
@@ -82,17 +90,17 @@ def plain_cfg(file: str | Path, joint_names_expr: list[str], **options: Any) -> 
 
 
 class ServoBenchActuator(ActuatorBase):
-    """Servos of one group; `servo` computes them, `torque_enable` switches them."""
+    """Servos of one group; `servo` computes them, `torque_enable` switches their torque."""
 
     cfg: "ServoBenchActuatorCfg"
     servo: TorchServo
-    """Their numbers and state, for randomization: `actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`."""
+    """Parameters and state, for randomization: `actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`."""
     torque_enable: torch.Tensor
-    """1 where the motor is driven, 0 where it is released, (num_envs, num_joints); write to it."""
+    """Writable: 1 drives the motor, 0 releases it, shape (num_envs, num_joints)."""
     external_torque: torch.Tensor
-    """Load of the last step [N·m], (num_envs, num_joints)."""
+    """Load of the last step [N·m], shape (num_envs, num_joints)."""
     inertia: torch.Tensor
-    """Of the load and the armature [kg·m²], (num_envs, num_joints); write to it for randomization."""
+    """Writable: inertia of load and armature [kg·m²], shape (num_envs, num_joints)."""
 
     def __init__(self, cfg: "ServoBenchActuatorCfg", *args: Any, **kwargs: Any) -> None:
         super().__init__(cfg, *args, **kwargs)
@@ -107,13 +115,13 @@ class ServoBenchActuator(ActuatorBase):
         self._moved = torch.zeros(self._num_envs, 1, dtype=torch.bool, device=self._device)
 
     def reset(self, env_ids: Sequence[int] | torch.Tensor | slice | None) -> None:
-        """Forget the past of some environments."""
+        """Reset the servos of some environments."""
         chosen = slice(None) if env_ids is None else env_ids
         self.servo.reset(chosen)
         self._moved[chosen] = False
 
     def compute(self, control_action: Any, joint_pos: torch.Tensor, joint_vel: torch.Tensor) -> Any:
-        """Replace the goals in `control_action` by the torque on the joint [N·m]; call once a step."""
+        """Replace the goals in `control_action` by the torque on the joint [N·m]; call it once per step."""
         before = torch.where(self._moved, self._previous_velocity, joint_vel)
         motor = self.servo.staggered_torque(
             control_action.joint_positions, joint_pos, joint_vel, before, self.inertia, self.torque_enable
@@ -133,13 +141,13 @@ class ServoBenchActuator(ActuatorBase):
 
 @configclass
 class ServoBenchActuatorCfg(ActuatorBaseCfg):
-    """A group of identified servos; `servo_cfg` fills it from files."""
+    """Configuration of a group of identified servos; `servo_cfg` fills it from files."""
 
     class_type: type = ServoBenchActuator
     servos: dict = MISSING  # pyright: ignore[reportAssignmentType]
-    """Contents of servo files by patterns of joint names."""
+    """Contents of servo files by joint name pattern."""
     physics_dt: float = MISSING  # pyright: ignore[reportAssignmentType]
-    """Step of the simulation [s]."""
+    """Time step of the simulation [s]."""
     load_inertia: dict | float = MISSING  # pyright: ignore[reportAssignmentType]
     """Inertia that turns with each joint, without its armature [kg·m²]."""
     stiffness: dict | float | None = 0.0
@@ -152,5 +160,5 @@ class ServoBenchActuatorCfg(ActuatorBaseCfg):
 def _servo_of(servos: Mapping[str, Any], joint: str) -> Any:
     found = [servo for pattern, servo in servos.items() if re.fullmatch(pattern, joint)]
     if len(found) != 1:
-        raise ValueError(f"joint {joint!r}: {len(found)} of the servo patterns fit, exactly one must")
+        raise ValueError(f"joint {joint!r}: {len(found)} servo patterns match, exactly one must")
     return found[0]

@@ -7,7 +7,7 @@
         params={"asset_cfg": SceneEntityCfg("robot"), "actuators": "arm", "fleet": "mx106.fleet.json"},
     )
 
-for a group of actuators of `servobench_isaaclab` (all numbers of a specimen together, M1–M6), likewise
+for a group of actuators of `servobench_isaaclab` (all parameters of a specimen together, M1–M6). Use
 
     servos = EventTermCfg(
         func=bam_specimen_per_env,
@@ -19,16 +19,16 @@ for a group of actuators of `servobench_isaaclab` (all numbers of a specimen tog
         },
     )
 
-for a group of the engine's own BAM drive, whose joints `joint_names` are, or
+for a group of the engine's own BAM drive with the joints `joint_names`, or
 
     gains, joints = range_events("mx106.fleet.json", SceneEntityCfg("robot", joint_names=["elbow"]))
 
 for the engine's own DC motor of `plain_cfg`: factors of its stiffness and damping, and of the joint's friction and
-armature, each drawn by itself. `randomize_joint_parameters` draws static, dynamic and viscous friction one after the
-other from the same range: only factors make sense of that, and the range is the Coulomb friction's. The motor's
-torque–speed line has no such event and stays the nominal one.
+armature, each drawn independently. `randomize_joint_parameters` draws static, dynamic and viscous friction one after
+the other from the same range. Only factors are meaningful for that; the range is the Coulomb friction's. The motor's
+torque–speed line has no such event and stays nominal.
 
-Written for Isaac Lab 2.3 (`isaaclab` 2.3.2), the BAM drive for its main branch; needs `servobench_fleet.py` beside it.
+Written for Isaac Lab 2.3 (`isaaclab` 2.3.2), the BAM drive for its main branch; needs `servobench_fleet.py` next to it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,19 @@ from isaaclab.managers import EventTermCfg  # pyright: ignore[reportMissingImpor
 
 if __package__:
     from .servobench_fleet import Fleet, bam_drive, read_fleet
-else:  # copied beside a script and not into a package
+else:  # copied next to a script, not into a package
     from servobench_fleet import Fleet, bam_drive, read_fleet
 
 
 def specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, actuators: str, fleet: str) -> None:
-    """Event: make the servos of some environments other specimens, each joint its own.
+    """Event that gives each joint of some environments a new specimen.
 
-    asset_cfg: the robot; actuators: name of the group; fleet: path of its file.
+    Args:
+        env: The environment.
+        env_ids: Indices of the environments. None: all.
+        asset_cfg: The robot.
+        actuators: Name of the actuator group.
+        fleet: Path of the fleet file.
     """
     known = _fleet(fleet)
     robot = env.scene[asset_cfg.name]
@@ -65,10 +70,16 @@ def specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, act
 
 
 def bam_specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, actuators: str, fleet: str) -> None:
-    """Event: make the servos of some environments with the engine's own BAM drive other specimens, each joint its own.
+    """Event that gives each joint of some environments with the engine's own BAM drive a new specimen.
 
-    asset_cfg: the robot with the joints of the group; actuators: name of the group; fleet: path of its file. The delay
-    is one for all environments and stays the nominal one.
+    All environments share the nominal delay.
+
+    Args:
+        env: The environment.
+        env_ids: Indices of the environments. None: all.
+        asset_cfg: The robot with the joints of the group.
+        actuators: Name of the actuator group.
+        fleet: Path of the fleet file.
     """
     from isaaclab.actuators.newton import write_group_parameter  # pyright: ignore[reportMissingImports]
 
@@ -92,7 +103,7 @@ def bam_specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any,
 
 
 def range_events(fleet: str, asset_cfg: Any, mode: str = "startup") -> tuple[EventTermCfg, EventTermCfg]:
-    """Events for the engine's own actuators and joints: the gains', and the joints'; fleet: path of its file."""
+    """Return the events for the engine's own gains and for its joints; `fleet` is the path of the fleet file."""
     known = _fleet(fleet)
     how = {"operation": "scale", "distribution": "log_uniform"}
     gains = {

@@ -4,28 +4,28 @@
     actuators=(ServoBenchActuatorCfg(target_names_expr=("elbow",), servo="elbow.servo.json"),)     # in the articulation
     events={"friction": EventTermCfg(func=friction_per_world, mode="startup")}                     # in the environment
 
-The control law and the motor are computed by `servobench_torch` and drive a `motor` actuator. Friction is the engine's
-own: each step its budget without the viscous part becomes the joint's `dof_frictionloss`, and the engine then applies
-no more than what stops the joint (Algorithm 1, lines 4–6). The budget needs the load, which the engine only knows once
-it has solved the step: the load of the last solved step is taken.
+`servobench_torch` computes control law and motor, which drive a `motor` actuator. Friction is the engine's: in each
+step, the budget without its viscous part becomes the joint's `dof_frictionloss`, and the engine applies no more than
+what stops the joint (Duclusaud et al., Algorithm 1, lines 4–6). The budget needs the load, which the engine knows only
+after solving the step, so the load of the last solved step is used.
 
-MuJoCo updates positions with the new velocity: its velocities stand half a step before its positions, and what acts at
-a moment acts on two half steps. So that steps of 5 ms do, a command is taken half a step later, budgets are computed
-with the velocity half a step on, and of what falls with the velocity (viscous friction, back-EMF, velocity gain) the
-engine integrates a half implicitly, as `dof_damping`. `motor_torque` is the motor's; the actuator's force is not quite.
+MuJoCo updates positions with the new velocity, so its velocities lag half a step behind its positions. Three measures
+make time steps of 5 ms accurate: a command acts half a step later, budgets use the velocity half a step later, and the
+engine integrates half of the velocity-dependent torque (viscous friction, back-EMF, velocity gain) implicitly, as
+`dof_damping`. Read the motor's torque from `motor_torque`: the actuator's force differs slightly.
 
-An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction,
-so it is found here, at the velocity the joint will have by its own inertia and last load, and handed over as a torque
-and its slope: with the motor's torque and as `dof_damping`. The deflection then follows from the velocity that became
-of it.
+An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction.
+This program computes it at the velocity predicted from the joint's own inertia and last load, and passes it on as a
+torque and its slope, with the motor's torque and as `dof_damping`. The deflection then follows from the resulting
+velocity.
 
-The load is everything that turns the joint but its own motor, viscous friction and friction constraint:
+The load is every torque on the joint except its own motor, viscous friction and friction constraint:
 
     τ_e = qfrc_smooth − actuator_force − qfrc_damper + qfrc_constraint − friction rows of the joint's DOF
 
-A friction row belongs to a DOF, not to a joint, and rows of worlds come in any order, so they are gathered by their id.
+Friction rows belong to DOFs, not to joints, and the rows of a world have no fixed order, so they are gathered by id.
 
-Written for mjlab 1.6 with mujoco_warp 3.11; needs `servobench_torch.py` beside it.
+Written for mjlab 1.6 with mujoco_warp 3.11; needs `servobench_torch.py` next to it.
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ from mujoco import mjtConstraint  # pyright: ignore[reportMissingImports, report
 
 if __package__:
     from .servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
-else:  # copied beside a script and not into a package
+else:  # copied next to a script, not into a package
     from servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 
 MODEL_FIELDS = ("dof_frictionloss", "dof_damping")
-"""Of the engine's model; each world needs its own, see `friction_per_world`."""
+"""Fields of the engine's model that each world needs separately, see `friction_per_world`."""
 STOP_WITHIN_A_STEP = (1e-5, 1.0)
-"""solreffriction: the engine makes the time constant two steps, which asks to stop the joint within one."""
+"""solreffriction: the engine raises the time constant to two steps, which stops the joint within one."""
 DO_NOT_CREEP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""solimpfriction: the stiffest impedance the engine knows."""
+"""solimpfriction: the stiffest impedance of the engine."""
 SMALLEST_FRICTION = 1e-9
-"""A joint without any friction when the model is compiled would get no place for a friction row [N·m]."""
+"""Smallest friction [N·m]: a joint compiled without friction would get no friction row."""
 
 ServoFile = str | Path | Mapping[str, Any]
 
 
 @requires_model_fields(*MODEL_FIELDS)
 def friction_per_world(env: Any, env_ids: Any) -> None:
-    """Startup event that gives each world its own joint friction; the actuators fill it in."""
+    """Startup event that gives each world its own joint friction, which the actuators set."""
 
 
 @dataclass(kw_only=True)
 class ServoBenchActuatorCfg(ActuatorCfg):
-    """A group of identified servos."""
+    """Configuration of a group of identified servos."""
 
     servo: ServoFile | dict[str, ServoFile]
-    """Servo file of all joints of the group, or by patterns of joint names; armature and friction are in it."""
+    """Servo file of all joints of the group, or files by joint name pattern; they hold armature and friction."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,38 +84,38 @@ class ServoBenchActuatorCfg(ActuatorCfg):
             raise ValueError("armature, frictionloss and viscous_damping are in the servo's file; leave them out")
 
     def build(self, entity: Any, target_ids: list[int], target_names: list[str]) -> ServoBenchActuator:
-        """The actuator of the joints the patterns found."""
+        """Return the actuator of the matched joints."""
         return ServoBenchActuator(self, entity, target_ids, target_names)
 
     def servo_of(self, joint: str) -> dict[str, Any]:
-        """Numbers of a joint's servo; raises ValueError when none or several fit its name."""
+        """Return the servo of a joint; raise ValueError unless exactly one pattern matches its name."""
         if isinstance(self.servo, dict) and "format" not in self.servo:
             found = [file for pattern, file in self.servo.items() if re.fullmatch(pattern, joint)]
             if len(found) != 1:
-                raise ValueError(f"joint {joint!r}: {len(found)} of the servo patterns fit, exactly one must")
+                raise ValueError(f"joint {joint!r}: {len(found)} servo patterns match, exactly one must")
             return read_servo(found[0])
         return read_servo(self.servo)
 
 
 class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
-    """Servos of one group; `servo` computes them, `torque_enable` switches them."""
+    """Servos of one group; `servo` computes them, `torque_enable` switches their torque."""
 
     servo: TorchServo
-    """Their numbers and state, for randomization: `actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`."""
+    """Parameters and state, for randomization: `actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`."""
     torque_enable: torch.Tensor
-    """1 where the motor is driven, 0 where it is released, (num_envs, num_joints); write to it."""
+    """Writable: 1 drives the motor, 0 releases it, shape (num_envs, num_joints)."""
     motor_torque: torch.Tensor
-    """Of this step [N·m], (num_envs, num_joints)."""
+    """Motor torque of this step [N·m], shape (num_envs, num_joints)."""
     external_torque: torch.Tensor
-    """Load of the last step [N·m], (num_envs, num_joints)."""
+    """Load of the last step [N·m], shape (num_envs, num_joints)."""
     inertia: torch.Tensor
-    """Of what turns with the joint in the initial pose, armature included [kg·m²], (num_envs, num_joints); write to it
-    when a world's armature is changed."""
+    """Writable: inertia that turns with the joint in the initial pose, armature included [kg·m²], shape (num_envs,
+    num_joints). Update it when a world's armature changes."""
     dofs: torch.Tensor
-    """Places of the joints in the engine's arrays, (num_joints,)."""
+    """Indices of the joints in the engine's DOF arrays, shape (num_joints,)."""
 
     def edit_spec(self, spec: Any, target_names: list[str]) -> None:
-        """Add a motor to each joint and make the joint's friction fit to hold it."""
+        """Add a motor to each joint and set up the joint's friction constraint."""
         for name in target_names:
             numbers = self.cfg.servo_of(name.split("/")[-1])
             motor = create_motor_actuator(
@@ -126,7 +126,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
                 frictionloss=max(numbers["friction_base"], SMALLEST_FRICTION) if numbers["contact"] == "rigid" else 0.0,
                 viscous_damping=numbers["friction_viscous"],
             )
-            # The servo's law limits its torque; a range of the engine would only cut it again.
+            # The servo's law limits its torque; a range in the engine would only clip it again.
             motor.ctrllimited = motor.forcelimited = False
             joint = spec.joint(name)
             joint.solref_friction = STOP_WITHIN_A_STEP
@@ -134,7 +134,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
             self._mjs_actuators.append(motor)
 
     def initialize(self, mj_model: Any, model: Any, data: Any, device: str) -> None:
-        """Make the servos once the model is compiled."""
+        """Create the servos once the model is compiled."""
         super().initialize(mj_model, model, data, device)
         self._model, self._data = model, data
         numbers = [self.cfg.servo_of(name) for name in self._target_names]
@@ -151,7 +151,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         self._moved = torch.zeros(data.nworld, 1, device=device, dtype=torch.bool)
 
     def compute(self, cmd: ActuatorCmd) -> torch.Tensor:
-        """Force of the motors [N·m] for the goals in `cmd`; writes this step's friction into the model."""
+        """Return the motors' force [N·m] for the goals in `cmd`, and write this step's friction into the model."""
         self._require_fields_per_world()
         servo, velocity = self.servo, cmd.vel
         torque = servo.propose(cmd.position_target, cmd.pos, velocity, self.torque_enable)
@@ -167,7 +167,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
             half = self._implicit(falling)
             inertia = self.inertia + servo.timestep * half
             bristle, slope = servo.bristle_friction(inertia, velocity, torque + external, dry)
-            # The engine finds contact forces as if there were no damping; more of it than this would mislead them.
+            # The engine's contact solver ignores damping; a larger slope would make its contact forces wrong.
             slope = torch.minimum(slope, self.inertia / servo.timestep)
             ahead = velocity + servo.timestep / inertia * (torque + external + bristle)
             bristled, softened = torque + half * velocity + bristle + slope * ahead, half + slope
@@ -180,24 +180,24 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         return force
 
     def update(self, dt: float) -> None:
-        """The engine has stepped: so have the servos."""
+        """Advance the servos after the engine's step."""
         self.servo.accept()
         self._before.copy_(self._velocity)
         self._moved.fill_(True)
 
     def reset(self, env_ids: torch.Tensor | slice | None = None) -> None:
-        """Forget the past of some environments."""
+        """Reset the servos of some environments."""
         super().reset(env_ids)
         self.servo.reset(env_ids)
         self._moved[slice(None) if env_ids is None else env_ids] = False
 
     def _implicit(self, falling: torch.Tensor) -> torch.Tensor:
-        """Part of a damping the engine integrates implicitly: a half; more where a half would overshoot."""
+        """Return the part of a damping that is integrated implicitly: half, or more where half would overshoot."""
         stiffness = falling * self.servo.timestep / self.inertia
         return falling * torch.where(stiffness <= 1.0, STAGGERED, 1.0 - STAGGERED / stiffness)
 
     def _external_torque(self) -> torch.Tensor:
-        """Load of each joint in the last solved step [N·m]."""
+        """Return each joint's load in the last solved step [N·m]."""
         data, efc = self._data, self._data.efc
         kind, force, dof = efc.type[:], efc.force[:], efc.id[:]
         live = torch.arange(kind.shape[1], device=kind.device) < data.nefc[:][:, None]

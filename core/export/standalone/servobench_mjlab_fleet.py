@@ -3,21 +3,21 @@
 
     events = {"servos": EventTermCfg(func=specimen_per_world, mode="reset", params={"fleet": "mx106.fleet.json"})}
 
-for joints with the actuator of `servobench_mjlab` (all numbers of a specimen together, M1–M6), or
+for joints with the actuator of `servobench_mjlab` (all parameters of a specimen together, M1–M6), or
 
     BamActuatorCfg(..., vin_range=bam_vin_range("mx106.fleet.json"))
     events = {"servos": EventTermCfg(func=bam_specimen_per_world, mode="reset", params={"fleet": "mx106.fleet.json"})}
 
-for Rhoban/bam's own actuator, one specimen for all joints of a world. Its motor is the specimen's: a supply voltage
-that stands for U·k_t/R, and gains of error and back-EMF, are what it has for each world. Friction is one for all worlds
-and stays the nominal one. Or
+for Rhoban/bam's own actuator, with one specimen for all joints of a world. The motor is the specimen's: for each world
+the actuator has a supply voltage, which stands for U·k_t/R, and gains of error and back-EMF. All worlds share the
+nominal friction. Or
 
     events = range_events("mx106.fleet.json", SceneEntityCfg("robot", joint_names=("elbow",)))
 
 for mjlab's own position actuator: ranges of its stiffness, damping and torque limit and of the joint's friction,
-damping and armature, each drawn by itself.
+damping and armature, each drawn independently.
 
-Written for mjlab 1.6; needs `servobench_fleet.py` beside it.
+Written for mjlab 1.6; needs `servobench_fleet.py` next to it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from mjlab.managers.event_manager import (  # pyright: ignore[reportMissingImpor
 
 if __package__:
     from .servobench_fleet import Fleet, read_fleet
-else:  # copied beside a script and not into a package
+else:  # copied next to a script, not into a package
     from servobench_fleet import Fleet, read_fleet
 
 
 @requires_model_fields("dof_frictionloss", "dof_damping", "dof_armature", recompute=RecomputeLevel.set_const_0)
 def specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, asset_name: str = "robot") -> None:
-    """Event: make the servos of some worlds other specimens, each joint its own; in place of `friction_per_world`.
+    """Event that gives each joint of some worlds a new specimen; replaces `friction_per_world`.
 
-    fleet: path of its file. Every actuator of `servobench_mjlab` on the asset is drawn from it.
+    Every `servobench_mjlab` actuator of the asset draws from the fleet file at path `fleet`.
     """
     known = _fleet(fleet)
     chosen = torch.arange(env.num_envs, device=env.device) if env_ids is None else env_ids.to(env.device).long()
@@ -62,9 +62,9 @@ def specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, asset
 
 @requires_model_fields("dof_armature", recompute=RecomputeLevel.set_const_0)
 def bam_specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, asset_name: str = "robot") -> None:
-    """Event: give servos with Rhoban/bam's own actuator the motor and armature of another specimen, one a world.
+    """Event that gives Rhoban/bam's own actuator the motor and armature of a new specimen, one per world.
 
-    fleet: path of its file. For `bam.mjlab.BamActuator` of release 1.0.2.
+    Written for `bam.mjlab.BamActuator` of release 1.0.2; `fleet` is the path of the fleet file.
     """
     known = _fleet(fleet)
     chosen = torch.arange(env.num_envs, device=env.device) if env_ids is None else env_ids.to(env.device).long()
@@ -83,14 +83,15 @@ def bam_specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, a
 
 
 def bam_vin_range(fleet: str) -> tuple[float, float]:
-    """Range of `BamActuatorCfg.vin_range` [V]: supplies at which the nominal motor stalls as the specimens do."""
+    """Return `BamActuatorCfg.vin_range` [V]: supplies that give the nominal motor the specimens' stall torques."""
     supply = _bam_motors(_fleet(fleet))[0]
     return float(supply.min()), float(supply.max())
 
 
 def _bam_motors(fleet: Fleet) -> tuple[np.ndarray, ...]:
-    """Supply [V] and factors of back-EMF and error that make the nominal motor that of each specimen, and armature
-    [kg·m²]; (draws,) each.
+    """Return what turns the nominal motor into each specimen's, each of shape (draws,).
+
+    Supply voltage [V], factors of back-EMF and error gain, and armature [kg·m²].
     """
     nominal, draws = fleet.nominal, dict(zip(fleet.names, fleet.draws.T, strict=True))
     kt, resistance, kp, armature = (
@@ -102,7 +103,7 @@ def _bam_motors(fleet: Fleet) -> tuple[np.ndarray, ...]:
 
 
 def range_events(fleet: str, asset_cfg: Any, mode: str = "reset") -> dict[str, EventTermCfg]:
-    """Events for the engine's own joints and position actuators, by name; fleet: path of its file."""
+    """Return events for the engine's own joints and position actuators; `fleet` is the path of the fleet file."""
     known = _fleet(fleet)
 
     def of(function: Any, names: dict[str, str]) -> EventTermCfg:

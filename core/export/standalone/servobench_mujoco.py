@@ -6,29 +6,30 @@
     servos = attach(model, data, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
     servos.step([0.5, -0.2])  # goals in rad; the same as servos.update(...) and mujoco.mj_step(model, data)
 
-Before each step the motor torque goes to the joint's motor, the static part of the friction budget into
-`dof_frictionloss`, and the engine's own solver finds the friction torque, with contacts and all joints together
-(Duclusaud et al., section IV-E). Loads are those of the step before: gravity, Coriolis, springs, applied forces,
-contacts and limits, other actuators; not the joint's own motor, damping and friction.
+Before each step the motor torque goes to the joint's motor and the static part of the friction budget into
+`dof_frictionloss`. The engine's own solver finds the friction torque, together with contacts and all joints (Duclusaud
+et al., section IV-E). Loads are those of the previous step: gravity, Coriolis, springs, applied forces, contacts and
+limits, other actuators; not the joint's own motor, damping and friction.
 
-MuJoCo updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
-what acts at a moment acts on two half steps. Three things make steps of 5 ms as good as others of 0.5 ms:
-a command is taken half a step later, budgets are computed with the velocity half a step on, and of what depends on the
-velocity (viscous friction, back-EMF, velocity gain) the engine integrates a half implicitly, as `dof_damping`.
-`servos.motor_torque` is therefore the motor's torque, and the actuator's force is not quite.
+MuJoCo updates positions with the new velocity, so its velocities lag half a step behind its positions. Three measures
+make time steps of 5 ms as accurate as 0.5 ms without them: a command acts half a step later, budgets use the velocity
+half a step later, and the engine integrates half of the velocity-dependent torque (viscous friction, back-EMF, velocity
+gain) implicitly, as `dof_damping`. Read the motor's torque from `servos.motor_torque`: the actuator's force differs
+slightly.
 
-An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction,
-so it is found here, at the velocity that the joint will have (its own inertia and last load foretell it), and handed
-over as a torque and its slope: with the motor's torque and as `dof_damping`, of which the engine's solver makes the
-true velocity with contacts and all joints together. The deflection then follows from that velocity.
+An elastoplastic contact (Cisneros et al.) is a spring and a damper before it slips. The engine has no such friction.
+This program computes it at the velocity predicted from the joint's own inertia and last load. It passes a torque with
+the motor's and a slope as `dof_damping`, from which the engine's solver finds the true velocity with contacts and all
+joints together. The deflection then follows from that velocity.
 
-Only `update` moves the servos. What steps the model without it (`mujoco.rollout`, MJX, MuJoCo Warp) takes controls as
-raw torques, and cannot be noticed here: the export "mujoco-plugin" is for rollouts, "mjlab" for MuJoCo Warp.
+Only `update` moves the servos. Anything that steps the model without it (`mujoco.rollout`, MJX, MuJoCo Warp) takes
+controls as raw torques, which this program cannot detect. Use the export "mujoco-plugin" for rollouts, "mjlab" for
+MuJoCo Warp.
 
-Needs mujoco and numpy; numba, where it is installed, makes it some twenty times faster.
+Needs mujoco and numpy; numba makes it some twenty times faster if installed.
 """
 
-# MuJoCo has no types of its native part.
+# MuJoCo ships no types for its native part.
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -66,36 +67,45 @@ from servobench_servo import (
 
 SOLREF = (1e-5, 1.0)
 SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Of the friction constraint: it stops the joint within the step and does not creep."""
+"""Parameters of the friction constraint: it stops the joint within the step without creep."""
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions."""
+"""Lag of velocities behind positions [steps]."""
 SMALLEST_BUDGET = 1e-12
-"""A budget of 0 would take the joint's row out of the constraints [N·m]."""
+"""Smallest budget [N·m]: at 0 the engine would remove the joint's row from its constraints."""
 NEEDED = ("constraint", "frictionloss", "refsafe", "actuation", "eulerdamp", "damper", "passive")
-"""Flags of the engine that must stay enabled, as far as its version has them."""
+"""Flags of the engine that must stay enabled, if its version has them."""
 MEMORY = len(FIELDS)
-"""A joint's row: the servo's numbers, from here on its state, and what is kept of the joint."""
+"""Offset of the state in a joint's row: the servo's numbers, its state, then the joint's memory."""
 (
     TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, DEFLECTION, SLIDING, AT_REST, INERTIA, GEAR, GOAL, ENABLE,
 ) = range(len(STATE), len(STATE) + 13)  # fmt: skip
-"""Places behind the servo's state."""
+"""Offsets of the joint's memory after the servo's state."""
 DOF, ADDRESS, MOTOR, ROW = range(4)
-"""Where a joint is in the engine's arrays; the last is where its friction was in the last step's constraints."""
+"""Indices of a joint in the engine's arrays; the last is its friction row in the previous step's constraints."""
 
 
 def attach(model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
-    """Put servos on joints: name of a hinge or slide joint to the servo's file, or that file's content.
+    """Put servos on joints of a MuJoCo model.
 
-    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'; the
-    model's time step must stay what it is.
-    Raises ValueError for a joint, a file or an option of the model that does not fit; so does every `update`.
+    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'. The
+    model's time step must not change.
+
+    Args:
+        model: MuJoCo's `MjModel`.
+        data: MuJoCo's `MjData`.
+        joints: Servo file, or its content, by name of a hinge or slide joint.
+
+    Raises:
+        ValueError: A joint, a file or an option of the model is unsuitable; `update` checks the options again.
     """
     return Servos(model, data, joints)
 
 
 class Servos:
-    """Servos on joints; all arrays in the order of `names`. One for each MjData, which must not share its MjModel with
-    others that step at the same time: friction lives in the model."""
+    """Servos on joints; all arrays in the order of `names`.
+
+    Create one for each MjData. Data that step in parallel must not share an MjModel, because friction is part of it.
+    """
 
     def __init__(self, model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> None:
         self.names = tuple(joints)
@@ -118,7 +128,7 @@ class Servos:
         for row, servo in zip(self._rows, joints.values(), strict=True):
             row[:MEMORY] = load_servo(servo)
         self.joint_zero = np.array([load_zero(servo) for servo in joints.values()])
-        """Angles of the joints where the servos read 0 [rad]; added to goals."""
+        """Joint angles at which the servos read 0 [rad]; added to goals."""
         step = self._step
         longest = self._rows[:, [DELAY, RELEASE_DELAY]].max(initial=0.0)
         self._past = np.zeros((len(ids), 2, math.ceil(longest / step + STAGGERED) + 2))
@@ -140,31 +150,31 @@ class Servos:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
+        """Parameters of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
         return named(self._rows)
 
     @property
     def motor_torque(self) -> np.ndarray:
-        """During the last step (joints,) [N·m]"""
+        """Motor torque during the last step, (joints,) [N·m]."""
         return self._memory[:, TORQUE].copy()
 
     @property
     def external_torque(self) -> np.ndarray:
-        """Load on each joint that the last update's friction went by (joints,) [N·m]"""
+        """Load used for the friction of the last update, (joints,) [N·m]."""
         return self._memory[:, EXTERNAL].copy()
 
     @property
     def friction_budget(self) -> np.ndarray:
-        """Static part of the last update's budget (joints,) [N·m]"""
+        """Static part of the friction budget of the last update, (joints,) [N·m]."""
         return self._memory[:, BUDGET].copy()
 
     @property
     def deflection(self) -> np.ndarray:
-        """Of the joints' elastoplastic contacts at the last update (joints,) [rad]; 0 where a contact is rigid"""
+        """Deflection of elastoplastic contacts at the last update, (joints,) [rad]; 0 for rigid ones."""
         return self._memory[:, DEFLECTION].copy()
 
     def reset(self) -> None:
-        """Forget what was: after a reset of the data or moving joints by hand; going back in time does it, too."""
+        """Reset the servos after a reset of the data or after moving joints; going back in time also resets them."""
         data, memory = self._data, self._memory
         data.ctrl[self._places[:, MOTOR]] = 0.0
         self._model.dof_damping[self._dofs] = 0.0
@@ -176,10 +186,15 @@ class Servos:
         self._time = data.time
 
     def update(self, goals: Any, enable: Any = 1.0) -> None:
-        """Prepare the next `mj_step`: goals (joints,) [rad]; enable: 1 drives, 0 releases, one number or (joints,).
+        """Prepare the next `mj_step`; call it before every step.
 
-        To be called before every step. Raises ValueError for commands that are not finite, for steps that were taken
-        without it and for options of the model that do not fit.
+        Args:
+            goals: Goals [rad], shape (joints,).
+            enable: 1 drives, 0 releases; one number or shape (joints,).
+
+        Raises:
+            ValueError: Commands are not finite, a step was taken without `update`, or an option of the model is
+                unsuitable.
         """
         data = self._data
         now = data.time
@@ -188,8 +203,8 @@ class Servos:
             self.reset()
         if now > self._time + 1.5 * self._step:
             raise ValueError(
-                f"the simulation went from {self._time:g} s to {now:g} s without `update`: it goes before every step; "
-                "where that was meant, call `reset` (`mujoco.rollout` needs the export mujoco-plugin)"
+                f"the simulation went from {self._time:g} s to {now:g} s without `update`: call it before every step; "
+                "if this was intended, call `reset` (`mujoco.rollout` needs the export mujoco-plugin)"
             )
         self._time = now
         commands = self._commands
@@ -203,29 +218,29 @@ class Servos:
         _update(*self._fixed, data.efc_force, data.efc_id, data.ne, data.nf)
 
     def _require_options(self) -> None:
-        """Raise ValueError for options of the model under which the engine's friction or motors are not the servos'."""
+        """Raise ValueError for options of the model that would change friction or motors of the servos."""
         option = self._option
         if option.timestep != self._step:
             raise ValueError(f"the time step is {option.timestep:g} s, was {self._step:g} s: attach the servos again")
         if option.integrator == _RK4:
             raise ValueError(
-                "integrator RK4 does not suit the servos, which set torques once a step; choose implicitfast"
+                "integrator RK4 does not suit the servos, which set torques once per step; use implicitfast"
             )
         if option.disableflags & _NEEDED:
             off = [name for name, bit in _flags().items() if option.disableflags & bit]
-            raise ValueError(f"the servos need what the model's option switches off: {', '.join(off)}")
+            raise ValueError(f"the servos need flags that the model's option disables: {', '.join(off)}")
         if option.disableactuator & self._groups:
-            raise ValueError("`disableactuator` switches off a servo's motor; release it with `enable` 0")
+            raise ValueError("`disableactuator` disables a servo's motor; release it with `enable` 0")
 
     def step(self, goals: Any, enable: Any = 1.0, steps: int = 1) -> None:
-        """Update and step the simulation, `steps` times with the same commands."""
+        """Update the servos and step the simulation, `steps` times with the same commands."""
         for _ in range(steps):
             self.update(goals, enable)
             mujoco.mj_step(self._model, self._data)
 
 
 def _flags() -> dict[str, int]:
-    """Bits of the flags that must stay enabled, by name, in this version of the engine."""
+    """Return the bits of the flags that must stay enabled in this version of the engine, by name."""
     bits = {name: getattr(mujoco.mjtDisableBit, f"mjDSBL_{name.upper()}", None) for name in NEEDED}
     return {name: int(bit) for name, bit in bits.items() if bit is not None}
 
@@ -246,7 +261,7 @@ def _joint(model: Any, name: str) -> int:
 
 
 def _motor(model: Any, joint: int, name: str) -> tuple[int, float]:
-    """Actuator of a joint and its torque per unit of control; raises ValueError unless there is one plain motor."""
+    """Return a joint's motor and its torque per unit of control; raise ValueError unless it has one plain motor."""
     of_joint = (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)) & (model.actuator_trnid[:, 0] == joint)
     plain = (
         (model.actuator_gaintype == int(mujoco.mjtGain.mjGAIN_FIXED))
@@ -269,7 +284,7 @@ def _make_update(source: int) -> Any:
         rows, places, past, heads, step, qpos, qvel, ctrl, damping, frictionloss, smooth, constraint,
         efc_force, efc_id, equalities, frictions,
     ):  # fmt: skip
-        if source == 0:  # never; naming it here puts it into what the compiled function is kept under
+        if source == 0:  # never; naming it here makes it part of the compiled function's cache key
             return
         head = (heads[0] + 1) % past.shape[2]
         heads[0] = head
@@ -301,7 +316,7 @@ def _make_update(source: int) -> Any:
             implicit = slope * (0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness)
             explicit += implicit * velocity
             if p[CONTACT] != RIGID:
-                # What the last step's friction was at the velocity that became of it.
+                # The last step's friction at the velocity that resulted from it.
                 slid, _ = bristle_friction(p, own[SLIDING], own[AT_REST], own[DEFLECTION], velocity, 0.0, step)
                 own[DEFLECTION] = bent(p, own[DEFLECTION], slid, step)
                 sliding, at_rest = dry_friction(p, torque - 0.5 * slope * rate, external)
@@ -311,7 +326,7 @@ def _make_update(source: int) -> Any:
                 falling = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
                 if slip != 0.0:
                     falling *= p[KV_FRICTION] / (falling + p[KV_FRICTION])
-                # The engine finds contact forces as if there were no damping; more of it than this would mislead them.
+                # The engine's contact solver ignores damping; a larger slope would make its contact forces wrong.
                 falling = min(falling, own[INERTIA] / step)
                 explicit += friction + falling * (free + mobility * friction)
                 implicit += falling

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Domain randomisation in MuJoCo: another specimen of a fleet of servos for each episode.
+"""Domain randomisation in MuJoCo: a new specimen of a fleet of servos for each episode.
 
     fleet = read_fleet("mx106.fleet.json")
     servos = attach(model, data, {"elbow": fleet.servo(fleet.pick(random))})     # friction at run time, M1–M6
     set_native(model, "elbow", fleet.native(fleet.pick(random)))                 # or: the engine's own joint
 
-`attach` is servobench_mujoco's. `set_native` writes the specimen's nearest Coulomb–viscous servo into the engine's own
-fields; to be called between episodes, before the data are reset.
+`attach` is from servobench_mujoco. `set_native` writes the specimen's nearest Coulomb–viscous servo into the engine's
+own fields. Call it between episodes, before the data are reset.
 
     dof_armature, dof_damping, dof_frictionloss      armature, viscous, friction
     actuator_gainprm[0] = −actuator_biasprm[1]       stiffness
     −actuator_biasprm[2]                             damping of the drive, within its torque limit
     actuator_forcerange                              ±torque_limit
-    −actuator_biasprm[2] of the actuator `…-emf`     back_emf, which no limit bounds
+    −actuator_biasprm[2] of the actuator `…-emf`     back_emf, unlimited
 
-Without an actuator named like the drive with `-emf` behind it, the back-EMF counts as damping of the drive.
-Needs mujoco and numpy.
+Without an actuator named like the drive plus `-emf`, the back-EMF is part of the drive's damping. Needs mujoco and
+numpy.
 """
 
-# MuJoCo has no types of its native part.
+# MuJoCo ships no types for its native part.
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -31,13 +31,19 @@ import numpy as np
 
 SOLREF = (1e-5, 1.0)
 SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Of the friction constraint: it stops the joint within the step and does not creep."""
+"""Parameters of the friction constraint: it stops the joint within the step without creep."""
 
 
 def set_native(model: Any, joint: str, numbers: Mapping[str, float]) -> None:
-    """Make a hinge with a position drive (`position`, or `general` with affine bias) another specimen.
+    """Turn a hinge with a position drive (`position`, or `general` with affine bias) into another specimen.
 
-    joint: its name; numbers: of `Fleet.native`, SI units. Raises ValueError where the model has no such joint or drive.
+    Args:
+        model: MuJoCo's `MjModel`.
+        joint: Name of the joint.
+        numbers: Result of `Fleet.native`, SI units.
+
+    Raises:
+        ValueError: The model has no such joint, or the joint has no single position drive.
     """
     place = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
     if place < 0:
@@ -63,7 +69,7 @@ def set_native(model: Any, joint: str, numbers: Mapping[str, float]) -> None:
 
 
 def _drives(model: Any, joint: int) -> list[int]:
-    """Actuators with an affine bias on a joint; one that brakes a released motor is none."""
+    """Return the actuators with affine bias on a joint, except those that brake a released motor."""
     on_joint = (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)) & (model.actuator_trnid[:, 0] == joint)
     affine = model.actuator_biastype == int(mujoco.mjtBias.mjBIAS_AFFINE)
     return [int(i) for i in np.flatnonzero(on_joint & affine) if not _name(model, int(i)).endswith("-brake")]

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* servobench_mujoco_plugin.c: servos with friction M1-M6 as a plugin of MuJoCo, at the speed of the engine.
+/* servobench_mujoco_plugin.c: servos with friction M1-M6 as a MuJoCo plugin, at native speed.
  *
- * One plugin instance is one servo; its <config> holds the numbers of sb_servo in servobench_friction.h, which must be
- * beside this file. Of the actuators that name the instance the first takes the goal [rad]; the second, if there is
- * one, switches the torque: 1 on, 0 released. What the servo keeps from step to step is in the state of the simulation,
- * so that copies, resets, mj_setState, mujoco.rollout and threads need no care.
+ * One plugin instance is one servo. Its <config> holds the numbers of sb_servo in servobench_friction.h, which must be
+ * next to this file. The first actuator that names the instance takes the goal [rad]. The optional second one switches
+ * the torque: 1 on, 0 released. The servo's memory is part of the simulation state, so copies, resets, mj_setState,
+ * mujoco.rollout and threads work as usual.
  *
- * In each step the force of the first actuator is the motor's torque, the static part of the friction budget goes into
- * the joint's friction constraint, and the engine's own solver finds the friction torque, with contacts and all joints
- * together (Duclusaud et al., section IV-E). Loads are those of the step before. MuJoCo updates positions with the new velocity;
- * its velocities therefore stand half a step before its positions. So a command is taken half a step later, and budgets
- * are computed with the velocity half a step on. Of what falls with the velocity (viscous friction, back-EMF, velocity
- * gain) the engine integrates a half implicitly, as the joint's damping.
+ * In each step the force of the first actuator is the motor's torque, and the static part of the friction budget goes
+ * into the joint's friction constraint. The engine's own solver finds the friction torque, together with contacts and
+ * all joints (Duclusaud et al., section IV-E). Loads are those of the previous step. MuJoCo updates positions with the
+ * new velocity, so its velocities lag half a step behind its positions. Therefore a command acts half a step later, and
+ * budgets use the velocity half a step later. The engine integrates half of the velocity-dependent torque (viscous
+ * friction, back-EMF, velocity gain) implicitly, as the joint's damping.
  */
 #define SERVOBENCH_DOUBLE
 #include "servobench_friction.h"
@@ -30,7 +30,7 @@
   DO(dead_band) DO(pwm_lag) DO(supply_sag) DO(release_braking) DO(inductance) DO(pwm_period) DO(kp) DO(ki) DO(kd) \
   DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay)
 
-/* What one step leaves to the next; the state of the simulation holds it as numbers, and the last commands behind it. */
+/* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {
   mjtNum begun, head, before, external;
   mjtNum goal, output, integral, drawn, velocity, damping, drag, friction, deflection, released;
@@ -38,7 +38,7 @@ typedef struct {
 
 enum { KEPT = sizeof(kept) / sizeof(mjtNum) };
 
-/* A servo of a simulation, and its step under way. */
+/* A servo of a simulation, and its current step. */
 typedef struct {
   sb_servo servo;
   int dof, position, goal, enable;
@@ -64,14 +64,14 @@ static int number_of_states(const mjModel *m, int instance) {
   return KEPT + 2 * memory(m, instance);
 }
 
-/* Fill a servo from the model; the reason why it does not fit, or NULL. */
+/* Read a servo from the model; return NULL, or the reason why it is unsuitable. */
 static const char *fill(servo_data *s, const mjModel *m, int instance) {
   static char wrong[80];
   const char *law = mj_getPluginConfig(m, instance, "law");
   int i, joint = -1;
 #define READ(name)                                                              \
   if ((s->servo.name = number(m, instance, #name)) < 0) {                       \
-    snprintf(wrong, sizeof wrong, "config %s is missing or not possible", #name); \
+    snprintf(wrong, sizeof wrong, "config %s is missing or invalid", #name); \
     return wrong;                                                               \
   }
   FIELDS(READ)
@@ -85,7 +85,7 @@ static const char *fill(servo_data *s, const mjModel *m, int instance) {
   for (i = 0; i < m->nu; i++) {
     if (m->actuator_plugin[i] != instance) continue;
     if (m->actuator_trntype[i] != mjTRN_JOINT || (joint >= 0 && joint != m->actuator_trnid[2 * i]))
-      return "its actuators are not of one joint";
+      return "its actuators are on different joints";
     if (m->actuator_gear[6 * i] != 1 || m->actuator_forcelimited[i]) return "an actuator has a gear or a forcerange";
     joint = m->actuator_trnid[2 * i];
     if (s->goal < 0) s->goal = i;
@@ -100,7 +100,7 @@ static const char *fill(servo_data *s, const mjModel *m, int instance) {
   if (!(m->dof_frictionloss[s->dof] > 0)) return "its joint has no frictionloss; use the joint class of the export";
   if (m->opt.disableflags & (mjDSBL_FRICTIONLOSS | mjDSBL_EULERDAMP | mjDSBL_REFSAFE | mjDSBL_ACTUATION | mjDSBL_CONSTRAINT))
     return "frictionloss, eulerdamp, refsafe, actuation or constraints are switched off";
-  if (m->opt.integrator == mjINT_RK4) return "the integrator RK4 is not possible; take Euler or implicitfast";
+  if (m->opt.integrator == mjINT_RK4) return "the integrator RK4 is not supported; use Euler or implicitfast";
   s->step = m->opt.timestep;
   s->length = memory(m, instance);
   return NULL;
@@ -128,7 +128,7 @@ static void reset(const mjModel *m, mjtNum *state, void *data, int instance) {
   (void)data;
 }
 
-/* Commands during this step: those of `delay` [s] and half a step ago; past: newest at `head`, now: this step's. */
+/* Commands during this step: those of `delay` [s] plus half a step ago. `past` has its newest entry at `head`. */
 static sb_goal delayed(const servo_data *s, const mjtNum *past, int head, mjtNum now, mjtNum delay) {
   const mjtNum steps = delay / s->step + 0.5, whole = ceil(steps);
   const int older = (int)whole, newer = older - 1;
@@ -157,7 +157,7 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   sb_goal goal, drive;
   mjtNum motor, rate, slope, budget;
   (void)capability;
-  if (m->opt.timestep != s->step) mju_error("servobench.servo: the time step was changed; make a new mjData");
+  if (m->opt.timestep != s->step) mju_error("servobench.servo: the time step was changed; create a new mjData");
   memcpy(k, state, sizeof(kept));
   s->commands[0] = d->ctrl[s->goal];
   s->commands[1] = s->enable < 0 ? 1 : d->ctrl[s->enable];
@@ -180,11 +180,11 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   slope = servo.drag + s->servo.friction_viscous;
   budget = sb_friction_budget(&s->servo, motor - 0.5 * servo.drag * rate, k->external, velocity + 0.5 * rate) -
            s->servo.friction_viscous * fabs(velocity + 0.5 * rate);
-  /* The joint's damping is the half of the slope that a driven servo has; of what differs the last step tells. */
+  /* The joint's damping is half of a driven servo's slope; correct the difference with the last step's rate. */
   s->applied = motor - s->servo.friction_viscous * velocity + implicit * velocity + (implicit - 0.5 * slope) * rate;
   if (row >= 0) {
     d->efc_frictionloss[row] = budget + 1e-12;
-    /* The engine has gathered the constraints of each island already. */
+    /* The engine has already copied the constraints of each island. */
     if (d->nisland > 0) d->iefc_frictionloss[d->map_efc2iefc[row]] = budget + 1e-12;
   }
   d->actuator_force[s->goal] = s->applied;
@@ -201,7 +201,7 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   k->released = servo.released;
 }
 
-/* The step is done: keep what it leaves, with what moved the joint beside its own motor, damping and friction. */
+/* After the step: store its memory, and the load without the joint's own motor, damping and friction. */
 static void advance(const mjModel *m, mjData *d, int instance) {
   servo_data *s = (servo_data *)d->plugin_data[instance];
   mjtNum *state = d->plugin_state + m->plugin_stateadr[instance], *past = state + KEPT;

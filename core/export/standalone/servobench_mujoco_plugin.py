@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds MuJoCo's plugin `servobench.servo` with a C compiler, once for each version of the engine, and loads it.
+"""Build MuJoCo's plugin `servobench.servo` with a C compiler, once per engine version, and load it.
 
     from servobench_mujoco_plugin import load
 
     load()
     model = mujoco.MjModel.from_xml_path("NAME.plugin.xml")
 
-Needs mujoco and a C compiler (`cc`, or the one that CC names). Other programs, `simulate` among them, load the library
-that `python servobench_mujoco_plugin.py` prints.
+Needs mujoco and a C compiler (`cc`, or the one named by the environment variable CC). Other programs, such as
+`simulate`, load the library whose path `python servobench_mujoco_plugin.py` prints.
 """
 
-# MuJoCo has no types of its native part.
+# MuJoCo ships no types for its native part.
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _loaded: list[Path] = []
 
 
 def build(folder: str | Path = HERE) -> Path:
-    """Path of the library in a folder, compiled unless it is newer than its sources; raises ValueError."""
+    """Compile the library into a folder unless it is up to date; return its path, raise ValueError on failure."""
     package = Path(mujoco.__file__).resolve().parent
     library = Path(folder) / f"servobench_mujoco_plugin-{mujoco.__version__}.so"
     if library.exists() and library.stat().st_mtime >= max(source.stat().st_mtime for source in SOURCES):
@@ -51,7 +51,7 @@ def build(folder: str | Path = HERE) -> Path:
 
 
 def load(folder: str | Path = HERE) -> None:
-    """Load the plugin into this process, once; folder: where its library is kept. Raises ValueError."""
+    """Load the plugin into this process once; `folder` caches its library. Raises ValueError if it cannot."""
     if not _loaded:
         library = build(folder)
         mujoco.mj_loadPluginLibrary(str(library))

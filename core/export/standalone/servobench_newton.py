@@ -9,18 +9,20 @@
     add_servo(builder, joint, "mx106.servo.json", load_inertia=0.02)   # for each joint, before finalize
     model = builder.finalize()
 
-Then step `model.actuators` before the solver as ever; goals are `control.joint_target_q`, and `control.torque_off` of 1
-releases a joint's motor. Law, motor, command path and friction are `servobench_torch`'s. The drive gives the sum of
-motor and friction torque, so any solver of Newton will do; the joint's own friction, limits of effort and targets'
-gains stay 0. A solver does not say how a joint is loaded. The load of the last step follows from its motion,
+Then step `model.actuators` before the solver as usual. Goals are `control.joint_target_q`; `control.torque_off` of 1
+releases a joint's motor. Control law, motor, command path and friction come from `servobench_torch`. The drive outputs
+the sum of motor and friction torque, so it works with any solver of Newton. The joint's own friction, effort limits and
+target gains stay 0. Solvers do not report the load of a joint. The load of the last step follows from its motion,
 
     τ_e = J·(v − v_previous)/Δt − τ_applied,        J = load_inertia + armature
 
-and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6). Choose J rather too small: the
-estimate is stable as long as J is less than a third above the inertia the joint really has.
+and friction is clipped to the torque that stops this J within the step (Duclusaud et al., Algorithm 1, lines 4–6).
+Estimate J rather too low: the load estimate is stable as long as J exceeds the joint's true inertia by less than a
+third.
 
-Registered for USD as `ServoBenchDriveAPI`: attributes `newton:torqueConstant`, … and `newton:loadInertia`, as in the
-servo's file. Needs newton 1.6 or later, torch, and `servobench_torch.py` beside it; not for CUDA graphs or gradients.
+Registered for USD as `ServoBenchDriveAPI`, with attributes `newton:torqueConstant`, … and `newton:loadInertia` as in
+the servo file. Needs newton 1.6 or later, torch, and `servobench_torch.py` next to it. Does not support CUDA graphs or
+gradients.
 """
 
 from __future__ import annotations
@@ -42,16 +44,22 @@ from servobench_torch import BRISTLE_NUMBERS, CONTACTS, FORMAT, NUMBERS, TorchSe
 
 API = "ServoBenchDriveAPI"
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions in solvers that update positions with the new velocity."""
+"""Lag of velocities behind positions, in steps, in solvers that update positions with the new velocity."""
 FIELDS = (*NUMBERS, *BRISTLE_NUMBERS, "joint_zero", "load_inertia")
-"""Numbers of each joint, SI units."""
+"""Parameters of each joint, SI units."""
 
 
 def add_servo(builder: Any, joint: int, servo: str | Path | Mapping[str, Any], load_inertia: float) -> None:
     """Put a servo on a revolute or prismatic joint of a model that is being built.
 
-    load_inertia: of what turns with the joint, without the armature, which is in the file [kg·m²]. Raises ValueError
-    for a file that is not a servo's.
+    Args:
+        builder: Newton's `ModelBuilder`.
+        joint: Index of the joint.
+        servo: Servo file, or its content.
+        load_inertia: Inertia that turns with the joint, without the armature, which is in the file [kg·m²].
+
+    Raises:
+        ValueError: The file is not a servo file.
     """
     data = read_servo(servo)
     dof, place = builder.joint_qd_start[joint], builder.joint_q_start[joint]
@@ -62,26 +70,26 @@ def add_servo(builder: Any, joint: int, servo: str | Path | Mapping[str, Any], l
 
 
 class DriveServoBench(DriveBase):
-    """Servos of one law and one contact; `servo` computes them, a row for each joint."""
+    """Servos with the same law and contact; `servo` computes them, one row per joint."""
 
     SHARED_PARAMS = {"law", "contact"}  # noqa: RUF012
 
     @dataclass
     class State(DriveBase.State):
-        """The servos keep their state themselves; a reset goes to them."""
+        """Handle of the servos, which keep their own state."""
 
         drive: Any = None
 
         def reset(self, mask: Any = None) -> None:
-            """Forget the past of some joints."""
+            """Reset the servos of some joints."""
             self.drive.forget(None if mask is None else wp.to_torch(mask).bool())
 
         def assign(self, other: Any) -> None:
-            """There is one state."""
+            """Do nothing: there is only one state."""
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Check the numbers of a servo; raises ValueError for what is none."""
+        """Check the parameters of a servo; raise ValueError if they are invalid."""
         rigid = {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
         data = {**rigid, **args, "format": FORMAT, "version": 2}
         inertia = data.get("load_inertia")
@@ -93,23 +101,23 @@ class DriveServoBench(DriveBase):
     def __init__(self, law: str, contact: str, **numbers: Any) -> None:
         self._law, self._contact, self._given = law, contact, numbers
         self.servo: TorchServo | None = None
-        """Numbers and state, for randomization; there from the first step on."""
+        """Parameters and state, for randomization; set at the first step."""
         self.custom_inputs = ("torque_off",)
 
     def is_stateful(self) -> bool:
-        """Servos remember commands, errors and speeds."""
+        """Return True: servos keep commands, errors and speeds."""
         return True
 
     def is_graphable(self) -> bool:
-        """PyTorch computes them."""
+        """Return False: PyTorch computes the servos, outside CUDA graphs."""
         return False
 
     def state(self, num_actuators: int, device: Any) -> DriveServoBench.State:
-        """A handle of the one state there is."""
+        """Return a handle of the servos' only state."""
         return DriveServoBench.State(drive=self)
 
     def forget(self, chosen: torch.Tensor | None) -> None:
-        """Forget the past of some joints, (joints,) booleans; None: of all."""
+        """Reset the joints marked in a boolean mask (joints,). None: all."""
         if self.servo is not None:
             self.servo.reset(chosen)
             self._moved[slice(None) if chosen is None else chosen] = False
@@ -135,7 +143,7 @@ class DriveServoBench(DriveBase):
         self, positions, velocities, target_pos, target_vel, feedforward, pos_indices, vel_indices,
         target_pos_indices, target_vel_indices, forces, state, dt, device=None, *, custom_inputs=None,
     ) -> None:  # fmt: skip
-        """Write motor plus friction torque into `forces` [N·m]; raises ValueError for another time step than before."""
+        """Write motor plus friction torque into `forces` [N·m]; raise ValueError if the time step changed."""
         with torch.no_grad():
             servo = self.servo or self._begin(dt)
             if dt != servo.timestep:
@@ -146,7 +154,7 @@ class DriveServoBench(DriveBase):
             motor = servo.propose(_taken(target_pos, target_pos_indices), position, velocity, enable)
             load = self.inertia * (velocity - self._velocity) / dt - self._applied
             load = torch.where(self._moved, load, torch.zeros_like(load))
-            # Back-EMF and velocity gain act with the mean velocity of the step, as far as this inertia foretells it.
+            # Back-EMF and velocity gain act with the mean velocity of the step, as predicted from this inertia.
             inertia = self.inertia + 0.5 * dt * servo.motor_damping()
             net = motor + load + servo.applied_friction(inertia, velocity, motor, load)
             applied = net * self.inertia / inertia - load
@@ -155,15 +163,20 @@ class DriveServoBench(DriveBase):
             wp.to_torch(forces).copy_(applied[:, 0])
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
-        """Take the step as done."""
+        """Accept the proposed step."""
         if self.servo is not None:
             self.servo.accept()
 
 
 def pendulum(builder: Any, mass: float, distance: float, inertia: float, angle: float = 0.0) -> int:
-    """Add a pendulum that turns about -y and hangs down at 0; returns its joint.
+    """Add a pendulum that turns about -y and hangs down at 0; return its joint.
 
-    mass [kg], distance of its centre [m] and inertia about it [kg·m²]; angle at which the centre hangs [rad].
+    Args:
+        builder: Newton's `ModelBuilder`.
+        mass: Mass [kg].
+        distance: Distance of the centre of mass from the joint [m].
+        inertia: Inertia about the centre of mass [kg·m²].
+        angle: Angle at which the centre of mass hangs [rad].
     """
     centre = wp.vec3(distance * math.sin(angle), 0.0, -distance * math.cos(angle))
     body = builder.add_link(mass=mass, com=centre, inertia=wp.mat33(inertia, 0, 0, 0, inertia, 0, 0, 0, inertia))
@@ -173,7 +186,7 @@ def pendulum(builder: Any, mass: float, distance: float, inertia: float, angle: 
 
 
 def _taken(values: Any, indices: Any) -> torch.Tensor:
-    """Values at indices, (joints, 1)."""
+    """Return the values at indices, shape (joints, 1)."""
     return wp.to_torch(values)[wp.to_torch(indices).long()][:, None].clone()
 
 

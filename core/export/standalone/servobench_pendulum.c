@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pendulum on the servo, with and without feed-forward compensation.
  *
- * Prints time, wanted position, position without and with compensation (s, rad) as comma separated values. Build it
- * with -DSERVOBENCH_LIBRARY and there is no main: simulate_pendulum is then for callers of their own.
+ * Prints time, wanted position, and position without and with compensation (s, rad) as comma-separated values. With
+ * -DSERVOBENCH_LIBRARY there is no main, and simulate_pendulum is available to other callers.
  *
  * SERVO, LOAD_INERTIA [kg.m2], GRAVITY_TORQUE [N.m], ANGLE_OFFSET [rad], TIMESTEP [s] and STEPS are defined above.
  */
@@ -12,7 +12,7 @@ static sb_real gravity(sb_real position) {
   return -SB_C(GRAVITY_TORQUE) * SB_MATH(sin)(position + SB_C(ANGLE_OFFSET));
 }
 
-/* The commands of step k, which arrive `delay` [s] late: of two steps, unless that is a whole number of steps. */
+/* The commands that arrive in step k, delayed by `delay` [s]: of two steps unless the delay is a whole number. */
 static sb_goal delayed(const sb_real *commands, long k, long count, sb_real delay, sb_real step) {
   const sb_real steps = delay / step, whole = SB_MATH(ceil)(steps);
   const long older = k - (long)whole, newer = older + 1 < count ? older + 1 : count - 1;
@@ -20,8 +20,8 @@ static sb_goal delayed(const sb_real *commands, long k, long count, sb_real dela
   return goal;
 }
 
-/* Positions [rad] before each of `count` steps [s], from a position and velocity, under goals [rad] and torque switches
- * (1 on, 0 released), each held for its step. */
+/* Compute positions [rad] before each of `count` time steps [s], from a position and velocity, under goals [rad] and
+ * torque switches (1 on, 0 released), each held for its step. */
 void simulate_pendulum(const sb_real *goals, const sb_real *drives, long count, sb_real step, sb_real position,
                        sb_real velocity, sb_real *positions) {
   sb_state state = sb_at_rest(position);
@@ -49,7 +49,7 @@ int main(void) {
   const sb_real amplitude = SB_C(0.5), rate = SB_C(2), step = SB_C(TIMESTEP);
   long k;
   for (k = 0; k < STEPS; k++) {
-    /* The wanted position when the command arrives, not now; the output lags behind and is needed later still. */
+    /* Use the wanted position when the command arrives, not now; the output's lag needs a further advance. */
     const sb_real phase = rate * step * SB_C(k), arrival = phase + rate * (SERVO.delay + SB_C(0.5) * step);
     const sb_real later = arrival + rate * SERVO.pwm_lag;
     const sb_real position = amplitude * SB_MATH(sin)(later), velocity = amplitude * rate * SB_MATH(cos)(later);

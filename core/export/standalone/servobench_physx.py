@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves an exported pendulum in PhysX, without a graphics card and without Isaac Sim.
+"""Run an exported pendulum in PhysX, without a graphics card and without Isaac Sim.
 
     python servobench_physx.py NAME.pendulum.usda
 
-swings it, releases it, and prints where it is. `move` is the same for commands of your own. It shows how a drive's goal
-is set and how a servo is released: by a largest force of 0.
+swings the pendulum, releases it, and prints its angle. `move` does the same with your own commands. The program shows
+how to set a drive's goal and how to release a servo: with a maximum force of 0.
 
-Needs numpy, ovphysx 0.7 or later, and the schemas it reads: pip install ovphysx physx-usd-schemas newton-usd-schemas.
-PhysX computes in single precision. Its interface has angles in degrees; here they are radians.
+Needs numpy, ovphysx 0.7 or later, and its schemas: pip install ovphysx physx-usd-schemas newton-usd-schemas. PhysX
+computes in single precision. Its interface uses degrees; this program uses radians.
 """
 
 # pyright: reportMissingImports=false
@@ -30,10 +30,17 @@ SCHEMAS = ("PhysxSchema", "OmniUsdPhysicsDeformableSchema")
 
 
 def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray:
-    """Angles of pendulums before each step, (pendulums, steps) [rad], each from rest at 0.
+    """Move pendulums from rest at 0.
 
-    scene: holds /Pendulum, /Pendulum1, …; commands: (pendulums, steps, 2), goal [rad] and whether the servo is driven
-    (above 0) or released; timestep [s]. Once in a process, as the schemas are registered for good.
+    Call it once per process, because the schemas stay registered.
+
+    Args:
+        scene: USD file that holds /Pendulum, /Pendulum1, …
+        commands: Goal [rad] and enable (above 0 drives, otherwise releases), shape (pendulums, steps, 2).
+        timestep: Time step [s].
+
+    Returns:
+        Angles before each time step [rad], shape (pendulums, steps).
     """
     package = distribution("physx-usd-schemas")
     folders = [str(package.locate_file(f"physx_usd_schemas/{name}/resources")) for name in SCHEMAS]
@@ -58,7 +65,7 @@ def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray
 
 
 class _Joints:
-    """Attributes of the pendulums' joints, one number each in the order of the paths."""
+    """Attributes of the pendulums' joints, one number per joint in the order of the paths."""
 
     def __init__(self, physx: Any, paths: Any, joints: list[str]) -> None:
         self._physx, self._paths = physx, paths

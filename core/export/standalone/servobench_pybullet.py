@@ -7,23 +7,22 @@
     servos = Servos(robot, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
     servos.step([0.5, -0.2])  # rad, in the order of the joints; the same as servos.update(...) and p.stepSimulation()
 
-Bullet's joints have no armature, and its friction is a motor that holds a velocity of 0. So both are torques here: of
-the joint's inertia with the armature, friction is what stops the joints within the step, all of them together, limited
-by each joint's budget (Duclusaud et al., Algorithm 1, lines 4–6). Loads are gravity and Coriolis forces now, and what
-else moved the joints in the step before: contacts, limits, applied forces. Of a body that is not fixed to the world,
-all loads are those of the step before.
+Bullet's joints have no armature, and their only friction is a motor that holds a velocity of 0. This program computes
+both as torques. Friction is the torque that stops all joints together within the step, armature included, limited by
+each joint's budget (Duclusaud et al., Algorithm 1, lines 4–6). Loads are the current gravity and Coriolis forces, plus
+the other torques of the previous step: contacts, limits, applied forces. For a body that is not fixed to the world, all
+loads are those of the previous step.
 
-Bullet updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
-what acts at a moment acts on two half steps. So a command is taken half a step later, budgets are computed with the
-velocity half a step on, and what depends on the velocity (viscous friction, back-EMF, velocity gain) acts with the mean
-of the old and the new one.
+Bullet updates positions with the new velocity, so its velocities lag half a step behind its positions. Therefore a
+command acts half a step later, budgets use the velocity half a step later, and velocity-dependent torques (viscous
+friction, back-EMF, velocity gain) act with the mean of old and new velocity.
 
-Needs pybullet and numpy; numba, where it is installed, makes it faster. Without `URDF_USE_INERTIA_FROM_FILE` Bullet
-makes inertias of its own from a body's shapes. Beside a pendulum's URDF file,
+Needs pybullet and numpy; numba makes it faster if installed. Without `URDF_USE_INERTIA_FROM_FILE`, Bullet derives
+inertias from a body's shapes. Next to a pendulum's URDF file,
 
     python servobench_pybullet.py NAME.pybullet.urdf NAME.servo.json
 
-swings it, releases it, and prints where it is.
+swings it, releases it, and prints its angle.
 """
 
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
@@ -43,32 +42,38 @@ from servobench_servo import Bank, drives, stopping
 __all__ = ["Servos", "simulate"]
 
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions."""
+"""Lag of velocities behind positions [steps]."""
 UNLIMITED = 1e9
-"""Largest velocity of a joint that Bullet cuts off [rad/s]; its own is 100."""
+"""Joint velocity at which Bullet clips [rad/s]; its default is 100."""
 
 
 class Servos:
-    """Servos on joints of a body; arrays are (joints,), in their order."""
+    """Servos on joints of a body; arrays have shape (joints,), in the order of the joints."""
 
     motor_torque: np.ndarray
-    """In the last step [N·m]."""
+    """Motor torque in the last step [N·m]."""
     friction_torque: np.ndarray
-    """In the last step, with its viscous part [N·m]."""
+    """Friction torque in the last step, with its viscous part [N·m]."""
     external_torque: np.ndarray
-    """Load that the last step's friction went by [N·m]."""
+    """Load used for the friction of the last step [N·m]."""
 
     def __init__(self, body: int, joints: Mapping[str, str | Path | Mapping[str, Any]], client: int = 0) -> None:
-        """joints: name of a revolute or prismatic joint to the servo's file, or that file's content; client: of
-        `pybullet.connect`.
+        """Put servos on joints. Set the engine's time step first.
 
-        Motors, damping and friction of these joints, and the body's damping in space, become 0. Set the time step
-        first. Raises ValueError for a body, joint, file or time step that does not fit.
+        Motors, damping and friction of these joints, and the body's damping in space, become 0.
+
+        Args:
+            body: Id of the body.
+            joints: Servo file, or its content, by name of a revolute or prismatic joint.
+            client: Result of `pybullet.connect`.
+
+        Raises:
+            ValueError: The body, a joint, a file or the time step is unsuitable.
         """
         self._client, self._body = {"physicsClientId": client}, body
         engine: Any = pybullet.getPhysicsEngineParameters(**self._client)
         if engine["numSubSteps"] > 1:
-            raise ValueError("the engine makes several substeps of a step; set numSubSteps to 0")
+            raise ValueError("the engine uses several substeps per step; set numSubSteps to 0")
         self._step = float(engine["fixedTimeStep"])
         self._bank = Bank(list(joints.values()), self._step, STAGGERED)
         self._moving, names = [], {}
@@ -81,7 +86,7 @@ class Servos:
                 self._moving.append(index)
         missing = [name for name in joints if name not in names]
         if missing:
-            raise ValueError(f"the body has no joint {', '.join(map(repr, missing))}; there are {', '.join(names)}")
+            raise ValueError(f"the body has no joint {', '.join(map(repr, missing))}; available: {', '.join(names)}")
         self.names = tuple(joints)
         self._own = np.array([names[name] for name in joints], dtype=np.int64)
         self._joints = [self._moving[column] for column in self._own]
@@ -96,29 +101,29 @@ class Servos:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
+        """Parameters of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
         return self._bank.numbers
 
     def reset(self) -> None:
-        """Forget what was: after joints were moved by hand."""
+        """Reset the servos' state, e.g. after moving joints by hand."""
         position, self._velocity = self._state()
         self._bank.reset(position[self._own])
         self._inertia = self._known = None
         self.motor_torque, self.friction_torque, self.external_torque = np.zeros((3, len(self.names)))
 
     def step(self, goals: Any, enable: Any = 1.0) -> None:
-        """Take goals [rad] and enable (1 drives, 0 releases) of all joints, or one number for each, and step."""
+        """Set goals [rad] and enable (1 drives, 0 releases), one number or one per joint, and step."""
         self.update(goals, enable)
         pybullet.stepSimulation(**self._client)
 
     def update(self, goals: Any, enable: Any = 1.0) -> None:
-        """Prepare the next `stepSimulation()`, to be called once before each; see `step`."""
+        """Prepare the next `stepSimulation()`; call it once before each; see `step`."""
         goals = np.asarray(goals, dtype=float)
         if not np.isfinite(goals).all():
-            raise ValueError(f"a goal of {goals} is no angle")
+            raise ValueError(f"a goal of {goals} is not an angle")
         now = pybullet.getPhysicsEngineParameters(**self._client)["fixedTimeStep"]
         if now != self._step:
-            raise ValueError(f"the time step was {self._step} s when the servos were put on and is {now} s now")
+            raise ValueError(f"the time step changed from {self._step} s to {now} s; create the servos again")
         bank, own = self._bank, self._own
         bank.command(goals, enable)
         position, velocity = self._state()
@@ -127,7 +132,7 @@ class Servos:
         if self._inertia is None or self._known is None:
             total = known.copy()
         else:
-            # What the last step's known forces do not explain.
+            # Torques that the last step's known forces do not explain.
             total = known + self._inertia @ rate / self._step - self._known
         external = total[own]
         armature = bank.numbers["armature"]
@@ -137,7 +142,7 @@ class Servos:
             bank.rows, bank.states, bank.past, bank.head, bank.lead, bank.step,
             position[own], velocity[own], rate[own], external, np.linalg.inv(inertia)[own, own],
         )  # fmt: skip
-        # The share of the new velocity in what depends on it, as inertia.
+        # The implicit part of velocity-dependent torques acts like additional inertia.
         inertia[own, own] += self._step * damping
         response = self._step * np.linalg.inv(inertia)[:, own]
         total[own] += smooth
@@ -162,7 +167,7 @@ class Servos:
         return np.array(pybullet.calculateMassMatrix(self._body, list(position), **self._client))
 
     def _dynamics(self, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inertia that the joints turn, a free base going along, and what gravity and velocities do to them."""
+        """Return the joints' inertia matrix, with a free base moving along, and gravity and Coriolis torques."""
         mass, count = self._mass(position), len(position)
         if not self._fixed:
             return np.linalg.inv(np.linalg.inv(mass)[-count:, -count:]), np.zeros(count)
@@ -179,10 +184,18 @@ def simulate(
     time_step: float = 1e-3,
     gravity: float = 9.80665,
 ) -> np.ndarray:
-    """Positions of the joints of a URDF file fixed to the world, one row before each step, (steps, joints) [rad].
+    """Simulate a URDF file that is fixed to the world.
 
-    joints: see `Servos`; command: time [s] to goals [rad] and enable, of all joints or one number for each;
-    gravity [m/s²].
+    Args:
+        model: URDF file.
+        joints: See `Servos`.
+        command: Maps time [s] to goals [rad] and enable, one number or one per joint.
+        duration: Duration [s].
+        time_step: Time step [s].
+        gravity: Gravity [m/s²].
+
+    Returns:
+        Positions of the joints before each time step [rad], shape (steps, joints).
     """
     client = pybullet.connect(pybullet.DIRECT)
     try:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A servo as numbers and a few functions: control law, motor, command path and friction M1–M6, step by step.
 
-Stand-alone: needs numpy; with numba the functions are compiled. Read servos with `load_servo`, keep them in a `Bank`
-and give it to the program of your engine (`servobench_mujoco`, a Webots controller, a Drake system), or call
+Stand-alone: needs numpy, and compiles its functions if numba is installed. Read servos with `load_servo`, keep them in
+a `Bank` and pass it to the program of your engine (`servobench_mujoco`, a Webots controller, a Drake system), or call
 
     torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
     budget = static_friction(numbers, torque, external_torque, velocity)
 
-yourself. Goals are the servo's; where a joint of yours is not 0 where its servo reads 0, its angle there goes into the
-servo's file as `joint_zero`. Friction of an elastoplastic contact (Cisneros et al.) is a torque that also depends on a
-deflection, which the caller keeps: `bristle_friction` and `bent`. SI units and radians; torques that turn the joint
-towards larger angles are positive.
+yourself. Goals are in the servo's angles. If your joint is not at 0 where its servo reads 0, write its angle there into
+the servo file as `joint_zero`. Friction of an elastoplastic contact (Cisneros et al.) also depends on a deflection,
+which the caller keeps: see `bristle_friction` and `bent`. SI units and radians; positive torques turn the joint towards
+larger angles.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ COMPILED = njit is not None
 
 
 def compiled(function: Function) -> Function:
-    """Compile a function, kept on disk where that is possible; without numba the function as it is."""
+    """Compile a function, cached on disk if possible; without numba, return it unchanged."""
     if njit is None:
         return function
     made: Any
@@ -63,7 +63,7 @@ def compiled(function: Function) -> Function:
 
 
 SOURCE = zlib.crc32(Path(__file__).read_bytes()) + 1
-"""Of this file. Compiled functions elsewhere that call those here name it: a change here compiles them anew."""
+"""Checksum of this file, part of the cache key of compiled functions elsewhere that call functions of this file."""
 FIELDS = (
     "torque_constant", "resistance", "armature",
     "friction_base", "friction_viscous", "load_motor", "load_external",
@@ -74,8 +74,8 @@ FIELDS = (
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
     "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping",
 )  # fmt: skip
-"""Numbers of a servo in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s, Ω, 1,
-H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
+"""Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
+Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
 2 elastoplastic with the rational function; N·m/rad, N·m·s/rad."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
@@ -90,25 +90,25 @@ SLEWED, OUTPUT, INTEGRAL, ERROR, BUS = range(len(STATE))
 _TINY = 1e-300
 _LARGEST = 1.7976931348623157e308
 _SLOWEST = 1e-12
-"""Slip velocities below this share of the Stribeck velocity are as good as none."""
+"""Slip velocities below this share of the Stribeck velocity count as zero."""
 _SWEEPS = 100
-"""Most sweeps over the joints to find the friction of all of them."""
+"""Limit of the sweeps over the joints that find their friction."""
 _SETTLED = 1e-12
-"""Change of velocity in a sweep that ends the search [rad/s]."""
+"""Velocity change in a sweep below which the search ends [rad/s]."""
 
 
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
-    """Numbers of a servo from its JSON file or that file's content, (len(FIELDS),); ValueError says what is wrong."""
+    """Read a servo's numbers (len(FIELDS),) from its JSON file or content; raise ValueError if invalid."""
     name, data = _read(source)
     if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2):
         raise ValueError(f"{name}: not a servo file of version 1 or 2")
     if data.get("law") not in LAWS:
-        raise ValueError(f"{name}: no control law {data.get('law')!r}; there are {', '.join(LAWS)}")
+        raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
     if data["version"] == 1:
         data |= {"contact": "rigid", "bristle_stiffness": 0.0, "bristle_damping": 0.0}
     if data.get("contact") not in CONTACTS:
-        raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
+        raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
     wrong = [f for f in FIELDS if not isinstance(data.get(f), (int, float)) or not 0 <= data[f] <= _LARGEST]
     positive = ["torque_constant", "resistance", "stribeck_velocity"]
@@ -116,16 +116,16 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         positive += ["bristle_stiffness", "bristle_damping"]
     wrong += [f for f in positive if f not in wrong and not data[f] > 0]
     if wrong:
-        raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: not possible")
+        raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: impossible value")
     return np.array([float(data[field]) for field in FIELDS])
 
 
 def load_zero(source: str | Path | Mapping[str, Any]) -> float:
-    """Angle of the joint where the servo reads 0 [rad], `joint_zero` of its file, 0 where there is none; ValueError."""
+    """Read `joint_zero`, the joint's angle where the servo reads 0 [rad]; 0 if missing. Raises ValueError."""
     name, data = _read(source)
     zero = data.get("joint_zero", 0.0)
     if not isinstance(zero, (int, float)) or not math.isfinite(zero):
-        raise ValueError(f"{name}: joint_zero = {zero!r} is no angle")
+        raise ValueError(f"{name}: joint_zero = {zero!r} is not an angle")
     return float(zero)
 
 
@@ -139,16 +139,15 @@ def _read(source: str | Path | Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def named(rows: np.ndarray) -> np.ndarray:
-    """The numbers of servos by name, structured (servos,), as a view of rows (servos, len(FIELDS) or more)."""
+    """View rows (servos, len(FIELDS) or more) as a structured array (servos,) with named numbers."""
     return rows[:, : len(FIELDS)].view([(field, "f8") for field in FIELDS])[:, 0]
 
 
 @compiled
 def dry_friction(p, motor_torque, external_torque):
-    """Friction at this load [N·m]: while sliding fast, and what it is more at rest; M6 of Duclusaud et al. eq. (10),
-    M1–M5 by their zeros.
+    """Return dry friction at this load [N·m]: while sliding fast, and the excess at rest.
 
-    p: numbers of a servo; torques [N·m].
+    The formula is M6, Duclusaud et al. eq. (10); M1–M5 have zeros in it. `p` holds a servo's numbers; torques in N·m.
     """
     am, ae = abs(motor_torque), abs(external_torque)
     quadratic = 0.0
@@ -163,9 +162,9 @@ def dry_friction(p, motor_torque, external_torque):
 
 @compiled
 def static_friction(p, motor_torque, external_torque, velocity):
-    """Friction budget without its viscous part [N·m], Duclusaud et al. eq. (10).
+    """Return the friction budget without its viscous part [N·m], Duclusaud et al. eq. (10).
 
-    p: numbers of a servo; torques [N·m]; velocity [rad/s].
+    `p` holds a servo's numbers; torques in N·m, velocity in rad/s.
     """
     stribeck = math.exp(-((max(abs(velocity) / p[VS], _TINY)) ** p[ALPHA]))
     sliding, at_rest = dry_friction(p, motor_torque, external_torque)
@@ -174,9 +173,9 @@ def static_friction(p, motor_torque, external_torque, velocity):
 
 @compiled
 def applied_friction(p, inertia, step, velocity, motor_torque, external_torque):
-    """Friction torque [N·m] of Algorithm 1, lines 4–6, for engines that take torques only.
+    """Return the friction torque [N·m] of Algorithm 1, lines 4–6, for engines that accept only torques.
 
-    inertia: what the joint turns, armature included [kg·m²]; step [s].
+    `inertia` is the joint's total, armature included [kg·m²]; step in s.
     """
     budget = static_friction(p, motor_torque, external_torque, velocity) + p[KV_FRICTION] * abs(velocity)
     to_stop = inertia / step * velocity + motor_torque + external_torque
@@ -185,9 +184,10 @@ def applied_friction(p, inertia, step, velocity, motor_torque, external_torque):
 
 @compiled
 def slip_share(p, u, d):
-    """Root s ≥ 0 of s + u·E(s) = d, the slip velocity in Stribeck velocities; d ≥ u ≥ 0.
+    """Return the root s ≥ 0 of s + u·E(s) = d, the slip velocity in units of the Stribeck velocity; d ≥ u ≥ 0.
 
-    E is exp(−s^α) or, rational, 1/(1 + s). By Halley's steps from where the tangent at E's steepest has its root.
+    E is 1/(1 + s) for a rational contact, otherwise exp(−s^α), solved by Halley steps from the root of the steepest
+    tangent.
     """
     if p[CONTACT] == RATIONAL:
         half = 0.5 * (d - 1.0)
@@ -218,12 +218,19 @@ def slip_share(p, u, d):
 
 @compiled
 def bristle_friction(p, sliding, at_rest, deflection, free, mobility, step):
-    """Friction torque [N·m] of an elastoplastic contact during a step, and the velocity [rad/s] at which it slips,
-    0 while it sticks (Cisneros et al., eqs 11–16, with the velocity at the end of the step).
+    """Return the friction torque [N·m] of an elastoplastic contact during a step, and its slip velocity [rad/s].
 
-    sliding, at_rest [N·m]: of `dry_friction`; deflection [rad]; free: the joint's velocity at the end of the step
-    without this friction [rad/s]; mobility: what that velocity changes by per torque [rad/(s·N·m)], 0 where it is the
-    velocity at the end already; step [s].
+    The slip velocity is 0 while the contact sticks. See Cisneros et al., eqs 11–16, with the velocity at the end of the
+    step.
+
+    Args:
+        p: Numbers of a servo.
+        sliding: Friction while sliding fast, from `dry_friction` [N·m].
+        at_rest: Excess at rest, from `dry_friction` [N·m].
+        deflection: Deflection of the contact [rad].
+        free: Velocity at the end of the step without this friction [rad/s].
+        mobility: Change of that velocity per torque [rad/(s·N·m)]; 0 if it is already the final velocity.
+        step: Time step [s].
     """
     stiff = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
     z = 1.0 / stiff + mobility
@@ -240,14 +247,14 @@ def bristle_friction(p, sliding, at_rest, deflection, free, mobility, step):
 
 @compiled
 def bent(p, deflection, friction, step):
-    """Deflection [rad] of an elastoplastic contact after a step of a friction torque [N·m], Cisneros et al. (18)."""
+    """Return the deflection [rad] after a step with a friction torque [N·m], Cisneros et al. eq. (18)."""
     stiff = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
     return (p[BRISTLE_DAMPING] * deflection - step * friction) / stiff
 
 
 @compiled
 def coast_current(duty, supply, emf, resistance, inductance, period):
-    """Mean current [A] of a bridge that lets go of the motor between its pulses; emf, supply [V]."""
+    """Return the mean current [A] of a bridge that releases the motor between its pulses; emf, supply in V."""
     direction = 1.0 if duty >= 0.0 else -1.0
     share = min(abs(duty), 1.0)
     along = direction * emf
@@ -269,9 +276,9 @@ def coast_current(duty, supply, emf, resistance, inductance, period):
 
 @compiled
 def motor_current(p, output, enable, supply, velocity):
-    """Motor current [A] and its decrease per rad/s [A·s/rad].
+    """Return the motor current [A] and its decrease with velocity [A·s/rad].
 
-    output: of the control law, duty cycle or A; enable: share of the step in which the torque is on.
+    `output` is the control law's, duty cycle or A; `enable` is the share of the step with the torque on.
     """
     emf = p[KT] * velocity
     by_emf = p[KT] / p[R]
@@ -293,11 +300,19 @@ def motor_current(p, output, enable, supply, velocity):
 
 @compiled
 def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
-    """Motor torque [N·m] and its decrease per rad/s [N·m·s/rad] for one step; advances the servo's state.
+    """Return the motor torque [N·m] of one step and its decrease with velocity [N·m·s/rad]; advance the state.
 
-    p: numbers; state: (len(STATE),); goal [rad] and enable as they arrive, see `late`; step [s]; lead: share of a step
-    by which commands act later (`Bank`): half a step centres a step on `position`, and what grows with time, a limited
-    goal, the integral and a lagging output, acts with its mean over the step; with 0 it acts as at the step's end.
+    Args:
+        p: Numbers of a servo.
+        state: State of the servo, shape (len(STATE),).
+        position: Position [rad].
+        velocity: Velocity [rad/s].
+        goal: Goal as it arrives, see `late` [rad].
+        enable: Enable as it arrives, see `late`.
+        step: Time step [s].
+        lead: Additional delay of commands as a share of the step (`Bank`). Half a step centres the step on `position`,
+            and quantities that grow with time (limited goal, integral, lagging output) act with their mean over the
+            step. With 0 they act with their value at its end.
     """
     lowest, highest = -p[LIMIT], p[LIMIT]
     share_now = 1.0 - lead
@@ -342,7 +357,7 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
 
 @compiled
 def late(past, head, steps):
-    """A command as it was `steps` steps ago, between steps linearly; past: (n,), a ring whose newest entry is head."""
+    """Interpolate the command of `steps` steps ago in the ring buffer `past` (n,), newest entry at `head`."""
     length = past.shape[0]
     whole = min(math.ceil(steps), length - 1)
     older = head - whole
@@ -356,12 +371,24 @@ def late(past, head, steps):
 
 @compiled
 def drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
-    """Of each joint, for engines whose velocities stand half a step before their positions: motor torque, the new
-    velocity's share of its slope, torque and such share without the static part of its friction, budget of that part.
+    """Evaluate all joints for engines whose velocities lag half a step behind their positions.
 
-    rows: (joints, len(FIELDS)); states, past, head, lead, step: as in `Bank`; positions [rad], velocities [rad/s] and
-    what they changed by in the step before; external: loads [N·m]; mobilities: what a velocity changes by per torque
-    [rad/(s²·N·m)].
+    Args:
+        rows: Numbers of the servos, shape (joints, len(FIELDS)).
+        states: See `Bank`.
+        past: See `Bank`.
+        head: See `Bank`.
+        lead: See `Bank`.
+        step: See `Bank`.
+        positions: Positions [rad].
+        velocities: Velocities [rad/s].
+        rates: Change of the velocities in the previous step [rad/s].
+        external: Loads [N·m].
+        mobilities: Acceleration per torque [rad/(s²·N·m)].
+
+    Returns:
+        For each joint: motor torque, implicit part of its slope, torque without static friction, implicit part of that
+        torque's slope, and budget of the static friction.
     """
     count = rows.shape[0]
     motor, slopes, smooth, damping, budget = (
@@ -384,7 +411,7 @@ def drives(rows, states, past, head, lead, step, positions, velocities, rates, e
 
 @compiled
 def stopping(response, velocities, budgets):
-    """Friction within ±budgets that stops the joints as far as it can [N·m]; response: (joints, joints)."""
+    """Return the friction within ±budgets that best stops the joints [N·m]; response: (joints, joints)."""
     friction = np.zeros(velocities.shape[0])
     left = velocities.copy()
     for _ in range(_SWEEPS):
@@ -401,7 +428,7 @@ def stopping(response, velocities, budgets):
 
 
 class Bank:
-    """Servos of several joints with their state; one row each."""
+    """Servos of several joints with their state, one row per joint."""
 
     def __init__(
         self,
@@ -410,20 +437,26 @@ class Bank:
         lead: float = 0.0,
         contacts: Sequence[str] = ("rigid",),
     ) -> None:
-        """step [s]; lead: share of a step by which a command acts later, on top of the servo's own delay; contacts:
-        those whose friction the caller computes.
+        """Load the servos.
 
-        Raises ValueError for a file that is not a servo, and for a servo with another contact.
+        Args:
+            servos: Servo file, or its content, of each joint.
+            step: Time step [s].
+            lead: Additional delay of commands, as a share of a time step.
+            contacts: Contacts whose friction the caller computes.
+
+        Raises:
+            ValueError: A file is not a servo file, or a servo has another contact.
         """
         self.rows = np.array([load_servo(servo) for servo in servos]).reshape(len(servos), len(FIELDS))
         for contact in self.rows[:, CONTACT]:
             if CONTACTS[int(contact)] not in contacts:
                 raise ValueError(
                     f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
-                    "take the servo file of this program's own export"
+                    "use the servo file of this program's own export"
                 )
         self.joint_zero = np.array([load_zero(servo) for servo in servos])
-        """Angles of the joints where the servos read 0 [rad]; `command` adds them to goals."""
+        """Joint angles at which the servos read 0 [rad]; `command` adds them to goals."""
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead
         self.step = step
@@ -434,18 +467,20 @@ class Bank:
 
     @property
     def numbers(self) -> np.ndarray:
-        """Structured (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
-        `bank.numbers["kp"] *= 0.5`."""
+        """Structured array (joints,) with the names of FIELDS.
+
+        Change it to randomise or to set gains, e.g. `bank.numbers["kp"] *= 0.5`.
+        """
         return named(self.rows)
 
     def reset(self, positions: np.ndarray) -> None:
-        """Servos at rest at `positions` [rad]; the next command is taken for what was commanded before, too."""
+        """Set the servos to rest at `positions` [rad]; the next command also counts as all earlier ones."""
         self.states[:] = 0.0
         self.states[:, SLEWED] = positions
         self.fresh = True
 
     def command(self, goals: Any, enable: Any) -> None:
-        """Take a step's commands, in the order of the joints: goals [rad], enable (1 drives, 0 releases)."""
+        """Set a step's commands in the order of the joints: goals [rad], enable (1 drives, 0 releases)."""
         self.head = (self.head + 1) % self.past.shape[2]
         self.past[:, 0, self.head] = goals + self.joint_zero
         self.past[:, 1, self.head] = enable
@@ -454,7 +489,7 @@ class Bank:
             self.fresh = False
 
     def drive(self, positions: Any, velocities: Any) -> np.ndarray:
-        """Motor torque of each joint at its state, (joints,) N·m; call once a step, after `command`."""
+        """Return each joint's motor torque (joints,) [N·m]; call it once per step, after `command`."""
         torques = np.empty(len(self.rows))
         for j, p in enumerate(self.rows):
             goal = late(self.past[j, 0], self.head, p[DELAY] / self.step + self.lead)

@@ -3,20 +3,20 @@
 
     servo = TorchServo(["shoulder.servo.json", "elbow.servo.json"], num_envs=4096, timestep=0.005, device="cuda")
     motor = servo.motor_torque(goal, position, velocity)                     # N·m, advances the servos by one step
-    friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, once a step
+    friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, once per step
 
-Every tensor is (num_envs, num_joints), SI units and radians. A servo is a JSON file of numbers; joints of one batch may
-be different servos with different laws. Gradients flow through any number of steps.
+Every tensor has shape (num_envs, num_joints), in SI units and radians. A servo is a JSON file of numbers. Joints of one
+batch may be different servos with different laws. Gradients flow through any number of steps.
 
-The order within a step is that of seed paper "Extended friction models for the physics simulation of servo actuators",
-Algorithm 1, with the path of the command in front: delay, velocity limit of the goal, dead band, integral and
-derivative gains, lag of the output, sag of the supply. Friction is what stops the joint within its budget (lines 4–6)
-or, where the contact is elastoplastic, what bends a bristle that slips at more (Cisneros et al.); its deflection is
-state.
+The order within a step is Algorithm 1 of Duclusaud et al., "Extended Friction Models for the Physics Simulation of
+Servo Actuators", preceded by the command path: delay, velocity limit of the goal, dead band, integral and derivative
+gains, lag of the output, sag of the supply voltage. Rigid friction is the torque that stops the joint, clipped to its
+budget (lines 4–6). An elastoplastic contact is a bristle that bends and slips beyond the budget (Cisneros et al.); its
+deflection is part of the state.
 
-`motor_torque` is `propose` and `accept` in one: a simulator that may ask twice before it steps calls the two itself.
+`motor_torque` combines `propose` and `accept`. Simulators that may evaluate a step twice call the two themselves.
 
-Needs torch only. This file is free to be copied beside the JSON files it reads.
+Needs torch only. Copy this file next to the JSON files it reads.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ NUMBERS = (
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
 )  # fmt: skip
-"""What a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
+"""Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
 BRISTLE_NUMBERS = ("bristle_stiffness", "bristle_damping")
-"""What a file of version 2 holds, too, besides its contact; tensors like the others."""
+"""Numbers that a file of version 2 adds besides its contact; tensors like the others."""
 _LARGEST = 1.7976931348623157e308
-"""Of a float; a file's integers may be longer."""
+"""Largest float; JSON integers may be larger."""
 _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
     "supply_voltage", *BRISTLE_NUMBERS,
 )  # fmt: skip
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions where an engine moves positions with the new velocity: the lead of a
-servo whose goals are held for a step."""
+"""Lag of velocities behind positions, in steps, if an engine updates positions with the new velocity. It is the `lead`
+of servos whose goals are held for a step."""
 LONGEST_DELAY = 4096
-"""A command is never kept for more steps than this."""
+"""Longest delay of a command, in steps."""
 
 Envs = torch.Tensor | Sequence[int] | slice | None
-"""Which environments: indices or a mask, None for all."""
+"""Environments as indices or a mask; None for all."""
 
 
 def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers of a servo from its JSON file or the mapping it holds; raises ValueError naming what is wrong."""
+    """Read a servo from its JSON file or that file's content; raise ValueError if it is invalid."""
     if isinstance(source, Mapping):
         name, data = "servo", dict(source)
     else:
@@ -74,13 +74,13 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 or 2; take the program exported with it")
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 or 2; use the program exported with it")
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data.get("law") not in LAWS:
-        raise ValueError(f"{name}: no control law {data.get('law')!r}; there are {', '.join(LAWS)}")
+        raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
-        raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
+        raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     for number in (*NUMBERS, *BRISTLE_NUMBERS):
         value = data.get(number)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST:
@@ -89,32 +89,32 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}: {number} must be positive")
     zero = data.setdefault("joint_zero", 0.0)
     if not isinstance(zero, (int, float)) or not math.isfinite(zero):
-        raise ValueError(f"{name}: joint_zero = {zero!r} is no angle")
+        raise ValueError(f"{name}: joint_zero = {zero!r} is not an angle")
     return data
 
 
 @dataclass
 class _State:
-    """What a servo remembers, (num_envs, num_joints) each."""
+    """State of the servos, each tensor of shape (num_envs, num_joints)."""
 
     slewed: torch.Tensor
-    """Goal behind its velocity limit [rad]."""
+    """Goal after its velocity limit [rad]."""
     output: torch.Tensor
-    """Duty cycle or current asked for [1 or A]."""
+    """Commanded duty cycle or current [1 or A]."""
     integral: torch.Tensor
     error: torch.Tensor
-    """Of the last step [rad]."""
+    """Position error of the last step [rad]."""
     bus_current: torch.Tensor
-    """[A]"""
+    """Current drawn from the supply [A]."""
     deflection: torch.Tensor
-    """Of an elastoplastic contact [rad]."""
+    """Deflection of an elastoplastic contact [rad]."""
     sliding: torch.Tensor
-    """Friction of the last step while sliding fast [N·m]; with what it is more at rest it tells the deflection."""
+    """Fast-sliding friction of the last step [N·m]; with the excess at rest it determines the deflection."""
     at_rest: torch.Tensor
 
 
 class TorchServo:
-    """A batch of servos; state and numbers are tensors of (num_envs, num_joints)."""
+    """Batch of servos; state and numbers are tensors of shape (num_envs, num_joints)."""
 
     def __init__(
         self,
@@ -127,9 +127,19 @@ class TorchServo:
         device: str | torch.device = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        """servos: one file (or its contents) a joint; timestep: of the simulation [s]; lead: share of a step by which
-        commands act later, on top of the servos' own delay; contacts: those whose friction the caller has from here.
-        Raises ValueError.
+        """Load the servos.
+
+        Args:
+            servos: One servo file, or its content, per joint.
+            num_envs: Number of environments.
+            timestep: Time step of the simulation [s].
+            lead: Additional delay of commands, as a share of a time step.
+            contacts: Contacts whose friction the caller takes from here.
+            device: Device of the tensors.
+            dtype: Type of the tensors.
+
+        Raises:
+            ValueError: A file is invalid, or a servo has another contact.
         """
         if not (math.isfinite(timestep) and timestep > 0.0) or num_envs < 1 or not servos:
             raise ValueError(f"{len(servos)} servos in {num_envs} environments at {timestep} s are not possible")
@@ -138,27 +148,27 @@ class TorchServo:
         if other:
             raise ValueError(f"a servo's contact is {other.pop()}; only {', '.join(contacts)} is possible here")
         self.joint_zero = torch.tensor([servo["joint_zero"] for servo in data], device=device, dtype=dtype)
-        """Angles of the joints where the servos read 0 [rad], (num_joints,), `joint_zero` of their files: added to
+        """Joint angles at which the servos read 0 [rad], shape (num_joints,): `joint_zero` of their files, added to
         goals."""
         self.timestep = float(timestep)
         self.num_envs, self.num_joints = num_envs, len(data)
         self._lead = lead
         self.contacts = {servo["contact"] for servo in data}
-        """Which there are among the joints."""
+        """Contacts of the joints."""
         self._laws = {law for law in LAWS if any(servo["law"] == law for servo in data)}
-        # Made outside of inference mode, or they could not be written to outside of it.
+        # Tensors made in inference mode could not be written outside of it.
         with torch.inference_mode(False), torch.no_grad():
             self.nominal = {
                 name: torch.tensor([servo[name] for servo in data], device=device, dtype=dtype).expand(num_envs, -1)
                 for name in (*NUMBERS, *BRISTLE_NUMBERS)
             }
             self.numbers: dict[str, torch.Tensor] = {name: value.clone() for name, value in self.nominal.items()}
-            """The servos' numbers, (num_envs, num_joints) each; after writing to them call `refresh`."""
+            """Numbers of the servos, each of shape (num_envs, num_joints); call `refresh` after writing to them."""
             is_law = {law: torch.tensor([servo["law"] == law for servo in data], device=device) for law in LAWS}
             self._is_coast, self._is_current = is_law["coast"], is_law["current"]
             is_contact = {c: torch.tensor([servo["contact"] == c for servo in data], device=device) for c in CONTACTS}
             self.is_rigid, self._is_rational = is_contact["rigid"], is_contact["elastoplastic_rational"]
-            """Which joints have a rigid contact, (num_joints,)."""
+            """True for joints with a rigid contact, shape (num_joints,)."""
             zeros = torch.zeros(num_envs, self.num_joints, device=device, dtype=dtype)
             self._state = _State(*(zeros.clone() for _ in fields(_State)))
             self._fresh = torch.ones(num_envs, 1, device=device, dtype=torch.bool)
@@ -166,7 +176,7 @@ class TorchServo:
             self.current = zeros.clone()
             """Motor current of the last step [A]."""
             self.duty_cycle = zeros.clone()
-            """Of the last step, negative for a motor driven backwards."""
+            """Duty cycle of the last step, negative for a motor driven backwards."""
             self._driven = torch.ones_like(zeros)
         self._history = torch.empty(0)
         self._head = 0
@@ -181,7 +191,7 @@ class TorchServo:
         enable: torch.Tensor | None = None,
         supply_voltage: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Motor torque [N·m] of this step, Algorithm 1 line 1; advances the servos by one step. See `propose`."""
+        """Return this step's motor torque [N·m] (Algorithm 1, line 1) and advance by one step; see `propose`."""
         torque = self.propose(goal, position, velocity, enable, supply_voltage)
         self.accept()
         return torque
@@ -195,12 +205,18 @@ class TorchServo:
         inertia: torch.Tensor | float,
         enable: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """`motor_torque` for an engine that moves positions with the new velocity and takes torques as they are; its
-        servos have a `lead` of `STAGGERED`.
+        """`motor_torque` for an engine that updates positions with the new velocity and applies torques explicitly.
 
-        Velocities stand half a step before the positions there. What falls with the velocity is therefore taken half a
-        step on, less where that would not be stable. before: velocity of the step before [rad/s]; inertia [kg·m²]: of
-        everything that turns with the joint, armature included.
+        Its velocities lag half a step behind its positions, so velocity-dependent torques use the velocity half a step
+        later, or less where that would be unstable. The servos need a `lead` of `STAGGERED`.
+
+        Args:
+            goal: See `propose`.
+            position: See `propose`.
+            velocity: See `propose`.
+            before: Velocity of the previous step [rad/s].
+            inertia: Total inertia of the joint, armature included [kg·m²].
+            enable: See `propose`.
         """
         torque, falling = self.propose(goal, position, velocity, enable), self.motor_damping()
         stiffness = falling * self.timestep / inertia
@@ -216,10 +232,16 @@ class TorchServo:
         enable: torch.Tensor | None = None,
         supply_voltage: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Motor torque [N·m] of this step, without advancing the servos.
+        """Return this step's motor torque [N·m] without advancing the servos.
 
-        goal, position [rad]; velocity [rad/s]; enable: 1 where the torque is on, None for everywhere; supply_voltage
-        [V] before the sag, None for the file's. All (num_envs, num_joints) or broadcast to it.
+        All arguments are broadcast to (num_envs, num_joints).
+
+        Args:
+            goal: Goals [rad].
+            position: Positions [rad].
+            velocity: Velocities [rad/s].
+            enable: 1 where the torque is on, 0 where it is off. None: on everywhere.
+            supply_voltage: Supply voltage before the sag [V]. None: as in the file.
         """
         n, h, state = self.numbers, self.timestep, self._state
         goal = torch.as_tensor(goal).expand_as(position) + self.joint_zero
@@ -228,7 +250,7 @@ class TorchServo:
         before = torch.where(self._fresh, position, state.slewed)
         enabled = on > 0.0
 
-        # With a lead of half a step, what grows with time acts with its mean over the step.
+        # With a lead of half a step, quantities that grow with time act with their mean over the step.
         now, reach = 1.0 - self._lead, n["goal_slew"] * h
         slewed = before + _clip(goal - before, reach)
         error = torch.where((goal - before).abs() > reach, before + now * (slewed - before), slewed) - position
@@ -259,9 +281,10 @@ class TorchServo:
         return n["torque_constant"] * current
 
     def motor_damping(self) -> torch.Tensor:
-        """How much the motor torque of the last `propose` falls with the velocity [N·m·s/rad], as far as it does so
-        linearly: back-EMF and velocity gain. For simulators that integrate damping implicitly; 0 for a drive/coast
-        bridge.
+        """Return the decrease of the last proposed motor torque with velocity [N·m·s/rad].
+
+        It is the linear part: back-EMF and velocity gain. Simulators that integrate damping implicitly need it. It is 0
+        for a drive/coast bridge.
         """
         n = self.numbers
         on, supply, unclipped, unlimited = self._arrived
@@ -273,10 +296,10 @@ class TorchServo:
         return torch.where(self._is_coast, 0.0, damping)
 
     def accept(self) -> None:
-        """Take the last `propose` as what happened: the servos are one step further."""
+        """Accept the last `propose` and advance the servos by one step."""
         if self._pending is None:
             return
-        # Nothing that a gradient over several steps needs is written over.
+        # Tensors are replaced, never overwritten: gradients over several steps need them.
         self._state, self._pending = self._pending, None
         self._fresh = torch.zeros_like(self._fresh)
         self._age = self._age + 1
@@ -284,9 +307,9 @@ class TorchServo:
             self._head = (self._head + 1) % self._history.shape[1]
 
     def reset(self, env_ids: Envs = None) -> None:
-        """Forget the past of some environments: their next command counts as if it had been there for ever.
+        """Reset some environments: their next command counts as if it had always been there.
 
-        A reset of all of them also ends the gradients' way into the past.
+        A reset of all environments also cuts the gradients to earlier steps.
         """
         self._state = _State(*(_written(getattr(self._state, field.name), env_ids, 0.0) for field in fields(_State)))
         self._fresh = _written(self._fresh, env_ids, True)
@@ -296,14 +319,15 @@ class TorchServo:
 
     @property
     def deflection(self) -> torch.Tensor:
-        """Of the elastoplastic contacts, at the last `propose`, (num_envs, num_joints) [rad]; 0 where one is rigid."""
+        """Deflection of elastoplastic contacts at the last `propose` [rad], 0 for rigid ones."""
         return (self._pending or self._state).deflection
 
     def dry_friction(
         self, motor_torque: torch.Tensor, external_torque: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Friction of M6 at this load, eq. (10): while sliding fast, and what it is more at rest [N·m]; M1–M5 by their
-        zeros. motor_torque and external_torque [N·m].
+        """Return dry friction at this load, eq. (10) [N·m]: while sliding fast, and the excess at rest.
+
+        The formula is M6; M1–M5 have zeros in it. Torques in N·m.
         """
         n = self.numbers
         motor, external = motor_torque.abs(), external_torque.abs()
@@ -322,10 +346,9 @@ class TorchServo:
     def static_friction(
         self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
     ) -> torch.Tensor:
-        """Friction budget of M6, eq. (10), without its viscous part [N·m]; M1–M5 by their zeros.
+        """Return the friction budget without its viscous part, eq. (10) [N·m]; M1–M5 have zeros in it.
 
-        velocity [rad/s], motor_torque and external_torque [N·m]. The viscous part is
-        `numbers["friction_viscous"]`·|velocity|.
+        The viscous part is `numbers["friction_viscous"]`·|velocity|. Velocity in rad/s, torques in N·m.
         """
         n = self.numbers
         stribeck = torch.exp(-((velocity.abs() / n["stribeck_velocity"]) ** n["stribeck_exponent"]))
@@ -335,7 +358,7 @@ class TorchServo:
     def friction_budget(
         self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
     ) -> torch.Tensor:
-        """Friction budget τ_f^m [N·m], eq. (10): the static part and the viscous one."""
+        """Return the friction budget τ_f^m, eq. (10) [N·m]: static plus viscous part."""
         static = self.static_friction(velocity, motor_torque, external_torque)
         return static + self.numbers["friction_viscous"] * velocity.abs()
 
@@ -346,10 +369,16 @@ class TorchServo:
         motor_torque: torch.Tensor,
         external_torque: torch.Tensor,
     ) -> torch.Tensor:
-        """Friction torque τ_f [N·m]: what stops the joint within the step, clipped to the budget (lines 4–6), or that
-        of an elastoplastic contact, see `bristle_friction`.
+        """Return the friction torque τ_f [N·m].
 
-        inertia [kg·m²]: of everything that turns with the joint, armature included.
+        For a rigid contact it is the torque that stops the joint within the step, clipped to the budget (lines 4–6).
+        For an elastoplastic contact, see `bristle_friction`.
+
+        Args:
+            inertia: Total inertia of the joint, armature included [kg·m²].
+            velocity: Velocities [rad/s].
+            motor_torque: Motor torques [N·m].
+            external_torque: Loads [N·m].
         """
         to_stop = inertia * velocity / self.timestep + motor_torque + external_torque
         friction = -_clip(to_stop, self.friction_budget(velocity, motor_torque, external_torque))
@@ -366,11 +395,19 @@ class TorchServo:
         torque: torch.Tensor,
         dry: tuple[torch.Tensor, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Friction torque [N·m] of elastoplastic contacts at the end of the step, and how much it falls with the
-        velocity there [N·m·s/rad]; meaningless for rigid ones (Cisneros et al., eqs 11–16, with inertia/Δt in series).
+        """Return the friction torque of elastoplastic contacts at the end of the step, and its slope.
 
-        inertia [kg·m²]: see `applied_friction`; torque: all that turns the joint but friction [N·m]; dry: of
-        `dry_friction`. To be called after `propose`, which has the deflection follow the velocity.
+        Meaningless for rigid contacts. See Cisneros et al., eqs 11–16, with inertia/Δt in series. Call it after
+        `propose`, which updates the deflection from the velocity.
+
+        Args:
+            inertia: Total inertia of the joint, armature included [kg·m²].
+            velocity: Velocities [rad/s].
+            torque: Total torque on the joint without friction [N·m].
+            dry: Result of `dry_friction`.
+
+        Returns:
+            Friction torque [N·m] and its decrease with velocity [N·m·s/rad].
         """
         sliding, at_rest = dry
         state = self._pending or self._state
@@ -383,9 +420,9 @@ class TorchServo:
     def randomize(
         self, name: str, low: float, high: float, env_ids: Envs = None, generator: torch.Generator | None = None
     ) -> None:
-        """Set a number of some environments to its nominal value times a factor in [low, high], one a joint."""
+        """Set a number to its nominal value times a random factor in [low, high], per joint and environment."""
         if name not in self.numbers or not 0.0 <= low <= high:
-            raise ValueError(f"cannot scale {name!r} by {low} to {high}; there are {', '.join(self.numbers)}")
+            raise ValueError(f"cannot scale {name!r} by {low} to {high}; available: {', '.join(self.numbers)}")
         chosen = slice(None) if env_ids is None else env_ids
         nominal = self.nominal[name][chosen]
         share = torch.rand(nominal.shape, generator=generator, device=nominal.device, dtype=nominal.dtype)
@@ -395,9 +432,16 @@ class TorchServo:
     def become(
         self, names: Sequence[str], specimens: Any, env_ids: Envs = None, generator: torch.Generator | None = None
     ) -> None:
-        """Make the servos of some environments other specimens, each joint its own, all as likely; their past stays.
+        """Turn the servos of some environments into random specimens, one per joint; their state stays.
 
-        names: of numbers; specimens: (specimens, names), one a row, whose numbers belong together. Raises ValueError.
+        Args:
+            names: Names of the numbers.
+            specimens: One specimen per row, whose numbers belong together, shape (specimens, names).
+            env_ids: Environments.
+            generator: Random generator.
+
+        Raises:
+            ValueError: No specimens, or a number that servos do not have.
         """
         unknown = [name for name in names if name not in self.numbers]
         if unknown or not len(specimens):
@@ -411,7 +455,7 @@ class TorchServo:
         self.refresh()
 
     def refresh(self) -> None:
-        """Take over what was written to `numbers`; a delay longer than any before forgets commands on their way."""
+        """Apply changes of `numbers`; a delay longer than any before discards commands in transit."""
         n, h = self.numbers, self.timestep
         with torch.inference_mode(False), torch.no_grad():
             lag = n["pwm_lag"].clone()
@@ -435,11 +479,11 @@ class TorchServo:
 
     @property
     def _stiff(self) -> torch.Tensor:
-        """Torque per velocity of a bristle that takes a step up alone [N·m·s/rad]."""
+        """Torque per velocity of a bristle that takes up a step on its own [N·m·s/rad]."""
         return self.numbers["bristle_stiffness"] * self.timestep + self.numbers["bristle_damping"]
 
     def _bent(self, velocity: torch.Tensor) -> torch.Tensor:
-        """Deflection now: the last one, after a step at the velocity that became of it (Cisneros et al., eq. 18)."""
+        """Return the deflection after a step at the resulting velocity (Cisneros et al., eq. 18)."""
         state = self._state
         if self.contacts == {"rigid"}:
             return state.deflection
@@ -455,9 +499,9 @@ class TorchServo:
         free: torch.Tensor,
         mobility: torch.Tensor | float,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Friction torque [N·m] and the size of the slip velocity [rad/s], 0 where it sticks.
+        """Return the friction torque [N·m] and the slip speed [rad/s], 0 while sticking.
 
-        free: velocity without this friction [rad/s]; mobility: its change per torque [rad/(s·N·m)].
+        `free` is the velocity without this friction [rad/s], `mobility` its change per torque [rad/(s·N·m)].
         """
         n, stiff = self.numbers, self._stiff
         z = 1.0 / stiff + mobility
@@ -470,8 +514,10 @@ class TorchServo:
         return torch.sign(wished) * (slip - size) / z, slip
 
     def _slip(self, u: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
-        """Root s of s + u·E(s) = d, the slip velocity in Stribeck velocities: E is exp(−s^α), by Halley's steps from
-        the root of its steepest tangent, or 1/(1 + s)."""
+        """Return the root s of s + u·E(s) = d, the slip velocity in units of the Stribeck velocity.
+
+        E is exp(−s^α), solved by Halley steps from the root of its steepest tangent, or 1/(1 + s).
+        """
         tiny = 1e-30
         rational = torch.zeros_like(d)
         if "elastoplastic_rational" in self.contacts:
@@ -501,14 +547,14 @@ class TorchServo:
         return torch.where(self._is_rational, rational, s)
 
     def _delayed(self, goal: torch.Tensor, on: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Goal and enable as they arrive now: linear between the two commands the delay falls between."""
+        """Return delayed goal and enable, interpolated linearly between commands."""
         if not len(self._history):
             return goal, on
         if torch.is_grad_enabled():
             self._history = self._history.clone()
         self._history[0, self._head] = goal
         self._history[1, self._head] = on
-        # Before the first command after a reset there is only that one.
+        # After a reset, the first command counts as all earlier ones.
         older = torch.minimum(self._steps, self._age)
         newer = torch.minimum(torch.clamp(self._steps - 1, min=0), self._age)
         length = self._history.shape[1]
@@ -520,7 +566,7 @@ class TorchServo:
     def _current_and_duty(
         self, output: torch.Tensor, on: torch.Tensor, supply: torch.Tensor, velocity: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Motor current [A] and duty cycle of each joint by its own law, eqs. (12)–(15)."""
+        """Return each joint's motor current [A] and duty cycle by its own law, eqs (12)–(15)."""
         n = self.numbers
         resistance = n["resistance"]
         emf = n["torque_constant"] * velocity
@@ -531,20 +577,20 @@ class TorchServo:
         current = on * driven - (1.0 - on) * n["release_braking"] * emf / resistance
         duty = output * on
         if "current" in self._laws:
-            # A bridge that cannot hold the current against the back-EMF is eq. (14).
+            # Eq. (14): the bridge may be unable to hold the current against the back-EMF.
             held = torch.maximum(output * on, (-supply - emf) / resistance)
             held = torch.minimum(held, (supply - emf) / resistance)
             current = torch.where(self._is_current, held, current)
-            # Within ±1 by the limits above; without a supply only rounding would be left of it.
+            # Within ±1 by the limits above; without a supply voltage only rounding errors would remain.
             share = torch.clamp((held * resistance + emf) / some_supply, -1.0, 1.0) * (supply > 0.0)
             duty = torch.where(self._is_current, share, duty)
         return current, duty
 
     def _coast_current(self, duty: torch.Tensor, supply: torch.Tensor, emf: torch.Tensor) -> torch.Tensor:
-        """Mean motor current [A] of a drive/coast bridge over one period of its pulse width modulation.
+        """Return the mean motor current [A] of a drive/coast bridge over one PWM period.
 
-        The switch on, the current rises towards (U − e)/R; off, it freewheels into the supply and falls towards
-        −(U + e)/R until it dies out, or does not before the next period. e is the back-EMF along the drive.
+        With the switch on, the current rises towards (U − e)/R. With it off, it freewheels into the supply and falls
+        towards −(U + e)/R, until it is zero or the next period starts. e is the back-EMF along the drive.
         """
         n = self.numbers
         resistance, inductance, period = n["resistance"], n["inductance"], n["pwm_period"]

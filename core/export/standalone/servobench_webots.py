@@ -9,17 +9,17 @@
     while servos.step([0.5]):  # goals in rad
         pass
 
-Webots' own position control moves a joint at a velocity, with all the torque it has, and ignores the joint's friction
-meanwhile. Here each joint's motor gets the torque that the servo gives to the load: motor and friction. Run as a
-program, it swings the exported pendulum: `servobench_webots.py NAME.servo.json INERTIA`.
+Webots' own position control moves a joint at a set velocity with all available torque, and ignores the joint's friction
+while it does. This program instead sets each motor to the torque that the servo applies to the load: motor plus
+friction. Run as a program, it swings the exported pendulum: `servobench_webots.py NAME.servo.json INERTIA`.
 
-Webots tells positions only, and takes torques only. The velocity is the difference of two positions, which is exact in
-its integrator; the load is what the last step's acceleration asks for beyond the torque applied, which needs the
-inertia that the joint turns, the rotor's included. The engine updates positions with the new velocity: its velocities
-stand half a step before its positions. As in `servobench_mujoco`, commands act half a step later, budgets are computed
-with the velocity half a step on, and half of what depends on the velocity is taken at the end of the step.
+Webots reports only positions and accepts only torques. The velocity is the difference of two positions, which is exact
+for its integrator. The load is the torque of the last step's acceleration beyond the applied torque; this needs the
+inertia that the joint turns, rotor included. The engine updates positions with the new velocity, so its velocities lag
+half a step behind its positions. As in `servobench_mujoco`, commands act half a step later, budgets use the velocity
+half a step later, and half of the velocity-dependent torque is taken at the end of the step.
 
-Needs numpy; with numba, where it is installed, the functions are compiled.
+Needs numpy; compiles its functions with numba if that is installed.
 """
 
 from __future__ import annotations
@@ -44,42 +44,50 @@ from servobench_servo import (
 )
 
 STAGGERED = 0.5
-"""Steps by which velocities stand before positions."""
+"""Lag of velocities behind positions [steps]."""
 POSITION, VELOCITY, RATE, TORQUE, EXTERNAL, MOTOR, KNOWN = range(7)
 
 
 class JointServo:
-    """One servo, free of Webots: positions in, torques out, once a step."""
+    """One servo, independent of Webots: positions in, torques out, once per step."""
 
     def __init__(self, servo: str | Path | Mapping[str, Any], step: float, inertia: float) -> None:
-        """servo: its file, or that file's content; step [s]; inertia: all that the joint turns, about its axis and
-        with the servo's armature [kg·m²]. Raises ValueError."""
+        """Load a servo.
+
+        Args:
+            servo: Servo file, or its content.
+            step: Time step [s].
+            inertia: Total inertia about the joint's axis, with the servo's armature [kg·m²].
+
+        Raises:
+            ValueError: The file is not a servo file, or a number is impossible.
+        """
         if not (math.isfinite(step) and step > 0.0 and math.isfinite(inertia) and inertia > 0.0):
             raise ValueError(f"a servo with a step of {step} s that turns {inertia} kg·m² is not possible")
         self.bank = Bank([servo], step, STAGGERED)
         self.inertia = inertia
-        """May be changed at any time, e.g. with the pose of the arm."""
+        """Total inertia [kg·m²]; may change at any time, e.g. with the pose of the arm."""
         self.limit = math.inf
         """Largest torque that the engine applies [N·m]."""
         self._values = np.zeros(7)
 
     @property
     def motor_torque(self) -> float:
-        """Of the motor alone, during the last step [N·m]"""
+        """Motor torque during the last step [N·m]."""
         return float(self._values[MOTOR])
 
     @property
     def external_torque(self) -> float:
-        """Load that the last step's friction went by [N·m]"""
+        """Load used for the friction of the last step [N·m]."""
         return float(self._values[EXTERNAL])
 
     def reset(self) -> None:
-        """Forget what was: the next position is one at rest."""
+        """Reset the state: the joint is at rest at the next position."""
         self._values[:] = 0.0
         self.bank.fresh = True
 
     def torque(self, position: float, goal: float, enable: float = 1.0) -> float:
-        """Torque to apply during the next step [N·m]; position [rad] now, goal [rad], enable: 1 drives, 0 releases."""
+        """Return the torque for the next step [N·m], from position and goal [rad]; `enable` 1 drives, 0 releases."""
         bank, values = self.bank, self._values
         if not values[KNOWN]:
             bank.reset(np.array([position]))
@@ -94,7 +102,7 @@ class JointServo:
 
 def _make_update(source: int) -> Any:
     def update(p, state, past, head, lead, step, inertia, limit, position, own):
-        if source == 0:  # never; naming it here puts it into what the compiled function is kept under
+        if source == 0:  # never; naming it here makes it part of the compiled function's cache key
             return
         velocity = (position - own[POSITION]) / step
         rate = velocity - own[VELOCITY]
@@ -128,10 +136,18 @@ _update = _make_update(SOURCE)
 def attach(
     robot: Any, motors: Mapping[str, str | Path | Mapping[str, Any]], inertias: Mapping[str, float]
 ) -> WebotsServos:
-    """Put servos on motors: name of a RotationalMotor to the servo's file; inertias by the same names [kg·m²].
+    """Put servos on motors.
 
-    Each joint needs a PositionSensor beside its motor, `staticFriction 0` and `dampingConstant 0`: friction is here.
-    Raises ValueError for a motor that is not there or does not fit.
+    Each joint needs a PositionSensor next to its motor, and `staticFriction 0` and `dampingConstant 0`, because this
+    program computes the friction.
+
+    Args:
+        robot: The controller's `Robot`.
+        motors: Servo file, or its content, by name of a RotationalMotor.
+        inertias: Total inertia of each joint, armature included, by the same names [kg·m²].
+
+    Raises:
+        ValueError: A motor is missing or unsuitable.
     """
     return WebotsServos(robot, motors, inertias)
 
@@ -146,7 +162,7 @@ class WebotsServos:
         self._robot = robot
         self._milliseconds = int(robot.getBasicTimeStep())
         if self._milliseconds < 1 or self._milliseconds != robot.getBasicTimeStep():
-            raise ValueError(f"basicTimeStep is {robot.getBasicTimeStep()} ms; give the world a whole number of ms")
+            raise ValueError(f"basicTimeStep is {robot.getBasicTimeStep()} ms; set it to a whole number of ms")
         self.servos: list[JointServo] = []
         self._motors, self._sensors = [], []
         for name, servo in motors.items():
@@ -164,9 +180,11 @@ class WebotsServos:
             self._sensors.append(sensor)
 
     def step(self, goals: Sequence[float], enable: float | Sequence[float] = 1.0) -> bool:
-        """Apply the servos' torques and advance by one step; False when Webots ends the simulation.
+        """Apply the servos' torques and advance by one step; return False when Webots ends the simulation.
 
-        goals (joints,) [rad]; enable: 1 drives, 0 releases, one number or (joints,).
+        Args:
+            goals: Goals [rad], shape (joints,).
+            enable: 1 drives, 0 releases; one number or shape (joints,).
         """
         driven = np.broadcast_to(np.asarray(enable, dtype=float), (len(self.names),))
         for servo, motor, sensor, goal, on in zip(self.servos, self._motors, self._sensors, goals, driven, strict=True):
@@ -177,7 +195,7 @@ class WebotsServos:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Swing the exported pendulum; arguments: the servo's file and the inertia its joint turns [kg·m²]."""
+    """Swing the exported pendulum; arguments are the servo file and the joint's inertia [kg·m²]."""
     from controller import Robot  # pyright: ignore[reportMissingImports]
 
     robot = Robot()

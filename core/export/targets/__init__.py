@@ -1,4 +1,4 @@
-"""One module per target that a model is exported to."""
+"""Export targets, one module each."""
 
 TARGETS = {
     "mujoco-hook": "export.targets.mujoco.hook",
@@ -20,4 +20,4 @@ TARGETS = {
     "json": "export.targets.servobench_json",
     "bam": "export.targets.bam_json",
 }
-"""Module in `core` of each target, which holds its `EXPORTER`, in the order a person meets them."""
+"""Module in `core` that holds each target's `EXPORTER`, in the order in which users see the targets."""

@@ -1,6 +1,7 @@
-"""Export to the flat parameter files of Rhoban/bam, with the error that its fixed integrator brings.
+"""Export to the flat parameter files of Rhoban/bam, with the error caused by its fixed integrator.
 
-Beside the identified values are values carried over to that integrator at its step, which absorb part of the error.
+Next to the identified values, the export writes values carried over to that integrator and its time step. They absorb
+part of the error.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from core.simulation import Motion
 from core.terms import CONTACTS
 
 BAM_STEP = 0.005
-"""Step at which the peer simulates unless told otherwise [s]."""
+"""Default time step of Rhoban/bam's simulation [s]."""
 
 _FOREIGN_NAMES = {"sts3215_7v4": "sts3215"}
-"""Servos the peer knows under another name."""
+"""Servos that have another name in Rhoban/bam."""
 
 
 MISSING = ("leave out", "refuse")
@@ -38,11 +39,11 @@ class BamOptions:
     """Options of the export to Rhoban/bam."""
 
     missing: str = field(default="leave out", metadata={"choices": MISSING})
-    """Terms that the format has no key for: leave them out and state the error, or refuse the export."""
+    """Terms for which the format has no key: leave them out and state the error, or refuse the export."""
 
 
 def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportResult:
-    """Write `<name>.bam.json`; raises ExportError for terms the format does not have when they are to be refused."""
+    """Write `<name>.bam.json`; raise ExportError for terms without a key if `missing` is "refuse"."""
     if options.missing not in MISSING:
         raise ExportError(f"export to bam: missing is one of {', '.join(MISSING)}, not {options.missing!r}")
     held, lost = in_bam(model)
@@ -52,28 +53,28 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     step = f"{BAM_STEP * 1e3:g}"
     found, other = in_bam_order(model, held), name.replace(".json", f"-{step}ms.json")
     notes = [
-        f"The format has no bounds, units, provenance, integrator or step. These values were identified with "
+        f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
         f"{model.integration}.",
         *lost_notes(model, held, lost),
-        "Rhoban/bam simulates with its own integrator and a rigid contact and counts the quadratic term only where the "
-        f"torques oppose; at {step} ms its motion differs from this model's, over the four trajectories, two loads and "
-        f"two gains, by {found.statement(other)}.",
-        f"Law and constants, which its code holds and this file does not: {firmware(model)}.",
+        "Rhoban/bam simulates with its own integrator and a rigid contact, and counts the quadratic term only where "
+        f"the torques oppose. At {step} ms its motion differs from this model's, over the four trajectories, two loads "
+        f"and two gains, by {found.statement(other)}.",
+        f"Its code, not this file, holds the control law and its constants: {firmware(model)}.",
     ]
     if "command_delay" in held.values:
         notes.append("Its simulation uses `command_delay`; its actuators for mjlab and MuJoCo do not.")
     if model.control.bridge == "coast":
-        notes.append("It knows no drive/coast bridge: inductance and PWM period are written but not used.")
+        notes.append("It has no drive/coast bridge: inductance and PWM period are written but not used.")
     contents, meanings = {name: bam_text(held)}, {name: "flat parameters by name"}
     if found.carried is not None:
         contents[other] = bam_text(found.carried.model)
-        meanings[other] = f"values carried over to Rhoban/bam's integrator at {step} ms, for nothing else"
+        meanings[other] = f"values carried over to Rhoban/bam's integrator at {step} ms; use them nowhere else"
     what, error = "parameter file of Rhoban/bam", found.plain.mean_mrad
     return exported(folder, model, "bam", what, contents, meanings, notes, error_mrad=error)
 
 
 def in_bam(model: ServoModel) -> tuple[ServoModel, list[str]]:
-    """Return the model as far as Rhoban/bam's keys can hold it, contact included, and the terms that it loses."""
+    """Return the part of the model that Rhoban/bam's keys can hold, with a rigid contact, and the lost terms."""
     unknown = [name for name in model.command_path if name not in BAM_COMMAND_PATH.values()]
     lost = [name for name in unknown if model.values[name] > 0.0]
     return replace(without_terms(with_contact(model, "rigid"), unknown), name=model.title), lost
@@ -86,7 +87,7 @@ def bam_text(held: ServoModel) -> str:
 
 
 def firmware(model: ServoModel) -> str:
-    """The control law and its constants in words."""
+    """Describe the control law and its constants."""
     control = model.control
     unit = "A" if control.law == "current" else "duty cycle"
     return (
@@ -96,22 +97,22 @@ def firmware(model: ServoModel) -> str:
 
 
 def lost_notes(model: ServoModel, held: ServoModel, lost: list[str]) -> list[str]:
-    """A sentence on the cost of terms that are left out; nothing where nothing is lost."""
+    """State the cost of the terms that are left out; empty if none is."""
     if not lost:
         return []
     rigid = with_contact(model, "rigid")
     cost = 1e3 * float(mean_errors(bench_grid(default_bench(model), model.default_settings()), rigid, held).mean())
-    return [f"Left out, as there is no key for it: {', '.join(lost)}. That alone is {cost:.2f} mrad."]
+    return [f"Left out because the format has no key: {', '.join(lost)}. This alone costs {cost:.2f} mrad."]
 
 
 def as_peer(held: ServoModel) -> ServoModel:
-    """Return `held` with the order of update and the step of Rhoban/bam."""
+    """Return `held` with the update order and time step of Rhoban/bam."""
     control = replace(held.control, bridge="brake")
     return replace(held, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
 
 
 def in_bam_order(model: ServoModel, held: ServoModel) -> Carried:
-    """Compare motions by the peer's integrator and step with the model's own; takes a second, and is remembered."""
+    """Compare Rhoban/bam's motion with the model's own; takes a second and is cached."""
     texts = [replace(one, name="", provenance={}).to_json_text() for one in (model, held)]
     return _in_bam_order(*texts)
 
@@ -129,7 +130,7 @@ def _motions(model: ServoModel, runs: Sequence[GridRun]) -> list[tuple[GridRun, 
 
 
 def _apart(motions: Sequence[tuple[GridRun, Motion]], held: ServoModel) -> list[Array]:
-    """Distance of a model's motion at the peer's from others, run by run [rad]."""
+    """Return each run's position error of `held` under Rhoban/bam's integrator [rad]."""
     errors: list[Array] = []
     theirs = as_peer(held)
     for run, motion in motions:
@@ -141,7 +142,7 @@ def _apart(motions: Sequence[tuple[GridRun, Motion]], held: ServoModel) -> list[
 EXPORTER = Exporter(
     target="bam",
     title="Rhoban/bam parameters",
-    description="Flat parameters as Rhoban/bam reads them.",
+    description="Flat parameter file of Rhoban/bam.",
     options=BamOptions,
     write=write_bam,
     contacts=tuple(CONTACTS),

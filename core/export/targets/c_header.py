@@ -1,10 +1,10 @@
 """Export to C: the servo as numbers, and one header that computes friction, motor and feed-forward compensation.
 
-For firmware and for simulators of one's own. Three files: `servobench_friction.h`, the same for every servo; the
-numbers of this one, `<name>.servo.h`; and `<name>.pendulum.c`, which simulates the bench with and without compensation.
-Nothing is approximated: what remains is the precision of `float`, unless `double` is asked for.
+For firmware and other simulators. The export has three files: `servobench_friction.h`, the same for every servo;
+`<name>.servo.h`, the numbers of this servo; and `<name>.pendulum.c`, which simulates the bench with and without
+compensation. Nothing is approximated beyond the precision of `float`, or of `double` if selected.
 
-A model's name reaches a C identifier through `identifier` only, and a comment through `_comment`.
+A model's name reaches C identifiers only through `identifier`, and comments only through `_comment`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from core.terms import CONTACTS
 
 HEADER, PROGRAM = "servobench_friction.h", "servobench_pendulum.c"
 PROGRAM_TIME = 6.0
-"""How long the example moves [s]."""
+"""Duration of the example [s]."""
 MOST_STEPS = 1_000_000
 COMPILERS = ("cc", "gcc", "clang")
 COMPILE_TIME = 60.0
-"""No compiler is waited for longer [s]."""
+"""Timeout of a compiler [s]."""
 PRECISIONS = {"float": (ctypes.c_float, ()), "double": (ctypes.c_double, ("-DSERVOBENCH_DOUBLE",))}
 LARGEST, SMALLEST = 3.4e38, 1.2e-38
-"""What a float can hold."""
+"""Range of a C float."""
 
 _LAWS = {"voltage": "SB_VOLTAGE", "current": "SB_CURRENT", "coast": "SB_COAST"}
 _CONTACTS = {name: f"SB_{name.upper()}" for name in CONTACTS}
 
 
 def write_c(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the header, the servo's numbers and the example; raises ExportError for options that are not possible."""
+    """Write the header, the servo's numbers and the example; raise ExportError for impossible options."""
     settings = settings_of(model, options, "c")
     contents = _contents(model, options)
     what = (
@@ -65,14 +65,14 @@ def write_c(model: ServoModel, folder: Path, options: ServoOptions) -> ExportRes
 
 
 def identifier(name: str) -> str:
-    """A C identifier of a-z, 0-9 and "_" for any text; no keyword, reserved name or name of the header."""
+    """Turn any text into a C identifier of a-z, 0-9 and "_", no keyword, reserved name or name of the header."""
     plain = re.sub(r"_+", "_", slug(name).replace("-", "_"))
     clashes = plain[0].isdigit() or re.match(r"sb(_|$)|servobench", plain)
     return f"{'model_' if clashes else ''}{plain}_servo"
 
 
 def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
-    """Text of `<name>.servo.h`: one `static const sb_servo`, every number to its last bit."""
+    """Return the text of `<name>.servo.h`: one `static const sb_servo` whose numbers are exact."""
     numbers = servo_numbers(model, settings)
     name = identifier(model.title)
     fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS))]
@@ -81,7 +81,7 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     servo = f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n"
     offset = model.values.get("q_offset", 0.0)
     zero = f" * Where the servo reads 0, its shaft is at {_number('q_offset', offset)} rad.\n" if offset else ""
-    # Two servos of one symbol must not compile; a guard of the symbol alone would drop the second in silence.
+    # Two servos with one symbol must not compile; a guard of the symbol alone would silently drop the second.
     guard = f"SERVOBENCH_{name.upper()}_{hashlib.sha256(servo.encode()).hexdigest()[:8].upper()}_H"
     return (
         f"/* {_comment(model.title)}: friction {model.friction.upper()}, gain {_number('kp', settings.kp)} as written "
@@ -91,7 +91,7 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
 
 
 def program_text(model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> str:
-    """Text of `<name>.pendulum.c`: the bench as numbers above the program that is the same for every servo."""
+    """Return the text of `<name>.pendulum.c`: the bench as numbers, then the program, the same for every servo."""
     row = model.bound_row(bench, settings, timestep)
     numbers = {
         "LOAD_INERTIA": row[Slot.INERTIA],
@@ -110,10 +110,19 @@ def program_text(model: ServoModel, bench: Bench, settings: ServoSettings, times
 
 
 def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: str = "float") -> Check:
-    """Compile an export and simulate with it; precision: "float", which the header has, or "double".
+    """Compile an export and simulate with it.
 
-    Raises ExportError when there is no compiler, or the folder does not hold what an export with these options writes:
-    nothing else is compiled and run.
+    Only a folder that holds exactly what an export with these options writes is compiled and run.
+
+    Args:
+        model: The exported model.
+        folder: Folder of the export.
+        options: Options of the export.
+        precision: "float", the header's default, or "double".
+
+    Raises:
+        ExportError: The files differ from the export's, or cannot be compiled.
+        NotChecked: There is no C compiler.
     """
     require_written(folder, _contents(model, options))
 
@@ -134,7 +143,7 @@ def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: s
 
 
 def compiler() -> str:
-    """Path of a C compiler; raises NotChecked when there is none."""
+    """Return the path of a C compiler; raise NotChecked if there is none."""
     for name in COMPILERS:
         found = shutil.which(name)
         if found:
@@ -143,7 +152,7 @@ def compiler() -> str:
 
 
 def _contents(model: ServoModel, options: ServoOptions) -> dict[str, str]:
-    """Files by name: the header, the numbers, the program."""
+    """Return the header, the numbers and the program by file name."""
     settings, bench = settings_of(model, options, "c"), options.bench or default_bench(model)
     numbers_file, program_file = _file_names(model)
     return {
@@ -154,7 +163,7 @@ def _contents(model: ServoModel, options: ServoOptions) -> dict[str, str]:
 
 
 class _Pendulum:
-    """The compiled program's simulation."""
+    """Simulation by the compiled program."""
 
     def __init__(self, library: Path, number: type[ctypes.c_float] | type[ctypes.c_double]) -> None:
         self._function = ctypes.CDLL(str(library)).simulate_pendulum
@@ -164,7 +173,7 @@ class _Pendulum:
         self._function.restype = None
 
     def __call__(self, goals: NDArray[np.float64], drives: NDArray[np.float64], step: float) -> NDArray[np.float64]:
-        """Positions before each step (n,) [rad], from rest at 0; goals (n,) [rad], drives (n,) 1 or 0, step [s]."""
+        """Return positions before each step (n,) [rad], from rest at 0; goals in rad, drives 1 or 0, step in s."""
         commands = [np.ascontiguousarray(values, dtype=self._number) for values in (goals, drives)]
         positions = np.empty_like(commands[0])
         array = ctypes.POINTER(self._number)
@@ -175,7 +184,7 @@ class _Pendulum:
 
 def _compiled(source: Path, library: Path, precision: str) -> _Pendulum:
     if precision not in PRECISIONS:
-        raise ExportError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
+        raise ExportError(f"no precision {precision!r}; available: {', '.join(PRECISIONS)}")
     number, flags = PRECISIONS[precision]
     command = [compiler(), "-std=c99", "-O2", "-shared", "-fPIC", "-DSERVOBENCH_LIBRARY", *flags]
     command += ["-o", str(library), str(source.resolve()), "-lm"]
@@ -190,7 +199,7 @@ def _compiled(source: Path, library: Path, precision: str) -> _Pendulum:
 
 
 def _file_names(model: ServoModel) -> tuple[str, str]:
-    """A second ending, so that no name of a model hides a header of the compiler's."""
+    """Return names with a second suffix, so that no model's name shadows a header of the compiler."""
     name = slug(model.title)
     return f"{name}.servo.h", f"{name}.pendulum.c"
 
@@ -203,7 +212,7 @@ def _number(name: str, value: float) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that neither ends a comment, nor opens one, nor holds a trigraph."""
+    """Return text that neither ends nor opens a comment and holds no trigraph."""
     return printable(re.sub(r"[*/?]", " ", text))
 
 
@@ -212,30 +221,30 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
         f"Fixed by this export: kp {settings.kp:g}, ki {settings.ki:g}, kd {settings.kd:g}, "
         f"supply {settings.supply_voltage:g} V.",
         "Numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
-        "A simulation's error falls with the square of its step; steps of 1 ms or less suit it. "
+        "A simulation's error falls with the square of its time step; 1 ms or less is recommended. "
         + (
-            "Friction is one torque per time step that stops the shaft at most."
+            "Friction is one torque per time step, which at most stops the shaft."
             if model.contact == "rigid"
-            else "Friction is one torque per time step, stable at any step. Compensation is of what slips, not of what "
-            "gives before."
+            else "Friction is one torque per time step, stable at any time step. Feed-forward compensates sliding "
+            "friction, not the deflection before it slips."
         ),
         *bristle_notes(model, "`sb_at_rest`"),
     ]
     if settings.ki > 0.0:
-        notes.append("`sb_feedforward` has no meaning with an integral gain, which integrates the goal's offset.")
+        notes.append("Do not use `sb_feedforward` with an integral gain, which integrates the goal's offset.")
     delay, lag = model.values.get("command_delay", 0.0), model.values.get("pwm_lag", 0.0)
     if delay > 0.0:
         notes.append(
-            f"Commands act {delay * 1e3:.3g} ms late: delay them yourself where you simulate, and look as far ahead "
-            "where you compensate."
+            f"Commands act {delay * 1e3:.3g} ms late. In a simulation, delay them yourself; for compensation, use the "
+            "motion that far ahead."
         )
     if lag > 0.0:
         notes.append(
-            f"The output lags by {lag * 1e3:.3g} ms: ask for the offset of the motion that much later than the "
-            "position it is added to."
+            f"The output lags by {lag * 1e3:.3g} ms: compute the offset for the motion that much later than the "
+            "position to which you add it."
         )
     if model.control.bridge == "coast":
-        notes.append("Feed-forward of a drive/coast bridge halves an interval 24 times, with two exponentials each.")
+        notes.append("Feed-forward of a drive/coast bridge bisects 24 times, with two exponentials each.")
     return notes
 
 
@@ -253,7 +262,7 @@ sb_command c = sb_feedforward(servo, dq, ddq, external, load, SB_PREVIEW, SB_SMO
 send_goal(q + c.goal_offset);
 ```
 
-Where the supply is measured, compensate with a copy of the servo that has it as `supply_voltage`.
+If you measure the supply voltage, compensate with a copy of the servo whose `supply_voltage` is the measured one.
 
 Simulation, once per time step of `h` seconds, with `state` from `sb_at_rest(q)`:
 

@@ -1,9 +1,9 @@
-"""Export to Drake: a program that puts the servo with friction M1–M6 on the joints of a plant, and a pendulum.
+"""Export to Drake: a program that puts servos with friction M1–M6 on the joints of a plant, and a pendulum.
 
-Drake's joints know viscous damping and no other friction; its parsers say so and leave it out. The program
-(`core/export/standalone/servobench_drake.py`, which explains itself) is a system that computes motor and friction
-torque. The pendulum is SDFormat with Drake's own elements `drake:rotor_inertia` and
-`drake:gear_ratio`; read without the program, its joint has the servo's armature, viscous friction and stall torque.
+Drake's joints have viscous damping and no other friction; its parsers warn and ignore it. The program,
+`core/export/standalone/servobench_drake.py`, is a system that computes motor and friction torque. The pendulum is
+SDFormat with Drake's own elements `drake:rotor_inertia` and `drake:gear_ratio`. Without the program, its joint has the
+servo's armature, viscous friction and stall torque.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ DRAKE = "http://drake.mit.edu"
 """Namespace of Drake's elements in SDFormat."""
 JOINT, LINK = "servo", "pendulum"
 LONGEST_STEP = 0.005
-"""Time step up to which the program was measured [s]."""
+"""Longest time step for which the program was measured [s]."""
 
 
 def write_drake(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
+    """Write the programs, the servo's numbers and a pendulum; raise ExportError for impossible options."""
     settings = settings_of(model, options, "drake")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -53,27 +53,28 @@ def write_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
     meanings = {
         PROGRAMS[0]: "puts servos on the joints of a plant; needs drake and numpy, faster with numba",
         PROGRAMS[1]: "the servo itself, which the program above uses",
-        servo: "numbers of this servo",
+        servo: "parameters of this servo",
         pendulum: f"pendulum, {printable(bench_title(bench))}, SDFormat {SDF_VERSION} with Drake's elements",
     }
     notes = [
-        "Drake has no joint friction but viscous damping. The pendulum's file holds that, the armature as "
-        "`drake:rotor_inertia` with `drake:gear_ratio` 1, and the stall torque as `effort`; `attach` sets the armature "
-        "and takes damping and limit away, as the program brings its own.",
+        "Drake's only joint friction is viscous damping. The pendulum's file holds that damping, the armature as "
+        "`drake:rotor_inertia` with `drake:gear_ratio` 1, and the stall torque as `effort`. `attach` sets the armature "
+        "and removes damping and limit, because the program computes its own.",
         f"For discrete plants with a time step of up to {LONGEST_STEP * 1e3:g} ms. Commands given for a step act half "
         "a step later on average.",
-        "`Diagram.Clone()` copies the servos with their numbers, for studies in parallel. They compute with floats "
-        "only: nothing is differentiated through them.",
-        "Torque off is 0 at the input port `enable`, per joint; the motor is then as it was identified, released.",
-        f"The pendulum is meant for a gravity of {bench.gravity:g} m/s², which a file of one model cannot say; Drake's "
-        "own is 9.81.",
+        "`Diagram.Clone()` copies the servos with their numbers, for parallel studies. They compute with floats only "
+        "and cannot be differentiated.",
+        "For torque off, set the input port `enable` to 0 per joint; the motor then behaves as an identified released "
+        "one.",
+        f"The pendulum is made for a gravity of {bench.gravity:g} m/s², which the file of a single model cannot hold. "
+        "Drake's default is 9.81.",
         settings_note(settings),
     ]
     return exported(folder, model, "drake", "Drake", contents, meanings, notes, _usage(servo, pendulum))
 
 
 def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSettings) -> str:
-    """The pendulum bench with the servo's joint, fixed to the world, as SDFormat."""
+    """Return the pendulum bench with the servo's joint, fixed to the world, as SDFormat."""
     root = ET.Element("sdf", {"version": SDF_VERSION, "xmlns:drake": DRAKE})
     body = ET.SubElement(root, "model", name=name)
     mass, distance, inertia = pendulum_inertial(bench)
@@ -94,7 +95,7 @@ def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSet
     ET.SubElement(joint, "parent").text = "world"
     ET.SubElement(joint, "child").text = LINK
     axis = ET.SubElement(joint, "axis")
-    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
+    # Looking along +y with x to the right and z up, counter-clockwise is positive and 0 hangs down.
     _add(axis, "xyz", 0.0, -1.0, 0.0)
     _add(ET.SubElement(axis, "dynamics"), "damping", model.values["friction_viscous"])
     _add(ET.SubElement(axis, "limit"), "effort", _stall_torque(model, settings))
@@ -117,7 +118,7 @@ def _stall_torque(model: ServoModel, settings: ServoSettings) -> float:
 
 
 def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported pendulum with the exported servo in Drake; raises ExportError."""
+    """Run the exported pendulum with the exported servo in Drake."""
     engine("pydrake", "Drake", "drake")
     require_unchanged(folder, PROGRAMS)
     name = slug(model.title)
@@ -147,7 +148,7 @@ def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check
 
 def _usage(servo: str, pendulum: str) -> str:
     return f"""\
-In place of `plant.Finalize()`, for revolute and prismatic joints of your robot:
+Instead of `plant.Finalize()`, for revolute and prismatic joints of your robot:
 
 ```python
 from servobench_drake import attach
@@ -156,8 +157,8 @@ servos = attach(builder, plant, {{"shoulder": "{servo}", "elbow": "{servo}"}})
 builder.ExportInput(servos.GetInputPort("goal"), "goal")  # rad, in the order of the joints
 ```
 
-`attach` connects the plant's state and actuation. Where other actuators need torques, connect those to the input port
-`others`. The output ports `motor_torque`, `friction_torque` and `external_torque` tell what happens.
+`attach` connects the plant's state and actuation. Connect the torques of other actuators to the input port `others`.
+The output ports `motor_torque`, `friction_torque` and `external_torque` hold the torques of the step.
 `python servobench_drake.py {pendulum} {servo}` swings the pendulum, releases it and prints its angle.
 """
 

@@ -1,15 +1,16 @@
 """Export to Genesis: a program that puts the servo on an entity's joints, with its numbers and a pendulum.
 
-"servo" is the identified servo with friction M1–M6: the program (`core/export/standalone/servobench_genesis.py`, which
-explains itself) computes control law and motor and sets the joint's friction before each step.
-"plain" is Genesis' own position drive on a joint with Coulomb and viscous friction, set once and as fast as Genesis:
+"servo" is the identified servo with friction M1–M6. The program, `core/export/standalone/servobench_genesis.py`,
+computes control law and motor and sets the joint's friction before each step. "plain" is Genesis' own position drive on
+a joint with Coulomb and viscous friction, set once and as fast as Genesis:
 
     drive = clip(kp·(goal − q) − kv·q̇, ±limit)     joint torque = −(damping + driven damping)·q̇ − frictionloss
 
-The driven damping is the voltage law's back-EMF, k_t²/R, which no limit bounds; releasing the servo takes it away. That
-is seed 004, eqs (12, 13), exactly. The current law loses its limit by the supply voltage. Friction M2–M6 is refitted.
+The driven damping is the voltage law's back-EMF, k_t²/R, outside the torque limit; releasing the servo removes it. This
+is exactly eqs (12, 13) of Duclusaud et al. The current law loses its limit by the supply voltage. Friction M2–M6 is
+refitted.
 
-Genesis takes half a minute and more to start. A check runs all its pendulums side by side, in a process of its own.
+Genesis takes half a minute or more to start. A check runs all its pendulums side by side, in a process of its own.
 """
 
 from __future__ import annotations
@@ -57,25 +58,25 @@ PROGRAM = "servobench_genesis.py"
 PROGRAMS = (PROGRAM, "servobench_torch.py")
 DRIVE_FORMAT, DRIVE_VERSION = "servobench-drive", 1
 DRIVE_NUMBERS = ("kp", "kv", "torque_limit", "armature", "damping", "driven_damping", "frictionloss")
-"""Of a drive's file: N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m."""
+"""Parameters of a drive file: N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m."""
 FORM = Form(kept=("error_gain_ratio",))
 PLAIN_FORM = Form(plain_drive=True)
 LONGEST_STEP = 0.005
-"""Time step up to which the program was measured [s]."""
+"""Longest time step for which the program was measured [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenesisOptions(ServoOptions):
-    """What can be chosen for Genesis."""
+    """Options of the export to Genesis."""
 
     drive: str = field(default="servo", metadata={"choices": DRIVES})
     """"servo": as identified, computed before each step; "plain": the engine's own drive, set once."""
 
 
 def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> ExportResult:
-    """Write the programs, the servo's or drive's numbers, and a pendulum; raises ExportError."""
+    """Write the programs, the servo's or drive's numbers, and a pendulum."""
     if options.drive not in DRIVES:
-        raise ExportError(f"export to genesis: no drive {options.drive!r}; there are {', '.join(DRIVES)}")
+        raise ExportError(f"export to genesis: no drive {options.drive!r}; available: {', '.join(DRIVES)}")
     settings = settings_of(model, options, "genesis")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -97,13 +98,13 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
     meanings = {
         PROGRAMS[0]: "puts servos or drives on the joints of an entity; needs genesis-world 1.4",
         PROGRAMS[1]: "the servo itself in PyTorch, which the program above uses",
-        numbers: f"numbers of this {options.drive.replace('plain', 'drive')}",
+        numbers: f"parameters of this {options.drive.replace('plain', 'drive')}",
         scene: f"pendulum, {printable(bench_title(bench))}, as MJCF",
     }
     notes = [
         *how,
-        "Genesis does not take gravity from a model's file: the pendulum's is "
-        f"{bench.gravity:g} m/s² along -z, `SimOptions(gravity=...)`.",
+        "Genesis does not read gravity from a model's file. For the pendulum, set "
+        f"{bench.gravity:g} m/s² along -z with `SimOptions(gravity=...)`.",
         settings_note(settings),
     ]
     usage = _usage(numbers, scene, options.drive)
@@ -111,7 +112,7 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
 
 
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], float, list[str]]:
-    """Numbers of the plain drive, its error [mrad], and what to say of it."""
+    """Return the plain drive's parameters, its error [mrad] and its notes."""
     if model.control.law == "current":
         fit = fit_drive(model, bench, settings, PLAIN_FORM, "Genesis")
         return drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), fit.error_mrad, list(fit.notes)
@@ -126,7 +127,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
 
 
 def drive_numbers(servo: PlainDrive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
-    """DRIVE_NUMBERS of a drive; limit: its largest torque [N·m]; back_emf: damping of a driven joint [N·m·s/rad]."""
+    """Return the DRIVE_NUMBERS of a drive with a torque limit [N·m] and a driven damping [N·m·s/rad]."""
     return {
         "kp": servo.stiffness,
         "kv": max(servo.damping - back_emf, 0.0),
@@ -139,12 +140,12 @@ def drive_numbers(servo: PlainDrive | EnvelopeDrive, limit: float, back_emf: flo
 
 
 def drive_text(numbers: Mapping[str, float]) -> str:
-    """The file of a plain drive; numbers: DRIVE_NUMBERS."""
+    """Return the file of a plain drive with these DRIVE_NUMBERS."""
     return json.dumps({"format": DRIVE_FORMAT, "version": DRIVE_VERSION, **numbers}, indent=1, allow_nan=False) + "\n"
 
 
 def read_drive(path: Path) -> dict[str, float]:
-    """Numbers of the drive that a file holds; raises ExportError for any other file."""
+    """Read the parameters of a drive file; raise ExportError for any other file."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -160,7 +161,7 @@ def read_drive(path: Path) -> dict[str, float]:
 
 
 def as_model(numbers: Mapping[str, float], servo: str) -> tuple[ServoModel, ServoSettings]:
-    """The model that Genesis simulates with a drive, and its settings; servo: a catalogue name."""
+    """Return the model that Genesis simulates with a drive, and its settings; `servo` is a catalogue name."""
     if numbers["driven_damping"] > 0.0:
         values = (numbers[name] for name in ("kp", "torque_limit", "frictionloss", "damping", "armature"))
         kp, limit, friction, viscous, armature = values
@@ -190,9 +191,13 @@ def as_model(numbers: Mapping[str, float], servo: str) -> tuple[ServoModel, Serv
 
 
 def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> Check:
-    """Run the exported pendulum in Genesis on the processor, in double precision, at the options' time step.
+    """Run the exported pendulum in Genesis on the CPU, in double precision, at the options' time step.
 
-    A plain drive is read back and simulated here where Genesis is not installed. Raises ExportError.
+    Without Genesis, a plain drive is read back and simulated here.
+
+    Raises:
+        ExportError: The files are not those of the export.
+        NotChecked: Genesis is not installed, and the drive is not a plain one.
     """
     name = slug(model.title)
     numbers = folder / _numbers_file(name, options)
@@ -229,7 +234,7 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
 
 
 def _side_by_side(model: ServoModel, runs: Sequence[GridRun], step: float) -> ET.Element:
-    """One scene with the pendulum of each run."""
+    """Return one scene with the pendulum of each run."""
     first, *others = [pendulum_scene(slug(model.title), model, run.bench, run.settings, step) for run in runs]
     for number, scene in enumerate(others, 1):
         for element, key in itertools.product(scene.iter(), ("name", "joint")):
@@ -249,15 +254,16 @@ def _numbers_file(name: str, options: GenesisOptions) -> str:
 
 
 _SERVO_NOTES = [
-    f"Time steps of up to {LONGEST_STEP * 1e3:g} ms, with one substep. Environments with friction of their own need "
+    f"Time steps of up to {LONGEST_STEP * 1e3:g} ms, with one substep. Separate friction for each environment needs "
     "`RigidOptions(batch_dofs_info=True)`.",
-    "Torque off is `enable` 0 in `update` and `step`, per environment and joint.",
+    "For torque off, pass `enable` 0 to `update` and `step`, per environment and joint.",
 ]
 _PLAIN_NOTES = [
-    "`set_drive` sets kp, kv, force range, armature, damping and frictionloss of the joint, once, and makes its "
-    "friction as stiff as Genesis allows, so that it does not creep.",
-    "Torque off is `drive.release()`: a control force of 0 and, with a voltage law, the joint's damping without the "
-    "back-EMF: the motor is an open circuit. In some environments only, it needs `RigidOptions(batch_dofs_info=True)`.",
+    "`set_drive` sets kp, kv, force range, armature, damping and frictionloss of the joint once. It makes the friction "
+    "as stiff as Genesis allows, so that it does not creep.",
+    "For torque off, call `drive.release()`: the control force is 0 and, with a voltage law, the damping loses the "
+    "back-EMF, so the motor is an open circuit. Releasing only some environments needs "
+    "`RigidOptions(batch_dofs_info=True)`.",
 ]
 
 
@@ -286,7 +292,7 @@ drive.release(["elbow"])  # torque off
 EXPORTER = Exporter(
     target="genesis",
     title="Genesis",
-    description="M1–M6 as identified, computed before each step; or the best position drive of the engine's own.",
+    description="M1–M6 as identified, computed before each step; or the engine's own position drive, fitted.",
     options=GenesisOptions,
     write=write_genesis,
     check=check_genesis,

@@ -1,15 +1,16 @@
-"""Export to Isaac Lab: the identified servo as an actuator of its own, and the nearest DC motor of the engine.
+"""Export to Isaac Lab: the identified servo as its own actuator, and the nearest DC motor of the engine.
 
-The actuator (`core/export/standalone/servobench_isaaclab.py`, which explains itself) approximates nothing but what the
-engine hides: the load of a joint, which it takes from the joint's motion.
+The actuator, `core/export/standalone/servobench_isaaclab.py`, approximates only the load of a joint, which the engine
+does not report: it derives the load from the joint's motion.
 
 The engine's own `DCMotor` computes τ = clip(kp'·(u − q) − kd'·q̇, τ_stall·(±1 − q̇/ω_max)), and ±τ_limit. With
 
     voltage law:  kp' = kp·U·k_t/R   kd' = k_t²/R          τ_stall = U·k_t/R·(largest duty)   no τ_limit
     current law:  kp' = k_t·kp       kd' = k_t·damping·√kp  τ_stall = U·k_t/R                  τ_limit = k_t·I_heat
 
-and ω_max = τ_stall·R/k_t² that is the law of seed 004, eqs (12)–(15), exactly, up to ω_max·(1 + τ_limit/τ_stall), where
-the engine holds the velocity it clips with. Friction M1 is the joint's in the engine; M2–M6 become the best M1.
+and ω_max = τ_stall·R/k_t², this is exactly the law of Duclusaud et al., eqs (12)–(15), up to
+ω_max·(1 + τ_limit/τ_stall), above which the engine clips with a constant velocity. Friction M1 is the engine's own
+joint friction; M2–M6 become the best M1.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ PROGRAMS = ("servobench_isaaclab.py", "servobench_torch.py")
 KEPT = ("error_gain_ratio",)
 """Command path terms of the engine's own DC motor."""
 NO_LIMIT = 10.0
-"""Torque limit, in stall torques, of a motor that has none."""
+"""Torque limit of a motor without one, as a multiple of the stall torque."""
 
 
 def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers, those of a DC motor and an example; raises ExportError."""
+    """Write the programs, the parameters of the servo and of a DC motor, and an example."""
     settings = settings_of(model, options, "isaaclab")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -64,20 +65,20 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     meanings = {
         PROGRAMS[0]: "actuator of Isaac Lab 2.3 and 3.0",
         PROGRAMS[1]: "the servo itself, which the actuator uses; needs torch",
-        servo: "numbers of this servo",
-        motor: "the nearest DC motor of the engine, with Coulomb–viscous friction",
+        servo: "parameters of this servo",
+        motor: "the engine's nearest DC motor, with Coulomb–viscous friction",
         example: "configuration of two joints",
         **bam_meanings,
     }
     notes = [
-        "The actuator computes friction, control law, motor and command path as identified. The load of a joint is "
-        "taken from its motion in the step before, for which it must be told the inertia that turns with the joint.",
+        "The actuator computes friction, control law, motor and command path as identified. It derives the load of a "
+        "joint from its motion in the previous step and needs the inertia that turns with the joint for that.",
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V.",
-        "Physics steps of up to 5 ms suit the actuator, which takes goals half a step later, as the engine moves "
-        "positions with the new velocity; the engine's own DC motor leads by half a step.",
-        "Torque off is `torque_enable` 0 of the actuator; the engine's own DC motor cannot be released.",
-        "The DC motor's numbers suit Isaac Lab 2.2 and later; before, it does not brake above its no-load speed. Joint "
-        "friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",
+        "Use physics time steps of up to 5 ms. The actuator applies goals half a step late, because the engine updates "
+        "positions with the new velocity. The engine's own DC motor leads by half a step.",
+        "For torque off, set the actuator's `torque_enable` to 0; the engine's own DC motor cannot be released.",
+        "The DC motor's parameters are for Isaac Lab 2.2 and later; earlier versions do not brake above the no-load "
+        "speed. Joint friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",
         *bam_notes,
         loss,
         *bristle_notes(model, "a reset of the environment"),
@@ -90,7 +91,7 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
 def _bam_files(
     model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Files of the engine's own BAM drive, their meanings, and what to know of it."""
+    """Return the files of the engine's own BAM drive, their meanings and notes."""
     if model.control.law != "voltage" or settings.ki > 0.0:
         why = "an integral gain" if settings.ki > 0.0 else "the current law"
         return {}, {}, [f"Isaac Lab's BAM drive does not have {why}: nothing is written for it."]
@@ -98,7 +99,7 @@ def _bam_files(
     carried = f"{name}.bam-{STEP * 1e3:g}ms"
     written = {f"{name}.bam": (in_bam_drive(model)[0], timestep, "")}
     if found.carried is not None:
-        own = f": values carried over to its order of update and steps of {STEP * 1e3:g} ms, for no others"
+        own = f": values carried over to its update order and time steps of {STEP * 1e3:g} ms; use them nowhere else"
         written[carried] = (found.carried.model, STEP, own)
     contents: dict[str, str] = {}
     meanings: dict[str, str] = {}
@@ -115,7 +116,7 @@ def _bam_files(
 
 
 def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
-    """Fields of Isaac Lab 2's `DCMotorCfg` that are a model of friction M1, SI units."""
+    """Return the fields of Isaac Lab 2's `DCMotorCfg` for a model with friction M1; SI units."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
     kt, resistance = row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE]
     stall, back_emf = settings.supply_voltage * kt / resistance, kt * kt / resistance
@@ -140,7 +141,7 @@ def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
 
 
 def check_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported servo on a pendulum that moves as the engine moves joints; raises ExportError."""
+    """Run the exported servo on a pendulum that follows the engine's update order."""
     engine("torch", "PyTorch", "torch")
     require_unchanged(folder, PROGRAMS)
     file, how = folder / f"{slug(model.title)}.servo.json", "moved here as the engine moves joints"
@@ -152,7 +153,7 @@ def check_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
 
 
 def _simulated(servo: Path, model: ServoModel, runs: Sequence[GridRun], step: float) -> np.ndarray:
-    """Positions (runs, steps) [rad]: new velocity first, then position; friction from the load before."""
+    """Return positions (runs, steps) [rad]: new velocity, then position; friction from the previous load."""
     torch = engine("torch", "PyTorch", "torch")
     commands = [held_commands(run.trajectory, step) for run in runs]
     samples = min(len(goal) for goal, _ in commands)
@@ -186,13 +187,13 @@ def _simulated(servo: Path, model: ServoModel, runs: Sequence[GridRun], step: fl
 
 
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, str]:
-    """The model the engine's DC motor can be, and a sentence on what that loses."""
+    """Return the model that the engine's DC motor can represent, and a note on the loss."""
     form = Form(kept=KEPT)
     lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
     lost += ["drive/coast bridge"] if model.control.bridge == "coast" else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     if form.holds(model) and not lost:
-        return in_form(model, bench, form), "As the engine's DC motor the servo is exact, friction included."
+        return in_form(model, bench, form), "The engine's DC motor represents the servo exactly, friction included."
     nearest = approximate(model, bench, settings, form)
     lost += [] if model.friction == "m1" else [f"friction {model.friction.upper()}"]
     changed = ", ".join(f"{name} = {nearest.model.values[name]:.6g}" for name in nearest.refitted) or "nothing"
@@ -204,14 +205,14 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[Se
 
 def _example(servo: str, motor: str, timestep: float) -> str:
     return f"""\
-\"\"\"Actuators of an arm of two joints for `ArticulationCfg.actuators`.\"\"\"
+\"\"\"Actuators of a two-joint arm for `ArticulationCfg.actuators`.\"\"\"
 
 from pathlib import Path
 
 from servobench_isaaclab import plain_cfg, servo_cfg
 
 HERE = Path(__file__).parent
-PHYSICS_DT = {timestep!r}  # that of SimulationCfg
+PHYSICS_DT = {timestep!r}  # as in SimulationCfg
 
 SERVOS = {{
     "arm": servo_cfg(
@@ -226,7 +227,7 @@ PLAIN = {{"arm": plain_cfg(HERE / {json.dumps(motor)}, ["shoulder", "elbow"])}}
 
 def _usage(servo: str, motor: str, timestep: float) -> str:
     return f"""\
-Keep the files above beside the module of your robot and give its `ArticulationCfg`
+Keep the files above next to the module of your robot and set in its `ArticulationCfg`:
 
 ```python
 from servobench_isaaclab import plain_cfg, servo_cfg
@@ -235,11 +236,11 @@ actuators = {{"arm": servo_cfg({{"elbow": "{servo}"}}, physics_dt={timestep:g}, 
 actuators = {{"arm": plain_cfg("{motor}", ["elbow"])}}  # or: the engine's own DC motor
 ```
 
-Where there is a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive; at steps of 5 ms take
-`.bam-5ms.py` where there is one.
+If the export wrote a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive. With time steps of 5 ms,
+use `.bam-5ms.py` if it exists.
 
-Command joint position targets; leave velocity and effort targets at 0. The load's inertia should rather be too small:
-a third too much makes a joint at rest tremble. Per environment:
+Command joint position targets; leave velocity and effort targets at 0. Estimate the load's inertia rather too low: a
+third too much makes a resting joint oscillate. Per environment:
 `robot.actuators["arm"].servo.randomize("friction_base", 0.8, 1.2, env_ids)`,
 `robot.actuators["arm"].torque_enable[env_ids] = 0.0`.
 """

@@ -1,9 +1,9 @@
-"""Export to mjlab and MuJoCo Warp: the identified servo as an actuator, for thousands of worlds at once.
+"""Export to mjlab and MuJoCo Warp: the identified servo as an actuator for thousands of worlds at once.
 
-Nothing is approximated. The actuator (`core/export/standalone/servobench_mjlab.py`, which explains itself) computes
-law, motor and command path in PyTorch and sets the engine's own joint friction before each step.
+Nothing is approximated. The actuator, `core/export/standalone/servobench_mjlab.py`, computes law, motor and command
+path in PyTorch and sets the engine's own joint friction before each step.
 
-Beside it are parameters for Rhoban/bam's own actuator, with the error that it and its step bring
+The export also writes parameters for Rhoban/bam's own actuator, with the error caused by it and its time step
 (`core.export.drives.reference`).
 """
 
@@ -41,7 +41,7 @@ PROGRAMS = ("servobench_mjlab.py", "servobench_torch.py")
 
 
 def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers, a pendulum and an example; raises ExportError."""
+    """Write the programs, the servo's numbers, a pendulum and an example."""
     settings = settings_of(model, options, "mjlab")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -57,19 +57,19 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
     meanings = {
         PROGRAMS[0]: "actuator of mjlab 1.6 on mujoco_warp 3.11",
         PROGRAMS[1]: "the servo itself, which the actuator uses; needs torch",
-        servo: "numbers of this servo",
+        servo: "parameters of this servo",
         pendulum: "pendulum without an actuator, as an entity of mjlab",
         example: "runs four pendulums side by side",
         **bam_meanings,
     }
     notes = [
-        "The engine computes in single precision, and friction knows the load of the step before.",
-        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are "
+        "The engine computes in single precision, and friction uses the load of the previous step.",
+        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are in "
         "`actuator.servo.numbers`.",
-        "Each world needs joint friction of its own: add the event `friction_per_world` as below.",
-        "Physics steps of up to 5 ms suit the actuator.",
-        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
-        "Torque off is `torque_enable` 0 of the actuator; velocity and effort targets are not used.",
+        "Each world needs its own joint friction: add the event `friction_per_world` as below.",
+        "Use physics time steps of up to 5 ms.",
+        "Commands given for a step act half a step later on average, as with a servo that polls them.",
+        "For torque off, set the actuator's `torque_enable` to 0. Velocity and effort targets are ignored.",
         *bristle_notes(model, "a reset of the environment"),
         *bam_notes,
     ]
@@ -81,10 +81,10 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
 def _for_bam(
     name: str, model: ServoModel, bench: Bench, settings: ServoSettings
 ) -> tuple[dict[str, str], dict[str, str], list[str], str]:
-    """Parameter files for Rhoban/bam's actuator, their meanings, what to know of it, and how it is used."""
+    """Return the parameter files for Rhoban/bam's actuator, their meanings, notes and usage."""
     why_not = refusal(model)
     if why_not:
-        return {}, {}, [f"Rhoban/bam's actuator for mjlab (`bam.mjlab`) cannot be this servo: {why_not}."], ""
+        return {}, {}, [f"Rhoban/bam's actuator for mjlab (`bam.mjlab`) cannot represent this servo: {why_not}."], ""
     found = as_reference_drive(model, bench, settings)
     step = f"{STEP * 1e3:g} ms"
     file, carried_file = f"{name}.mjlab-bam.json", f"{name}.mjlab-bam-{STEP * 1e3:g}ms.json"
@@ -93,23 +93,23 @@ def _for_bam(
     notes: list[str] = []
     if found.carried is not None:
         plain[carried_file] = _bam_text(found.carried.model)
-        meanings[carried_file] = f"values carried over to its order of update and steps of {step}, for no others"
-    lost = f" It has no place for {', '.join(found.lost)}." if found.lost else ""
+        meanings[carried_file] = f"values carried over to its update order at {step}; use them nowhere else"
+    lost = f" It cannot represent {', '.join(found.lost)}." if found.lost else ""
     notes.append(
-        f"Rhoban/bam's own actuator for mjlab (`bam.mjlab`) at steps of {step}, simulated here by its order of update, "
-        f"is from the identified model, over the four trajectories, two loads and two gains: "
+        f"Rhoban/bam's own actuator for mjlab (`bam.mjlab`) was simulated here in its update order with time steps of "
+        f"{step}. Its error against the identified model over the four trajectories, two loads and two gains is "
         f"{found.statement(carried_file)}.{lost} It cannot be released."
     )
     delay = model.values.get("command_delay", 0.0)
     if delay > 0.0:
         notes.append(
-            f"Its delay is {counted(found.delay_steps, 'step')}, {delay * 1e3:.3g} ms rounded up at {step}; it takes "
-            "none from its file."
+            f"Its delay is {counted(found.delay_steps, 'step')}, {delay * 1e3:.3g} ms rounded up at {step}. It does "
+            "not read the delay from its file."
         )
     late = found.delay_steps
     delays = f"\n    delay_min_lag={late},\n    delay_max_lag={late}," if late else ""
     usage = f"""
-Rhoban/bam's own actuator in place of the above, at steps of {step}, with MuJoCo's integrator `euler`
+Rhoban/bam's own actuator instead of the above, with time steps of {step} and MuJoCo's integrator `euler`
 (`pip install "better-actuator-models[mjlab]"`, release 1.0.2, for Python 3.12 and mjlab 1.3):
 
 ```python
@@ -128,14 +128,14 @@ events = {{"friction": EventTermCfg(func=bam_init, mode="startup")}}
 
 
 def _bam_text(model: ServoModel) -> str:
-    """The file of Rhoban/bam; its gain ratio is part of `kp_fw`."""
+    """Return the file of Rhoban/bam; the gain ratio is part of `kp_fw` instead."""
     flat = model_to_bam(model)
     flat.pop("error_gain_ratio", None)
     return json.dumps(flat, indent=4) + "\n"
 
 
 def pendulum_entity(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
-    """The pendulum bench as mjlab wants an entity: without actuators and without options of the simulation."""
+    """Return the pendulum bench as an mjlab entity: without actuators and simulation options."""
     root = pendulum_element(name, model, bench, settings, timestep)
     for option in root.findall("option"):
         root.remove(option)
@@ -145,7 +145,7 @@ def pendulum_entity(name: str, model: ServoModel, bench: Bench, settings: ServoS
 
 
 def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported pendulum with the exported servo in mjlab; raises ExportError."""
+    """Run the exported pendulum with the exported servo in mjlab."""
     engine("mjlab", "mjlab", "mjlab")
     require_unchanged(folder, PROGRAMS)
     name = slug(model.title)
@@ -169,9 +169,16 @@ def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check
 def simulate_in_mjlab(
     pendulums: Sequence[tuple[Path, Path]], trajectories: Sequence[Trajectory], timestep: float, gravity: float
 ) -> Array:
-    """Positions (pendulums, trajectories, samples) before each step [rad]: all pendulums on a trajectory are a world.
+    """Run exported pendulums in mjlab; all pendulums on one trajectory share a world.
 
-    pendulums: the exported scene and servo of each.
+    Args:
+        pendulums: Exported scene and servo file of each pendulum.
+        trajectories: Trajectories, one world each.
+        timestep: Time step [s].
+        gravity: Gravity [m/s²].
+
+    Returns:
+        Positions before each time step [rad], shape (pendulums, trajectories, steps).
     """
     mujoco, torch = (importlib.import_module(name) for name in ("mujoco", "torch"))
     entities, scenes, sim = (importlib.import_module(f"mjlab.{name}") for name in ("entity", "scene", "sim"))
@@ -196,7 +203,7 @@ def simulate_in_mjlab(
         simulation = sim.Simulation(worlds, sim.SimulationCfg(mujoco=physics), spec=scene.spec, device="cpu")
         scene.initialize(simulation.mj_model, simulation.model, simulation.data)
     except ValueError as error:
-        raise ExportError(f"{pendulums[0][0]}: mjlab does not take it: {error}") from None
+        raise ExportError(f"{pendulums[0][0]}: mjlab rejects it: {error}") from None
     simulation.expand_model_fields(actuators.MODEL_FIELDS)
     robot = scene["pendulum"]
     time = timestep * np.arange(round(max(t.duration for t in trajectories) / timestep))
@@ -215,7 +222,7 @@ def simulate_in_mjlab(
 
 def _example(servo: str, pendulum: str, timestep: float) -> str:
     return f"""\
-\"\"\"Four pendulums side by side, each with another goal; in an environment mjlab does most of this itself.\"\"\"
+\"\"\"Four pendulums side by side, each with its own goal. In an environment, mjlab does most of this itself.\"\"\"
 
 from pathlib import Path
 
@@ -253,7 +260,7 @@ print(scene["robot"].data.joint_pos[:, 0])
 
 def _usage(servo: str) -> str:
     return f"""\
-Keep the programs and the numbers beside the module of your robot. In the configuration of the robot and of the
+Keep the programs and the parameters next to the module of your robot. In the configuration of the robot and of the
 environment:
 
 ```python
@@ -265,9 +272,9 @@ articulation = EntityArticulationInfoCfg(
 events = {{"friction": EventTermCfg(func=friction_per_world, mode="startup")}}
 ```
 
-Several servos in one group: `servo={{"shoulder": "…", "elbow": "…"}}` by patterns of joint names. Per world:
+For several servos in one group, use `servo={{"shoulder": "…", "elbow": "…"}}` with patterns of joint names. Per world:
 `actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`, `actuator.torque_enable[env_ids] = 0.0`. An actuator
-advances with `scene.update`, which environments call after every step of the simulation.
+advances in `scene.update`, which environments call after every step of the simulation.
 """
 
 

@@ -1,7 +1,7 @@
 """Export to Newton: the servo as a drive of its actuators, for every solver of the engine, and a pendulum.
 
-The drive (`core/export/standalone/servobench_newton.py`, which explains itself) approximates nothing but what solvers
-hide: the load of a joint, which it takes from the joint's motion.
+The drive, `core/export/standalone/servobench_newton.py`, approximates only the load of a joint, which solvers do not
+report: it derives the load from the joint's motion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROGRAMS = ("servobench_newton.py", "servobench_torch.py")
 
 
 def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers and an example; raises ExportError."""
+    """Write the programs, the servo's numbers and an example."""
     settings = settings_of(model, options, "newton")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -44,25 +44,25 @@ def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
     meanings = {
         PROGRAMS[0]: "drive of Newton's actuators; needs newton 1.6 or later and torch",
         PROGRAMS[1]: "the servo itself, which the drive uses",
-        servo: "numbers of this servo",
+        servo: "parameters of this servo",
         example: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, that swings and is released",
     }
     notes = [
-        "The drive computes friction, control law, motor and command path as identified, for any solver of Newton. The "
-        "load of a joint is taken from its motion in the step before, for which it must be told the inertia that turns "
-        "with the joint.",
+        "The drive computes friction, control law, motor and command path as identified, for any solver of Newton. It "
+        "derives the load of a joint from its motion in the previous step and needs the inertia that turns with the "
+        "joint for that.",
         settings_note(settings),
-        "Torque off is `control.torque_off` 1, for each degree of freedom (Newton 1.8).",
+        "For torque off, set `control.torque_off` to 1, per degree of freedom (Newton 1.8).",
         "Time steps of up to 5 ms. Commands given for a step act half a step later on average, as with a servo that "
-        "reads them in between.",
-        "The engine computes in single precision. CUDA graphs and gradients do not go through the drive.",
+        "polls them.",
+        "The engine computes in single precision. CUDA graphs and gradients do not pass through the drive.",
         *bristle_notes(model, "a reset of the actuator's state"),
     ]
     return exported(folder, model, "newton", "Newton", contents, meanings, notes, _usage(servo))
 
 
 def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported servo on a pendulum in Newton, on the processor; raises ExportError."""
+    """Run the exported servo on a pendulum in Newton, on the CPU."""
     for package, name in (("torch", "PyTorch"), ("newton", "Newton")):
         engine(package, name, "newton torch")
     require_unchanged(folder, PROGRAMS)
@@ -73,14 +73,19 @@ def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
         return simulate_in_newton(pendulums, step)
 
     rollout = rollout_of_scene(model, folder, options, write_newton, simulate)
-    how = f"run in Newton {version('newton')}, Featherstone's solver on the processor,"
+    how = f"run in Newton {version('newton')}, Featherstone's solver on the CPU,"
     return measured(model, options, "newton", how, rollout, engine="Newton")
 
 
 def simulate_in_newton(runs: Sequence[tuple[Path, GridRun]], step: float) -> NDArray[np.float64]:
-    """Positions (runs, samples) of pendulums side by side, before each step [rad]; goals are held for a step [s].
+    """Run pendulums side by side in Newton; goals are held over a time step.
 
-    runs: the servo's file and the run of each, all with the same gravity.
+    Args:
+        runs: Servo file and run of each pendulum, all with the same gravity.
+        step: Time step [s].
+
+    Returns:
+        Positions before each time step [rad], shape (runs, steps).
     """
     newton, wp = (engine(package, "Newton", "newton") for package in ("newton", "warp"))
     wp.config.quiet = True
@@ -115,7 +120,7 @@ def simulate_in_newton(runs: Sequence[tuple[Path, GridRun]], step: float) -> NDA
 def _example(servo: str, pendulum: tuple[float, ...], inertia: float, gravity: float, timestep: float) -> str:
     numbers = ", ".join(repr(float(value)) for value in pendulum)
     return f"""\
-\"\"\"A pendulum with the servo swings, is released, and prints its angle.\"\"\"
+\"\"\"Swing a pendulum with the servo, release it, and print its angle.\"\"\"
 
 from pathlib import Path
 
@@ -147,7 +152,7 @@ for goal, off in ((0.5, 0.0), (-0.5, 0.0), (0.0, 1.0)):
 
 def _usage(servo: str) -> str:
     return f"""\
-Keep the programs and the numbers beside your script. While the model is built, for each joint:
+Keep the programs and the parameters next to your script. While building the model, for each joint:
 
 ```python
 from servobench_newton import add_servo
@@ -155,8 +160,8 @@ from servobench_newton import add_servo
 add_servo(builder, joint, "{servo}", load_inertia=0.005)  # kg·m², of your robot
 ```
 
-Then step `model.actuators` before the solver. The load's inertia should rather be too small: a third too much makes a
-joint at rest tremble. A robot in USD has the drive as a `NewtonActuator` with `ServoBenchDriveAPI`. Per joint, after
+Then step `model.actuators` before the solver. Estimate the load's inertia rather too low: a third too much makes a
+resting joint oscillate. A robot in USD has the drive as a `NewtonActuator` with `ServoBenchDriveAPI`. Per joint, after
 the first step: `actuator.drive.servo.randomize("friction_base", 0.8, 1.2)`.
 """
 

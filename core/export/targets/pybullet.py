@@ -1,7 +1,7 @@
-"""Export to PyBullet: a program that puts the servo with friction M1–M6 on the joints of a body, and a pendulum.
+"""Export to PyBullet: a program that puts servos with friction M1–M6 on the joints of a body, and a pendulum.
 
-Bullet's joints have neither armature nor friction but that of a motor that holds a velocity of 0. The program
-(`core/export/standalone/servobench_pybullet.py`, which explains itself) computes both as torques.
+Bullet's joints have no armature, and no friction other than a motor that holds a velocity of 0. The program,
+`core/export/standalone/servobench_pybullet.py`, computes both as torques.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from core.model import ServoModel
 
 PROGRAMS = ("servobench_pybullet.py", "servobench_servo.py")
 LONGEST_STEP = 0.005
-"""Time step up to which the program was measured [s]."""
+"""Longest time step for which the program was measured [s]."""
 
 
 def write_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
+    """Write the programs, the servo's numbers and a pendulum; raise ExportError for impossible options."""
     settings = settings_of(model, options, "pybullet")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -45,17 +45,17 @@ def write_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     meanings = {
         PROGRAMS[0]: "puts servos on the joints of a body; needs pybullet and numpy, faster with numba",
         PROGRAMS[1]: "the servo itself, which the program above uses",
-        servo: "numbers of this servo",
+        servo: "parameters of this servo",
         pendulum: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, a complete robot (URDF)",
     }
     notes = [
-        "Bullet's joints have no armature: its torque is computed from the joint's acceleration as it will be but for "
-        "contacts of this step; a joint that hits something hard gives way as if it had less armature in that step.",
-        "`Servos` sets Bullet's own damping of the body to 0, and its limit of a joint's velocity to more than any.",
-        f"For time steps of up to {LONGEST_STEP * 1e3:g} ms. Commands given for a step act half a step later on "
-        "average. PyBullet's default of 1/240 s is within that.",
-        "Of a body that is not fixed to the world all loads, gravity included, are those of the step before.",
-        "Torque off is `enable` 0, per joint; the motor is then as it was identified, released.",
+        "Bullet's joints have no armature. Its torque is computed from the joint's predicted acceleration, which lacks "
+        "this step's contacts: a joint that hits something hard yields in that step as if its armature were smaller.",
+        "`Servos` sets Bullet's own damping of the body to 0 and raises its joint velocity limit out of reach.",
+        f"For time steps of up to {LONGEST_STEP * 1e3:g} ms, which includes PyBullet's default of 1/240 s. Commands "
+        "given for a step act half a step later on average.",
+        "For a body that is not fixed to the world, all loads, gravity included, are those of the previous step.",
+        "For torque off, pass `enable` 0 per joint; the motor then behaves as an identified released one.",
         settings_note(settings),
     ]
     return exported(folder, model, "pybullet", "PyBullet", contents, meanings, notes, _usage(servo, pendulum))
@@ -66,7 +66,7 @@ def _held(commands: NDArray[np.float64], step: float, moment: float) -> NDArray[
 
 
 def check_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported pendulum with the exported servo in PyBullet; raises ExportError."""
+    """Run the exported pendulum with the exported servo in PyBullet."""
     engine("pybullet", "PyBullet", "pybullet")
     require_unchanged(folder, PROGRAMS)
     name = slug(model.title)
@@ -104,7 +104,7 @@ while True:
 ```
 
 With other bodies or motors, call `servos.update(goals)` for each and then `p.stepSimulation()` once. `motor_torque`,
-`friction_torque` and `external_torque` tell what happens.
+`friction_torque` and `external_torque` hold the torques of the last step.
 `python servobench_pybullet.py {pendulum} {servo}` swings the pendulum, releases it and prints its angle.
 """
 

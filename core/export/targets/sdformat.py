@@ -1,10 +1,11 @@
 """Export to SDFormat 1.9 and gz-sim: a world with the pendulum and a `JointPositionController` that drives its joint.
 
-The plugin's torque is clip(p·e + d·ė, cmd_min … cmd_max): its derivative is the error's, so that the goal's velocity is
-part of it, which is no servo's law. Back-EMF and velocity gain therefore stand in the joint's damping, with `d_gain` 0:
-exact for a driven voltage-law servo with friction M1, in saturation, too. A released joint keeps that damping.
+The plugin's torque is clip(p·e + d·ė, cmd_min … cmd_max). Its derivative is the error's and thus includes the goal's
+velocity, unlike any servo's law. Back-EMF and velocity gain are therefore part of the joint's damping, and `d_gain` is
+0. This is exact for a driven voltage-law servo with friction M1, saturation included. A released joint keeps the
+damping.
 
-SDFormat has no armature: the example's pendulum carries it as inertia, which is right for one joint about a fixed axis.
+SDFormat has no armature: the example's pendulum carries it as inertia, which is exact for one joint about a fixed axis.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ JOINT = "servo"
 CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 FORM = Form(kept=("error_gain_ratio",))
 STOP = 2.0 * math.pi
-"""Where the example's joint ends, beyond any trajectory [rad]."""
+"""End stop of the example's joint, beyond any trajectory [rad]."""
 SYSTEMS = (
     ("gz-sim-physics-system", "gz::sim::systems::Physics"),
     ("gz-sim-user-commands-system", "gz::sim::systems::UserCommands"),
@@ -48,7 +49,7 @@ SYSTEMS = (
 
 
 def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write `<name>.pendulum.sdf`, a world; raises ExportError for options that are not possible."""
+    """Write `<name>.pendulum.sdf`, a world; raise ExportError for impossible options."""
     settings = settings_of(model, options, "sdformat")
     require_gains(settings, "gz-sim")
     bench = options.bench or default_bench(model)
@@ -63,16 +64,16 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     notes = [
         *fidelity,
         lead_note(step),
-        f"By gz-sim's rules at {step * 1e3:g} ms, what is written is {1e3 * float(errors[held].mean()):.2f} mrad from "
-        f"the full model on average where the servo is never released, {1e3 * float(errors[~held].mean()):.2f} mrad "
-        "where it is.",
-        "Back-EMF and velocity gain stand in the joint's `damping`, `d_gain` is 0: the plugin's derivative is the "
-        "error's, the goal's velocity included. The damping stays when the joint is released.",
+        f"By gz-sim's rules at {step * 1e3:g} ms, the written servo is {1e3 * float(errors[held].mean()):.2f} mrad "
+        "from the full model on average in runs where the servo is never released, "
+        f"{1e3 * float(errors[~held].mean()):.2f} mrad in runs where it is.",
+        "Back-EMF and velocity gain are part of the joint's `damping`, and `d_gain` is 0: the plugin's derivative is "
+        "the error's and includes the goal's velocity. The damping remains when the joint is released.",
         settings_note(settings),
-        f"SDFormat has no armature: the world's pendulum carries {gz.armature:.6g} kg·m² of it as inertia. That is "
-        "right where one joint alone turns a link about a fixed axis; elsewhere it is missing or too much.",
-        "The plugin cannot release the joint. For torque off, and for friction M2–M6 as they are, let a system plugin "
-        "of your own, with the C header of target `c`, set the joint's force instead.",
+        f"SDFormat has no armature: the world's pendulum carries {gz.armature:.6g} kg·m² of it as inertia. This is "
+        "exact if a single joint turns a link about a fixed axis; elsewhere it is missing or too large.",
+        "The plugin cannot release the joint. For torque off, and for exact friction M2–M6, write a system plugin "
+        "that sets the joint's force with the C header of target `c`.",
     ]
     meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
     readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, model_name(model), gz))
@@ -81,12 +82,12 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
 
 
 def model_name(model: ServoModel) -> str:
-    """Name of the pendulum's model, of which its topic is made: another for each export, and valid in ROS, too."""
+    """Return the pendulum's model name, part of its topic: unique for each export and valid in ROS."""
     return f"servo_{slug(model.title).replace('-', '_')}"
 
 
 def gz_drive(written: ServoModel, settings: ServoSettings) -> PlainDrive:
-    """A servo with friction M1 in gz-sim's terms: all that the speed takes away is `viscous`."""
+    """Return a servo with friction M1 in gz-sim's terms: `viscous` holds all damping."""
     law, values = torque_law(written, settings), written.values
     return PlainDrive(
         stiffness=law.stiffness,
@@ -100,9 +101,9 @@ def gz_drive(written: ServoModel, settings: ServoSettings) -> PlainDrive:
 
 
 def simulate_gz(gz: PlainDrive, servo: str, run: GridRun, step: float) -> Array:
-    """Positions by gz-sim's rules on a run, one before each step [s]; servo: a catalogue name.
+    """Simulate a run by gz-sim's rules; return the position before each step of `step` [s].
 
-    A released servo is a controller whose force is 0.
+    A released servo is a controller with zero force. `servo` is a catalogue name.
     """
     model, settings = as_model(gz, servo)
     path = make_trajectory(run.trajectory)
@@ -110,7 +111,7 @@ def simulate_gz(gz: PlainDrive, servo: str, run: GridRun, step: float) -> Array:
 
 
 def world_element(model: ServoModel, gz: PlainDrive, bench: Bench, step: float) -> ET.Element:
-    """The world with the pendulum; angle 0 hangs along −z, the joint turns about −y."""
+    """Return the world with the pendulum: angle 0 hangs along −z, and the joint turns about −y."""
     root = ET.Element("sdf", version=VERSION)
     world = ET.SubElement(root, "world", name="servo_bench_world")
     ET.SubElement(world, "gravity").text = numbers(0.0, 0.0, -bench.gravity)
@@ -145,7 +146,7 @@ def world_element(model: ServoModel, gz: PlainDrive, bench: Bench, step: float) 
 
 
 def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Simulate the numbers of an unchanged world here by gz-sim's rules; raises ExportError for a changed one."""
+    """Simulate an exported world by gz-sim's rules; raise ExportError if its file was changed."""
     own, bench = settings_of(model, options, "sdformat"), options.bench or default_bench(model)
     gz = gz_drive(_written(model, bench, own)[0], own)
     world = world_element(model, gz, bench, options.timestep)
@@ -161,17 +162,17 @@ def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
 
 
 def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, list[str]]:
-    """The servo with friction M1 in a model's place, and what there is to say about it."""
+    """Return the servo with friction M1 that replaces a model, and its notes."""
     missing = missing_terms(model, FORM)
     if not missing:
-        exactly = "Friction M1 and the control law are written as they are, for a driven servo."
+        exactly = "Friction M1 and the control law are exact for a driven servo."
         return in_form(model, bench, FORM), [exactly]
     approximation = approximate(model, bench, settings, FORM)
     return approximation.model, fit_notes(model, approximation, "gz-sim", missing)
 
 
 def _errors(model: ServoModel, gz: PlainDrive, runs: list[GridRun], kp: float, step: float) -> Array:
-    """Mean absolute position error of each run [rad]."""
+    """Return the mean absolute position error of each run [rad]."""
     errors = np.empty(len(runs))
     for i, run in enumerate(runs):
         now = at_gain(gz, model, run.settings.kp / kp)
@@ -195,7 +196,7 @@ def _pendulum_link(model: ServoModel, gz: PlainDrive, bench: Bench) -> ET.Elemen
     ET.SubElement(inertial, "mass").text = numbers(mass)
     values = ET.SubElement(inertial, "inertia")
     for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"):
-        # About every axis: no body has more inertia about one than about the other two together.
+        # On every axis: a body's inertia about one axis cannot exceed the sum of the other two.
         ET.SubElement(values, name).text = numbers(inertia + gz.armature if name[1] == name[2] else 0.0)
     visual = ET.SubElement(link, "visual", name="load")
     ET.SubElement(visual, "pose").text = numbers(*(max(bench.length, 0.01) * direction), 0.0, 0.0, 0.0)
@@ -247,7 +248,7 @@ gz sim {world}
 gz topic -t /model/{name}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
 ```
 
-In your robot's `joint/axis`, with `lower` and `upper` as your mechanism has them:
+In your robot's `joint/axis`, with `lower` and `upper` of your mechanism:
 
 ```xml
 {limit}
@@ -265,7 +266,7 @@ and in its `model`:
 EXPORTER = Exporter(
     target="sdformat",
     title="SDFormat, gz-sim",
-    description="A world with the pendulum, its joint's friction and a JointPositionController.",
+    description="World with the pendulum, its joint's friction and a JointPositionController.",
     options=ServoOptions,
     write=write_sdformat,
     check=check_sdformat,

@@ -1,4 +1,4 @@
-"""Export to our own model file: everything the model holds, bit for bit."""
+"""Export to ServoBench's own model file, which holds the whole model bit for bit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from core.trajectories import PAPER_TRAJECTORIES
 
 @dataclass(frozen=True, kw_only=True)
 class JsonOptions:
-    """Nothing to choose."""
+    """Options of the export to a model file: none."""
 
 
 def write_json(model: ServoModel, folder: Path, options: JsonOptions) -> ExportResult:
-    """Write `<name>.json`; raises ExportError."""
+    """Write `<name>.json`."""
     name = f"{slug(model.title)}.json"
     try:
         text = model.to_json_text()
@@ -30,7 +30,7 @@ def write_json(model: ServoModel, folder: Path, options: JsonOptions) -> ExportR
 
 
 def check_json(model: ServoModel, folder: Path, options: JsonOptions) -> Check:
-    """Read the file back; raises ExportError unless it is the model bit for bit."""
+    """Read the file back; raise ExportError unless it equals the model bit for bit."""
     file = folder / f"{slug(model.title)}.json"
     try:
         same = ServoModel.read(file) == model
@@ -44,7 +44,7 @@ def check_json(model: ServoModel, folder: Path, options: JsonOptions) -> Check:
 EXPORTER = Exporter(
     target="json",
     title="ServoBench model",
-    description="The model with units, bounds and provenance, read back bit for bit.",
+    description="Model file with units, bounds and provenance; reads back bit for bit.",
     options=JsonOptions,
     write=write_json,
     check=check_json,

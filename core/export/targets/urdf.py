@@ -1,11 +1,11 @@
-"""Export to URDF: a pendulum as a complete robot, the drive's numbers as JSON, a ros2_control controller for it.
+"""Export to URDF: a pendulum as a complete robot, the drive's parameters as JSON, and a ros2_control controller.
 
-URDF has damping and Coulomb friction of a joint and the limits of its effort and speed; it has no armature, no gains,
-no gravity. Those stand in `<name>.drive.json`, in SI units, for whatever program drives the robot:
+URDF has a joint's damping, Coulomb friction, and effort and speed limits. It has no armature, gains or gravity.
+Armature and gains are in `<name>.drive.json`, in SI units, for the program that drives the robot:
 
     effort = clip(stiffness·(goal − q) − damping·q̇, ±torque_limit)
 
-The check is a run: MuJoCo compiles the file, the armature is added to its joint, and the drive computed from the JSON.
+The check runs MuJoCo: it compiles the file, adds the armature to the joint, and computes the drive from the JSON.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from core.terms import CONTACTS
 FORM = Form(plain_drive=True)
 JOINT = "servo"
 STOP = 2.0 * math.pi
-"""Where the example's joint ends, beyond any trajectory [rad]; a revolute joint must end somewhere."""
+"""End stop of the example's joint, beyond any trajectory [rad]; a revolute joint needs limits."""
 DRIVE_FORMAT = "servobench-drive"
 DRIVE_UNITS = {
     "stiffness": "N·m/rad",
@@ -53,7 +53,7 @@ DRIVE_UNITS = {
 
 
 def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write `<name>.pendulum.urdf`, `.drive.json` and `.controller.yaml`; raises ExportError."""
+    """Write `<name>.pendulum.urdf`, `.drive.json` and `.controller.yaml`."""
     settings = settings_of(model, options, "urdf")
     bench = options.bench or default_bench(model)
     fit = fit_drive(model, bench, settings, FORM, "URDF")
@@ -63,7 +63,7 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     contents = {
         robot: xml_text(robot_element(name, fit.drive, bench, offset)),
         drive_file: drive_text(fit.drive, model),
-        controller: zero_comment(model, "# ", "Goals plus that are the joint's.")
+        controller: zero_comment(model, "# ", "Add this to goals to get joint angles.")
         + controller_text(fit.drive, options.timestep),
     }
     meanings = {
@@ -75,11 +75,11 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
         *fit.notes,
         settings_note(settings),
         lead_note(options.timestep),
-        f"URDF has no armature: add {fit.drive.armature:.6g} kg·m² to the joint in your engine. To the inertia of the "
-        "link it turns it may be added only where nothing else turns that link.",
-        "`velocity` is the no-load speed: an engine that enforces it holds back a joint that a load drives faster.",
-        "URDF has no gravity and no torque-off: a released servo is a drive whose effort is 0.",
-        "Friction M2–M6 needs a program of its own beside the engine; the C header of target `c` holds it.",
+        f"URDF has no armature: add {fit.drive.armature:.6g} kg·m² to the joint in your engine. Add it to the link's "
+        "inertia only if no other joint moves that link.",
+        "`velocity` is the no-load speed: an engine that enforces it slows down a joint that a load drives faster.",
+        "URDF has no gravity and no torque-off: a released servo is a drive with effort 0.",
+        "Friction M2–M6 needs a separate program next to the engine; the C header of target `c` provides it.",
     ]
     readme = readme_section(model, "URDF", meanings, notes, _usage(fit.drive))
     files = write_files(folder, contents, model, "urdf", readme)
@@ -87,12 +87,12 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
 
 
 def robot_element(name: str, drive: PlainDrive | None, bench: Bench, offset: float) -> ET.Element:
-    """The pendulum as a robot whose joint turns about −y, free of friction and limits if it has no drive.
+    """Return the pendulum as a robot whose joint turns about −y, without friction and limits if it has no drive.
 
-    offset: what gravity adds to the joint's angle [rad].
+    `offset` is the gravity offset of the joint's angle [rad].
     """
     root = ET.Element("robot", name=name, version="1.0")
-    # A root of this name is fixed to the world by parsers that let any other root float.
+    # Parsers that let other root links float fix a root of this name to the world.
     ET.SubElement(root, "link", name="world")
     link = ET.SubElement(root, "link", name="pendulum")
     mass, distance, inertia = pendulum_inertial(bench)
@@ -123,15 +123,15 @@ def robot_element(name: str, drive: PlainDrive | None, bench: Bench, offset: flo
 
 
 def drive_text(drive: PlainDrive, model: ServoModel) -> str:
-    """The drive as JSON, every number to its last bit and with its unit."""
+    """Return the drive as JSON with units; numbers read back bit for bit."""
     values = {name: {"value": float(getattr(drive, name)), "unit": unit} for name, unit in DRIVE_UNITS.items()}
     values |= {name: {"value": value, "unit": "rad"} for name, value in zero_number(model).items()}
     return json.dumps({"format": DRIVE_FORMAT, "version": 1, **values}, indent=1, ensure_ascii=False) + "\n"
 
 
 def controller_text(drive: PlainDrive, timestep: float) -> str:
-    """ros2_control parameters: a `pid_controller` on the effort interface; timestep of its updates [s]."""
-    # To YAML 1.1, Python's 5e-05 is a text.
+    """Return ros2_control parameters of a `pid_controller` on the effort interface; `timestep` in s."""
+    # YAML 1.1 reads Python's 5e-05 as a string.
     gains = {JOINT: {"p": float(drive.stiffness), "i": 0.0, "d": float(drive.damping)}}
     return f"""\
 controller_manager:
@@ -149,7 +149,7 @@ servo_controller:
 
 
 def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the pendulum in MuJoCo with the drive of its JSON; raises ExportError."""
+    """Run the pendulum in MuJoCo with the drive of its JSON."""
     name, version = slug(model.title), mujoco_engine().__version__
     try:
         written = (folder / f"{name}.pendulum.urdf").read_text("utf-8")
@@ -173,12 +173,12 @@ def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
 
 
 def simulate_urdf(robot: str, drive: PlainDrive, trajectory: str, gravity: float, step: float) -> NDArray[np.float64]:
-    """Positions of the pendulum in MuJoCo on a trajectory, one before each step [rad]; robot: text of its file."""
+    """Return the pendulum's positions in MuJoCo before each step [rad]; `robot` is the text of its file."""
     mujoco = mujoco_engine()
     try:
         engine: Any = mujoco.MjModel.from_xml_string(robot)
     except ValueError as error:
-        raise ExportError(f"MuJoCo does not take the robot: {error}") from None
+        raise ExportError(f"MuJoCo rejects the robot: {error}") from None
     engine.opt.timestep = step
     engine.opt.gravity[:] = (0.0, 0.0, -gravity)
     engine.dof_armature[:] = drive.armature
@@ -215,7 +215,7 @@ def _usage(drive: PlainDrive) -> str:
     _joint_numbers(joint, drive)
     inside = "\n".join(ET.tostring(child, encoding="unicode") for child in joint)
     return f"""\
-In your robot's joint, with `lower` and `upper` as your mechanism has them:
+In your robot's joint, with `lower` and `upper` of your mechanism:
 
 ```xml
 {inside}
@@ -226,15 +226,15 @@ The drive, at each step of your controller, in N·m, rad and rad/s (torque off: 
     effort = clip({drive.stiffness:.6g}·(goal − q) − {drive.damping:.6g}·q̇, ±{drive.torque_limit:.6g})
 
 Armature {drive.armature:.6g} kg·m². With ros2_control, the joint needs an `effort` command interface and `position` and
-`velocity` state interfaces; send the goal with `values_dot: [0.0]`, so that the derivative gain damps the joint. The
-controller's output is limited by `<limit effort>` where the hardware component enforces joint limits.
+`velocity` state interfaces. Send the goal with `values_dot: [0.0]`, so that the derivative gain damps the joint. If the
+hardware component enforces joint limits, `<limit effort>` limits the controller's output.
 """
 
 
 EXPORTER = Exporter(
     target="urdf",
     title="URDF",
-    description="A joint's damping, friction and limits, and the gains that make a position drive of it.",
+    description="Joint damping, friction and limits, and the gains of a position drive.",
     options=ServoOptions,
     write=write_urdf,
     check=check_urdf,

@@ -1,11 +1,11 @@
 """Export to USD for PhysX, Isaac Sim and Newton: the servo as a layer that a joint references, and a pendulum.
 
-The servo is UsdPhysics' angular drive with PhysX's performance envelope (`core.export.drives.envelope`), and friction
-and armature of its joint. USD measures angles in degrees: what is per radian here is per degree there.
+The servo is UsdPhysics' angular drive with PhysX's performance envelope (`core.export.drives.envelope`), plus friction
+and armature of its joint. USD measures angles in degrees, so quantities per radian become quantities per degree.
 
-Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI, which Newton reads. PhysX has a
-static and a dynamic friction; both are the same Coulomb friction here, refitted to the model's own motion for M2–M6. A
-check runs the pendulum in PhysX.
+Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI for Newton. PhysX has static and
+dynamic friction. Both get the same Coulomb friction, which is refitted to the model's own motion for M2–M6. A check
+runs the pendulum in PhysX.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ SERVO_APIS = (
 DRIVE, ENVELOPE = "drive:angular:physics:", "physxDrivePerformanceEnvelope:angular:"
 AXIS, NEWTON = "physxJointAxis:angular:", "newton:"
 PER_DEGREE = math.pi / 180.0
-ZERO_REMEDY = "Turn the joint's localRot0 about its axis by that, and its angles are the servo's."
+ZERO_REMEDY = "Turn the joint's localRot0 about its axis by this angle to use the servo's angles."
 ENGINE_PACKAGES = ("ovphysx", "ovstage", "physx_usd_schemas", "newton_usd_schemas")
 INSTALL = "'ovphysx>=0.7' physx-usd-schemas newton-usd-schemas"
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsdOptions(ServoOptions):
-    """What can be chosen for USD."""
+    """Options of the export to USD."""
 
 
 def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportResult:
-    """Write `<name>.servo.usda`, `<name>.pendulum.usda` and a program that moves it; raises ExportError."""
+    """Write `<name>.servo.usda`, `<name>.pendulum.usda` and a program that moves it."""
     settings = settings_of(model, options, "usd")
     if settings.ki > 0.0:
         raise ExportError("export to usd: PhysX's drive has no integral gain; leave ki at 0")
@@ -69,21 +69,21 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     contents = _contents(model, bench, drive)
     servo, pendulum, _ = contents
     meanings = {
-        servo: "drive, friction and armature of the servo's joint, to be referenced by a joint of your robot",
-        pendulum: f"articulation of one joint, {printable(bench_title(bench))}, with a scene around it",
+        servo: "drive, friction and armature of the servo's joint, for a joint of your robot to reference",
+        pendulum: f"articulation of one joint, {printable(bench_title(bench))}, in a scene",
         PROGRAM: "moves the pendulum in PhysX; needs ovphysx, physx-usd-schemas and newton-usd-schemas",
     }
     notes = [
         *fidelity,
-        "A motor that brakes at its limit brakes less in PhysX than it can: an MX-106 at half the load and double the "
-        "gain is 22 mrad from its M1 on sin_time_square, at any time step.",
+        "A motor that brakes at its limit brakes too weakly in PhysX: an MX-106 at half the load and double the gain "
+        "is 22 mrad from its M1 on sin_time_square, at any time step.",
         lead_note(options.timestep),
         "USD 1.0 text: UsdPhysics with the schemas PhysxJointAxisAPI and PhysxDrivePerformanceEnvelopeAPI (PhysX 5.6, "
         "Isaac Sim 5.0 and later) and NewtonJointAPI. Units are metre, kilogram and degree: 1 N·m/rad is written as "
-        "0.0174533 N·m/deg. Newton knows no envelope: there the torque limit does not fall with the speed.",
-        "Envelope, friction and armature act on joints of an articulation only.",
-        "PhysX has one static and one dynamic friction, the same here, and none that depends on load.",
-        "Torque off is a `maxForce` of 0, at run time `jointMaxForce`; the motor is then an open circuit.",
+        "0.0174533 N·m/deg. Newton has no envelope: its torque limit does not fall with speed.",
+        "Envelope, friction and armature act only on joints of an articulation.",
+        "PhysX has one static and one dynamic friction, equal here, and no load-dependent friction.",
+        "For torque off, set `maxForce` (`jointMaxForce` at run time) to 0; the motor is then an open circuit.",
         settings_note(settings),
     ]
     readme = readme_section(model, "USD for PhysX, Isaac Sim and Newton", meanings, notes, _usage(servo, pendulum))
@@ -92,7 +92,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
 
 
 def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[EnvelopeDrive, float, list[str]]:
-    """The drive in a model's place, its error [mrad], and the notes about it."""
+    """Return the drive that replaces a model, its error [mrad] and its notes."""
     missing = missing_terms(model, FORM)
     if not missing:
         return envelope_drive_of(in_form(model, bench, FORM), settings), 0.0, []
@@ -101,7 +101,7 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
 
 
 def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str, str]:
-    """Texts of the servo's layer, the pendulum's and the program, by file name."""
+    """Return the servo's layer, the pendulum's layer and the program by file name."""
     name = slug(model.title)
     servo = f"{name}.servo.usda"
     return {
@@ -112,7 +112,7 @@ def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str
 
 
 def attributes(servo: EnvelopeDrive) -> dict[str, float]:
-    """What is applied to a servo's joint, by name, in the units of USD."""
+    """Return the attributes of a servo's joint by name, in USD's units."""
     return {
         f"{DRIVE}stiffness": servo.stiffness * PER_DEGREE,
         f"{DRIVE}damping": servo.damping * PER_DEGREE,
@@ -132,7 +132,7 @@ def attributes(servo: EnvelopeDrive) -> dict[str, float]:
 
 
 def servo_text(servo: EnvelopeDrive, comment: str = "") -> str:
-    """The layer of the servo; comment: lines in its prim."""
+    """Return the servo's layer; `comment` holds lines for its prim."""
     lines = [f"    float {name} = {_number(value)}" for name, value in attributes(servo).items()]
     apis = ", ".join(f'"{api}"' for api in SERVO_APIS)
     return (
@@ -142,12 +142,14 @@ def servo_text(servo: EnvelopeDrive, comment: str = "") -> str:
 
 
 def pendulum_text(applied: str, model: ServoModel, bench: Bench, attributes: str = "", after: str = "") -> str:
-    """The layer of the pendulum bench.
+    """Return the layer of the pendulum bench.
 
     Args:
-        applied: What the joint's prim is made with: a reference to the servo's layer, or API schemas.
-        attributes: Further lines of the joint.
-        after: Prims beside the joint.
+        applied: Reference to the servo's layer, or API schemas, of the joint's prim.
+        model: The model.
+        bench: The pendulum.
+        attributes: Additional lines of the joint.
+        after: Prims after the joint.
     """
     return f"""\
 #usda 1.0
@@ -199,7 +201,7 @@ def Xform "Pendulum" (
 
 
 def _arm_text(bench: Bench, offset: float) -> str:
-    """The prim of the arm with its load; offset: angle at which it hangs down [rad]."""
+    """Return the prim of the arm with its load, which hangs down at the angle `offset` [rad]."""
     mass, distance, inertia = pendulum_inertial(bench)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
     return f"""\
@@ -226,7 +228,9 @@ def _arm_text(bench: Bench, offset: float) -> str:
 def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
     """Run the pendulum in PhysX.
 
-    Raises ExportError unless the folder's files are those of the export, NotChecked where PhysX is not installed.
+    Raises:
+        ExportError: The folder's files are not those of the export.
+        NotChecked: PhysX is not installed.
     """
     own, bench = settings_of(model, options, "usd"), options.bench or default_bench(model)
     drive, *_ = _written(model, bench, own)
@@ -244,7 +248,7 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
 
 
 def scene_text(pendulums: Sequence[Path]) -> str:
-    """The layer, beside those of pendulums, of a scene with all of them: `/Pendulum`, `/Pendulum1`, …."""
+    """Return the layer of a scene with several pendulum layers: `/Pendulum`, `/Pendulum1`, …."""
     first, *others = [path.name for path in pendulums]
     prims = [f'def "Pendulum{n}" (references = @./{name}@) {{}}\n' for n, name in enumerate(others, 1)]
     return f"#usda 1.0\n(\n    subLayers = [@./{first}@]\n{_UNITS})\n\n{''.join(prims)}"
@@ -270,7 +274,7 @@ _UNITS = """\
 
 
 def _number(value: float) -> str:
-    """A number as USD's single precision holds it."""
+    """Format a number in USD's single precision."""
     return str(np.float32(value))
 
 
@@ -290,7 +294,7 @@ over "elbow" (
 }}
 ```
 
-The goal is `drive:angular:physics:targetPosition`, in degrees. Angles count about the joint's axis. The pendulum is
+The goal is `drive:angular:physics:targetPosition`, in degrees. Angles are about the joint's axis. The pendulum is
 `/Pendulum` of `{pendulum}`; `python {PROGRAM} {pendulum}` swings it in PhysX, releases it and prints its angle.
 """
 
@@ -298,7 +302,7 @@ The goal is `drive:angular:physics:targetPosition`, in degrees. Angles count abo
 EXPORTER = Exporter(
     target="usd",
     title="USD for PhysX, Isaac Sim, Newton",
-    description="The servo as a layer for a joint and a pendulum; exact for M1, the best M1 for M2–M6.",
+    description="Layer for a robot's joint, and a pendulum; exact for M1, the best M1 for M2–M6.",
     options=UsdOptions,
     write=write_usd,
     check=check_usd,

@@ -2,13 +2,13 @@
 
     M(q)·q̈ + C(q, q̇) + G(q) = τ_m − τ_f,   |τ_f,i| ≤ budget_i(θ̇_i, τ_m,i, τ_e,i)
 
-The budgets are M1–M6 of each joint (seed 004, eqs 3, 6–10), and the load on a joint is what an engine calls the bias
-force, τ_e = −(C + G) (seed 004, section IV-E). The torques that would stop both joints within a step are coupled by
-the mass matrix; friction is the nearest to them, in the kinetic metric, that the budgets allow, which for one joint
-is Algorithm 1's clipping (lines 4–6).
+The budgets are M1–M6 of each joint (Duclusaud et al., eqs 3, 6–10). The load on a joint is what an engine calls the
+bias force, τ_e = −(C + G) (section IV-E). The torques that would stop both joints within a step are coupled by the mass
+matrix. Friction is the point within the budgets that is nearest to them in the kinetic metric. For one joint this is
+the clipping of Algorithm 1, lines 4–6.
 
-A step is Algorithm 1 at the state halfway, which half a step leads to: of second order, and a joint that friction
-holds does not move at all. Candidates share windows of measured motion, as in `core.kernel.population`.
+A step is Algorithm 1 at the midpoint state, which a half step predicts. It is of second order, and a joint held by
+friction does not move at all. Candidates share windows of measured motion, as in `core.kernel.population`.
 """
 
 # pyright: basic
@@ -34,7 +34,7 @@ from core.studies.arm.links import ArmLinks
 Indices = NDArray[np.int64]
 
 LANES = 8
-"""Candidates simulated together."""
+"""Number of candidates simulated together."""
 
 FRICTION_SLOTS = (
     Slot.FRICTION_BASE,
@@ -54,12 +54,12 @@ FRICTION_SLOTS = (
 _LINKS = ("inertia_1", "inertia_2", "coupling", "gravity_1", "gravity_2", "delay")
 _JOINT = ("armature", "angle_offset", "torque_ratio", "torque_offset", *(slot.name.lower() for slot in FRICTION_SLOTS))
 ARM_ROW = (*_LINKS, *(f"{name}_of_{joint}" for joint in (1, 2) for name in _JOINT))
-"""Numbers of a candidate: those of `ArmBase`, the delay of the commands [s], then each joint's own."""
+"""Numbers of a candidate: those of `ArmBase`, the command delay [s], then each joint's own."""
 ARM_AT = {name: place for place, name in enumerate(ARM_ROW)}
 
 
 def arm_rows(links: ArmLinks, count: int = 1) -> Array:
-    """Candidates with these links, exact motors and no friction, (count, len(ARM_ROW))."""
+    """Return candidates with these links, ideal motors and no friction, shape (count, len(ARM_ROW))."""
     rows = np.zeros((count, len(ARM_ROW)))
     for name, value in vars(links.base).items():
         rows[:, ARM_AT[name]] = value
@@ -84,11 +84,21 @@ def simulate_windows(
     substeps: int = 1,
     every: int = 1,
 ) -> Array:
-    """Positions of candidates at the start of each window and every `every` steps, (w, 1 + steps // every, 2, p) rad.
+    """Simulate candidates over windows.
 
-    rows (p, len(ARM_ROW)), see `arm_rows`; torque (n, 2) N·m commanded, held per step of dt [s]; starts (w,) where in
-    it each window begins; begins (w,) where the window's own recording does, before which nothing is known; states
-    (w, 4): q1, q2 [rad], v1, v2 [rad/s] at the start; substeps: parts of a step.
+    Args:
+        rows: Candidates, shape (p, len(ARM_ROW)); see `arm_rows`.
+        torque: Commanded torques [N·m], held over each time step, shape (n, 2).
+        begins: First index of each window's recording in `torque`, shape (w,). Nothing before it is known.
+        starts: First index of each window in `torque`, shape (w,).
+        states: q1, q2 [rad], v1, v2 [rad/s] at the start of each window, shape (w, 4).
+        steps: Time steps of a window.
+        dt: Time step [s].
+        substeps: Substeps of a time step.
+        every: Time steps between stored positions.
+
+    Returns:
+        Positions at the start of each window and every `every` steps [rad], shape (w, 1 + steps // every, 2, p).
     """
     candidates = len(rows)
     padded = np.vstack([rows, np.repeat(rows[-1:], -candidates % LANES, axis=0)])
@@ -110,9 +120,9 @@ def simulate_windows(
 
 @njit(**INLINE)
 def stopping_friction(w1, w2, b1, b2, m11, m12, m22):
-    """Friction (f1, f2) within ±b1, ±b2 [N·m] nearest to the stopping torques w1, w2 in the metric of M⁻¹.
+    """Return the friction within ±b1, ±b2 [N·m] nearest to the stopping torques w1, w2 in the metric of M⁻¹.
 
-    A convex quadratic over a box: its inside where the budgets suffice, else the best of the four edges.
+    This minimises a convex quadratic over a box: at w inside the box, otherwise on the best of its four edges.
     """
     f1 = w1
     f2 = w2
@@ -145,7 +155,7 @@ def arm_acceleration(
     kc1, kv1, km1, ke1, kcs1, kms1, kes1, kmq1, keq1, ivs1, alpha1, gate1,
     kc2, kv2, km2, ke2, kcs2, kms2, kes2, kmq2, keq2, ivs2, alpha2, gate2,
 ):  # fmt: skip
-    """Accelerations [rad/s²] with forces at (q, v) and friction that may stop the velocities s within 1/inverse_h."""
+    """Return accelerations [rad/s²] from forces at (q, v) and friction that may stop s within 1/inverse_h."""
     swing = coupling * sine(q2 + 0.5 * math.pi)
     pull = coupling * sine(q2)
     both = g2 * sine(q1 + q2)
@@ -172,7 +182,7 @@ def arm_step(
     kc1, kv1, km1, ke1, kcs1, kms1, kes1, kmq1, keq1, ivs1, alpha1, gate1,
     kc2, kv2, km2, ke2, kcs2, kms2, kes2, kmq2, keq2, ivs2, alpha2, gate2,
 ):  # fmt: skip
-    """The state after h [s] of constant motor torques u1, u2 [N·m]."""
+    """Return the state after h [s] with constant motor torques u1, u2 [N·m]."""
     a1, a2 = arm_acceleration(
         q1, q2, v1, v2, v1, v2, 2.0 * inverse_h, u1, u2,
         i1, i2, coupling, g1, g2, j1, j2,
@@ -198,7 +208,7 @@ _SPEEDS = tuple(ARM_AT[f"stribeck_velocity_of_{joint}"] for joint in (1, 2))
 
 @cache
 def _kernel() -> Callable[..., Any]:
-    """The compiled kernel of `simulate_windows`, which describes its arguments; rows are a multiple of LANES."""
+    """Compile the kernel of `simulate_windows`, with its arguments; the number of rows is a multiple of LANES."""
     variant = fingerprint(Law.CURRENT, True)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
@@ -219,7 +229,7 @@ def _kernel() -> Callable[..., Any]:
     )
 
     def kernel(rows, torque, begins, starts, states, steps, dt, substeps, every, out):
-        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # never; naming it here puts it into the closure and thus into the cache key
             return
         f = np.zeros(size)
         delay_steps = np.zeros(LANES, dtype=np.int64)
@@ -251,7 +261,7 @@ def _kernel() -> Callable[..., Any]:
             begin = begins[window]
             for k in range(steps):
                 i = starts[window] + k
-                # The held command, delayed: its mean over this step.
+                # Mean of the held, delayed command over this step.
                 for lane in range(LANES):
                     at = np.uint64(lane)
                     newer = min(max(i - delay_steps[lane] + 1, begin), last)

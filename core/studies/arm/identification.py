@@ -1,8 +1,9 @@
-"""Identify the friction of both joints of a measured arm from its torques, over windows started again and again.
+"""Identify the friction of both joints of a measured arm from its torques, over windows that restart repeatedly.
 
-Every friction model is fitted to windows of one length and judged on several, on the recordings it was fitted to and
-on others held back; the first row is what the file of the links alone predicts. Each model's search begins at the
-ones before it, lifted into it, so on the windows it is fitted to a richer model is never worse than a simpler one.
+Every friction model is fitted to windows of one length and judged on several lengths, on its own and on held-out
+recordings. The first row is the prediction of the links' file alone. Each model's search also starts from the simpler
+models' results, lifted into it. On the windows it is fitted to, a richer model is therefore never worse than a simpler
+one.
 """
 
 from __future__ import annotations
@@ -39,35 +40,35 @@ from core.terms import FRICTION_MODELS, FRICTION_TERMS
 from core.words import counted
 
 SOURCE = "file"
-"""Name of the row that holds the links' own file: its links and its friction."""
+"""Name of the row of the links' own file, with its links and its friction."""
 LOSS_SCALE = 0.005
-"""Errors below this count by their squares, larger ones by their magnitude [rad]."""
+"""Errors below this are squared in the loss, larger ones are linear [rad]."""
 EFFORT = Effort(steps=40, enough=1e-4, dampings=(0.1, 1.0, 10.0), shares=(0.3, 1.0))
 DIFFERENCE = 1e-4
-"""Step of the Jacobian's differences, of each parameter's bounds."""
+"""Finite-difference step of the Jacobian, as a share of each parameter's bounds."""
 DEFAULT_BUDGET = 6000
-"""Candidates simulated for a model, those of the Jacobians included."""
+"""Number of candidates simulated for a model, including those of the Jacobians."""
 ALIKE = 0.98
-"""Commands correlated more than this are the same run repeated."""
+"""Correlation of commands above which two recordings repeat the same run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmRequest:
-    """What is to be identified, and how."""
+    """Request for the identification of an arm."""
 
     models: tuple[str, ...] = DEFAULT_MODELS
-    """Friction of both joints; "none" for links or motors without friction."""
+    """Friction models of both joints; "none" identifies links or motors without friction."""
     terms: tuple[str, ...] = TERM_GROUPS
-    """Besides friction, see `core.studies.arm.parameters.TERM_GROUPS`."""
+    """Groups of terms besides friction, see `core.studies.arm.parameters.TERM_GROUPS`."""
     fitted: float = 0.5
-    """Length of the windows that are fitted to [s]."""
+    """Length of the fitted windows [s]."""
     windows: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)
-    """Lengths that errors are told for [s]."""
+    """Lengths of the windows for which errors are reported [s]."""
     dt: float = 0.002
-    """Grid [s]; the step is of second order."""
+    """Time step [s]; the integrator is of second order."""
     substeps: int = 1
     held_out: float = 0.25
-    """Share of the recordings that is held back; 0: none."""
+    """Share of held-out recordings; 0: none."""
     budget: int = DEFAULT_BUDGET
     seed: int = 0
 
@@ -77,12 +78,12 @@ class ArmRequest:
                 require_friction_model(model)
         if not (self.models and set(self.terms) <= set(TERM_GROUPS)):
             raise IdentificationError(
-                f"nothing to identify with models {self.models} and terms {self.terms}; models are {NO_FRICTION}, "
-                f"{', '.join(FRICTION_MODELS)}, terms {', '.join(TERM_GROUPS)}"
+                f"nothing to identify with models {self.models} and terms {self.terms}; available models are "
+                f"{NO_FRICTION}, {', '.join(FRICTION_MODELS)}, terms {', '.join(TERM_GROUPS)}"
             )
         lengths = (self.fitted, *self.windows)
         if not (0 < self.dt <= 0.01 and self.substeps >= 1 and self.dt <= min(lengths) and max(lengths) <= 60.0):
-            raise IdentificationError(f"windows of {lengths} s in steps of {self.dt} s are not possible")
+            raise IdentificationError(f"windows of {lengths} s with time steps of {self.dt} s are not possible")
         if not (0.0 <= self.held_out < 1.0 and self.budget >= 1 and self.windows):
             raise IdentificationError(
                 f"held_out {self.held_out} must be a share below 1, budget {self.budget} positive"
@@ -91,26 +92,26 @@ class ArmRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmFit:
-    """One row: an arm's parameters and how far off it is."""
+    """One row of the result: an arm's parameters and its errors."""
 
     model: str
     """Friction model of both joints, "none", or "file" for the links' own file."""
     parameters: ParameterSet
     links: ArmLinks
-    """With the corrections identified."""
+    """Links with the identified corrections."""
     training: tuple[float, ...]
-    """Mean absolute position error over both joints, by window length [rad]."""
+    """Mean absolute position error over both joints for each window length [rad]."""
     held_out: tuple[float, ...] | None
-    """The same on recordings not seen in the fit."""
+    """The same on held-out recordings."""
     evaluations: int = 0
 
     @property
     def at_bounds(self) -> tuple[str, ...]:
-        """Parameters that the data did not determine, or that want to leave their bounds."""
+        """Names of parameters at a bound: not determined by the data, or the bound is too narrow."""
         return tuple(p.name for p in self.parameters.values() if p.at_bound)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "model": self.model,
             "training": list(self.training),
@@ -124,28 +125,28 @@ class ArmFit:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmIdentification:
-    """All rows, the file's own first, and what they were made from."""
+    """Result of an identification: all rows, the file's own first, with their request and recordings."""
 
     request: ArmRequest
     train: tuple[str, ...]
-    """Ids of recordings."""
+    """Ids of the training recordings."""
     held_out: tuple[str, ...]
     fits: tuple[ArmFit, ...]
     stopped: bool = False
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Of `table`."""
+        """Headings of `table`."""
         sides = ("training", "held out") if self.held_out else ("training",)
         return ("model", *(f"{side} {length:g} s" for side in sides for length in self.request.windows))
 
     @property
     def table(self) -> tuple[tuple[str, *tuple[float, ...]], ...]:
-        """One row a model, errors in mrad."""
+        """One row per model, errors in mrad."""
         return tuple((fit.model, *(1e3 * e for e in (*fit.training, *(fit.held_out or ())))) for fit in self.fits)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, the same for the same request and recordings."""
+        """Return plain data, identical for the same request and recordings."""
         return {
             "request": asdict(self.request),
             "train": list(self.train),
@@ -166,8 +167,17 @@ def identify_arm(
 ) -> ArmIdentification:
     """Fit each model of a request to the recordings of an arm with given links.
 
-    on_progress hears the model that is next and the share that is done. Deterministic by the request's seed. Raises
-    IdentificationError when recordings have no torques, are too short, or leave none to be trained on.
+    The result is deterministic for a seed.
+
+    Args:
+        recordings: Recordings with torques.
+        source: Links and friction of the arm.
+        request: The request.
+        on_progress: Called with the next model and the completed share.
+        should_stop: Returns True to stop.
+
+    Raises:
+        IdentificationError: Recordings have no torques, are too short, or leave none to train on.
     """
     train, held = split_arm_recordings(recordings, request.held_out, request.seed)
     judge = _Judge(train, held, request)
@@ -201,9 +211,9 @@ def identify_arm(
 def split_arm_recordings(
     recordings: Sequence[ArmRecording], share: float, seed: int
 ) -> tuple[list[ArmRecording], list[ArmRecording]]:
-    """Hold back a share of recordings, repetitions of a run (the same torques commanded) on one side together.
+    """Hold out a share of recordings; repetitions of a run (the same commanded torques) stay on one side.
 
-    Raises IdentificationError when that leaves none on a side.
+    Raises IdentificationError if a side would be empty.
     """
     groups: list[list[ArmRecording]] = []
     for recording in recordings:
@@ -222,7 +232,7 @@ def split_arm_recordings(
     if not train or (share > 0 and not held):
         raise IdentificationError(
             f"{counted(len(recordings), 'recording')} of {counted(len(groups), 'different run')} cannot be divided "
-            "into trained on and held back; give more, or hold none back"
+            "into training and held-out recordings; give more, or hold none out"
         )
     return train, [recording for recording in recordings if recording.id in held]
 
@@ -238,7 +248,7 @@ def _alike(one: ArmRecording, other: ArmRecording) -> bool:
 
 
 class _Judge:
-    """Windows of every length, of both sides."""
+    """Windows of every length, of training and held-out recordings."""
 
     def __init__(self, train: Sequence[ArmRecording], held: Sequence[ArmRecording], request: ArmRequest) -> None:
         def cut(runs: Sequence[ArmRecording]) -> list[Windows]:
@@ -269,12 +279,12 @@ def _source_row(source: ArmParameters) -> Array:
 
 
 def _lifted(values: ParameterSet, fitted: str, model: str, template: ParameterSet) -> Array:
-    """The start of a model at another's optimum; what the template alone has keeps its start."""
+    """Return a model's start at another model's optimum; parameters of the template alone keep their start."""
     numbers = values.numbers()
     if NO_FRICTION not in (fitted, model):
         for joint in (1, 2):
             of_joint = {name: numbers[f"{name}_{joint}"] for name in FRICTION_TERMS[fitted]}
-            # Where neither holds the other, what both have is a start all the same.
+            # If neither model contains the other, their common parameters are still a useful start.
             with contextlib.suppress(ModelError):
                 of_joint = lift_friction(of_joint, fitted, model)
             numbers |= {f"{name}_{joint}": value for name, value in of_joint.items()}
@@ -289,7 +299,7 @@ def _fit(
     request: ArmRequest,
     should_stop: Callable[[], bool] | None,
 ) -> tuple[ParameterSet, int, bool]:
-    """The best parameters found, candidates simulated, and whether it was stopped."""
+    """Return the best parameters, the number of simulated candidates, and True if stopped."""
     arms = _Candidates(template, links, windows)
     found = search(
         arms.errors,
@@ -305,24 +315,24 @@ def _fit(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Arms (k, p) of a template's free parameters, judged on windows of motion."""
+    """Judgement of candidates (k, p), values of a template's free parameters, on windows of motion."""
 
     template: ParameterSet
     links: ArmLinks
     windows: Windows
 
     def errors(self, candidates: Array) -> Array:
-        """Mean errors (k,) rad; infinite for arms that are not possible."""
+        """Return mean errors (k,) [rad]; infinite for impossible arms."""
         return self._judged(candidates, self.windows.mean_errors)
 
     def losses(self, candidates: Array) -> Array:
-        """Smooth losses (k,) as steps lower them."""
+        """Return the smooth losses (k,) that the descent minimises."""
         return self._judged(
             candidates, lambda rows: smooth_loss(self.windows.residuals(rows), LOSS_SCALE).mean(axis=(0, 1, 2))
         )
 
     def equations(self, point: Array) -> tuple[Array, Array]:
-        """Normal matrix (p, p) and slope (p,) at a point (p,), from central differences."""
+        """Return the normal matrix (p, p) and the gradient (p,) at a point (p,), by central differences."""
         low, high = self.template.bounds().T
         delta = DIFFERENCE * np.diag(high - low)
         ends = np.clip(np.vstack([point + delta, point - delta]), low, high)
@@ -334,7 +344,7 @@ class _Candidates:
         return normal_equations(jacobian, flat[:, 0], LOSS_SCALE)
 
     def descent(self, point: Array) -> tuple[Array, int]:
-        """Where damped steps lead from a point (p,), and how many candidates they cost."""
+        """Descend from a point (p,) by damped steps; return the result and the number of simulated candidates."""
         spent = 0
 
         def losses(candidates: Array) -> Array:

@@ -1,11 +1,11 @@
-"""The two links of a planar arm, and the parameter files they come in.
+"""Links of a planar arm with two joints, and their parameter files.
 
-Angles: joint 1 from hanging down, joint 2 from link 1, both counter-clockwise positive. Inertias are about the link's
-own joint, as in the files of the double pendulum at DFKI (`m1 … tl2`): their mass matrix has I1 and I2 where the
-centre of mass would need I + m·r², and their identified numbers agree with the measured motion only so.
+Joint 1 is measured from hanging down, joint 2 from link 1, both counter-clockwise positive. Inertias are about the
+link's own joint, as in the files of DFKI's double pendulum (`m1 … tl2`). Their mass matrix has I1 and I2 where inertias
+about the centre of mass would need I + m·r², and only then do their identified numbers agree with the measured motion.
 
-What moves the arm are five combinations of these numbers (`base`). Files of identified arms hold one of the many
-sets that make the same five, not always one a body can have: `as_bodies` is a set that one can.
+The motion depends on five combinations of these numbers (`base`). Files of identified arms hold one of the many sets
+with the same five, not always a physically possible one. `as_bodies` returns a possible set.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from core.finite import is_finite
 Pair = tuple[float, float]
 
 LARGEST_FILE = 1 << 20
-"""Of a parameter file [B]."""
+"""Size limit of a parameter file [B]."""
 LARGEST_NUMBER = 1e12
-"""In a parameter file, SI units: what is larger is no arm's, and its square may be none at all."""
+"""Largest number in a parameter file, SI units: larger ones are implausible, and squares may overflow."""
 
 LEAST_OWN_INERTIA = 0.05
-"""Share of its inertia about the joint that a body's centre of mass leaves it at the least, see `as_bodies`."""
+"""Smallest inertia about the centre of mass, as a share of the inertia about the joint; see `as_bodies`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmBase:
-    """The five numbers of two links that their motion depends on."""
+    """The five combinations of two links' numbers that determine their motion."""
 
     inertia_1: float
-    """I₁ + m₂·l₁² [kg·m²]"""
+    """I₁ + m₂·l₁² [kg·m²]."""
     inertia_2: float
-    """I₂ [kg·m²]"""
+    """I₂ [kg·m²]."""
     coupling: float
-    """m₂·l₁·r₂ [kg·m²]"""
+    """m₂·l₁·r₂ [kg·m²]."""
     gravity_1: float
-    """g·(m₁·r₁ + m₂·l₁) [N·m]"""
+    """g·(m₁·r₁ + m₂·l₁) [N·m]."""
     gravity_2: float
-    """g·m₂·r₂ [N·m]"""
+    """g·m₂·r₂ [N·m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,19 +50,19 @@ class ArmLinks:
     """Two links in a vertical plane; each pair holds link 1 and link 2."""
 
     masses: Pair
-    """[kg]"""
+    """Masses [kg]."""
     lengths: Pair
-    """From joint to joint, and from the elbow to the tip [m]."""
+    """Distances from joint to joint, and from the elbow to the tip [m]."""
     centres: Pair
-    """From the link's joint to its centre of mass, along the link [m]."""
+    """Distances from the link's joint to its centre of mass, along the link [m]."""
     inertias: Pair
-    """About the link's own joint [kg·m²]."""
+    """Inertias about the link's own joint [kg·m²]."""
     gravity: float = 9.81
-    """[m/s²]"""
+    """Gravity [m/s²]."""
     armatures: Pair = (0.0, 0.0)
-    """Inertia of the motors, reflected to the joints [kg·m²]."""
+    """Inertias of the motors, reflected to the joints [kg·m²]."""
     angle_offsets: Pair = (0.0, 0.0)
-    """Added to the joints' angles before gravity acts [rad]."""
+    """Offsets added to the joint angles for gravity [rad]."""
 
     def __post_init__(self) -> None:
         numbers: dict[str, float | Pair] = asdict(self)
@@ -80,12 +80,12 @@ class ArmLinks:
         if base.inertia_1 * base.inertia_2 <= base.coupling**2:
             raise InputError(
                 f"links of an arm: inertias {self.inertias} kg·m² about the joints are too small for these masses and "
-                "centres, the arm could not move; check that they are not about the centres of mass"
+                "centres, and the arm could not move; check that they are not about the centres of mass"
             )
 
     @property
     def base(self) -> ArmBase:
-        """What the motion depends on."""
+        """Combinations of the numbers that determine the motion."""
         (m1, m2), l1, (r1, r2) = self.masses, self.lengths[0], self.centres
         return ArmBase(
             inertia_1=self.inertias[0] + m2 * l1**2,
@@ -97,7 +97,7 @@ class ArmLinks:
 
     @property
     def inertias_about_centres(self) -> Pair:
-        """About each link's centre of mass [kg·m²]; not positive where the numbers are none of a body."""
+        """Inertia about each link's centre of mass [kg·m²]; not positive if no body can have these numbers."""
         first, second = (
             inertia - mass * centre**2
             for inertia, mass, centre in zip(self.inertias, self.masses, self.centres, strict=True)
@@ -105,10 +105,10 @@ class ArmLinks:
         return first, second
 
     def as_bodies(self) -> ArmLinks:
-        """Links that move exactly alike and that bodies can have: their inertias about the centres are positive.
+        """Return links that move identically and are physically possible, with positive inertias about the centres.
 
-        Mass on the elbow's axis belongs to either link: as much as needed is moved from link 1 to link 2, which
-        leaves `base` and the total mass as they are. Raises InputError when no share of it will do.
+        A mass on the elbow's axis can belong to either link. As much mass as needed moves from link 1 to link 2, which
+        keeps `base` and the total mass. Raises InputError if no amount suffices.
         """
         if min(self.inertias_about_centres) > 0:
             return self
@@ -124,36 +124,39 @@ class ArmLinks:
             if min(links.inertias_about_centres) > 0:
                 return links
         raise InputError(
-            f"links of an arm: inertias {self.inertias} kg·m² about the joints are less than the masses "
-            f"{self.masses} kg have at their centres {self.centres} m; give links that bodies can have"
+            f"links of an arm: inertias {self.inertias} kg·m² about the joints are smaller than those of the masses "
+            f"{self.masses} kg at their centres {self.centres} m; give physically possible links"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmParameters:
-    """A whole parameter file: links, and friction as its author has it."""
+    """Content of a parameter file: links, and friction in its author's form."""
 
     links: ArmLinks
     viscous: Pair = (0.0, 0.0)
-    """b [N·m·s/rad]"""
+    """Viscous friction b [N·m·s/rad]."""
     coulomb: Pair = (0.0, 0.0)
-    """c_f·π/2 [N·m], as the friction of the file is c_f·arctan(100·θ̇)."""
+    """Coulomb friction c_f·π/2 [N·m], because the file's friction is c_f·arctan(100·θ̇)."""
     torque_limits: Pair = (math.inf, math.inf)
-    """[N·m]; 0 marks a joint its author left to itself."""
+    """Torque limits [N·m]; 0 marks a passive joint."""
 
 
 def read_arm_parameters(path: Path | str) -> ArmParameters:
-    """Read lines of "name: number" as DFKI's double pendulum has them; raises InputError naming file and line.
+    """Read a file of lines "name: number" in the format of DFKI's double pendulum.
 
-    Needed: m1, m2, l1, l2, r1, r2, I1, I2 (kg, m, kg·m² about the joints). Known: g, Ir and gr (inertia of the rotors
-    and gear ratio), b1, b2, cf1, cf2, tl1, tl2.
+    Required: m1, m2, l1, l2, r1, r2, I1, I2 (kg, m, kg·m² about the joints). Optional: g, Ir and gr (inertia of the
+    rotors and gear ratio), b1, b2, cf1, cf2, tl1, tl2.
+
+    Raises:
+        InputError: The file cannot be read or is invalid; the message names file and line.
     """
     numbers = _numbers(Path(path))
 
     def pair(name: str, default: float | None = None) -> Pair:
         missing = [key for key in (f"{name}1", f"{name}2") if key not in numbers and default is None]
         if missing:
-            raise InputError(f"{path}: {missing[0]} is missing among the parameters of an arm")
+            raise InputError(f"{path}: {missing[0]} is missing in the parameters of an arm")
         return numbers.get(f"{name}1", default or 0.0), numbers.get(f"{name}2", default or 0.0)
 
     rotor = numbers.get("gr", 1.0) ** 2 * numbers.get("Ir", 0.0)
@@ -204,5 +207,5 @@ def _numbers(path: Path) -> Mapping[str, float]:
         except ValueError:
             raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not a number") from None
         if not abs(numbers[name]) <= LARGEST_NUMBER:
-            raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not finite, or of no arm")
+            raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not finite, or too large for an arm")
     return numbers

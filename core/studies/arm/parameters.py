@@ -1,9 +1,9 @@
-"""What can be identified of an arm: the friction of its joints, its motors, and corrections of its links.
+"""Identifiable parameters of an arm: the friction of its joints, its motors, and corrections of its links.
 
-A parameter of a joint has the joint's number behind its name. Groups of terms join the friction when asked for:
-"motor" (what the motors make of commands) and "links" (corrections of given links). Both together leave out what the
-motion cannot tell apart: a motor's inertia at joint 1 from that of the links, and a torque constant of joint 1 from
-the scale of all masses.
+A parameter of a joint ends with the joint's number. Optional groups of terms are "motor" (effects between commands and
+torques) and "links" (corrections of the given links). Used together, they leave out parameters that the motion cannot
+separate: the motor inertia at joint 1 from that of the links, and the torque constant of joint 1 from the scale of all
+masses.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from core.studies.arm.links import ArmLinks
 from core.terms import FRICTION
 
 NO_FRICTION = "none"
-"""In place of a friction model: an arm without."""
+"""Name used instead of a friction model for an arm without friction."""
 TERM_GROUPS = ("motor", "links")
 LEAST_MARGIN = 1.02
-"""I₁·I₂ of a candidate over the square of its coupling, at the least."""
+"""Smallest I₁·I₂ of a candidate relative to the square of its coupling."""
 
 _RATIOS = {
     "inertia_ratio_1": ("inertia_1",),
@@ -34,18 +34,24 @@ _RATIOS = {
     "moment_ratio_2": ("coupling", "gravity_2"),
     "gravity_ratio_1": ("gravity_1",),
 }
-"""Each multiplies numbers of `ArmBase`."""
+"""Numbers of `ArmBase` that each ratio multiplies."""
 
 
 def arm_parameters(friction: str, terms: Sequence[str], links: ArmLinks, speed_scale: float) -> ParameterSet:
-    """Parameters with start values and bounds, scaled to the arm.
+    """Return parameters with start values and bounds, scaled to the arm.
 
-    friction: m1 … m6 or "none", for both joints; terms: of TERM_GROUPS; speed_scale [rad/s]: how fast it was measured
-    to move. Raises ModelError for an unknown friction model or group.
+    Args:
+        friction: Friction model of both joints, "m1" to "m6" or "none".
+        terms: Groups of terms, from TERM_GROUPS.
+        links: The given links.
+        speed_scale: Typical measured speed [rad/s].
+
+    Raises:
+        ModelError: Unknown friction model or group.
     """
     for term in terms:
         if term not in TERM_GROUPS:
-            raise ModelError(f"no group of terms {term!r} of an arm; there are {', '.join(TERM_GROUPS)}")
+            raise ModelError(f"no group of terms {term!r} of an arm; available: {', '.join(TERM_GROUPS)}")
     torque_scale = links.base.gravity_1 + links.base.gravity_2
     found: list[Parameter] = []
     if friction != NO_FRICTION:
@@ -87,7 +93,7 @@ def _parameter(name: str, unit: str, value: float, lower: float, upper: float) -
 
 
 def candidate_rows(links: ArmLinks, parameters: ParameterSet, matrix: Array | None = None) -> Array:
-    """Kernel rows of candidates (p, n_free) for the free parameters, or of the set's own values; (p, len(ARM_ROW))."""
+    """Return kernel rows (p, len(ARM_ROW)) of candidates (p, n_free), by default the set's own values."""
     values = parameters.vector()[None] if matrix is None else matrix
     rows = arm_rows(links, len(values))
     columns = {p.name: values[:, place] for place, p in enumerate(parameters.free)}
@@ -109,16 +115,16 @@ def candidate_rows(links: ArmLinks, parameters: ParameterSet, matrix: Array | No
 
 
 def possible(rows: Array) -> NDArray[np.bool_]:
-    """Which candidates have a mass matrix that is one at every angle of the elbow, (p,)."""
+    """Return True for candidates with a positive definite mass matrix at every elbow angle, shape (p,)."""
     first, second, coupling = (rows[:, ARM_AT[name]] for name in ("inertia_1", "inertia_2", "coupling"))
     return first * second > LEAST_MARGIN * coupling**2
 
 
 def corrected_links(links: ArmLinks, parameters: ParameterSet) -> ArmLinks:
-    """The links as identified: with the corrections, armatures and offsets among the parameters.
+    """Return the identified links, with the corrections, armatures and offsets among the parameters.
 
-    Of many links that move so, these have the given masses, or smaller ones where the corrections leave no room for
-    the mass on the elbow's axis; centres and inertias take the corrections.
+    Many links move identically. These have the given masses, or smaller ones if the corrections leave no room for the
+    mass on the elbow's axis; centres and inertias take the corrections.
     """
     values = parameters.numbers()
     ratio = {name: values.get(name, 1.0) for name in _RATIOS}

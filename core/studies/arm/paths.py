@@ -1,8 +1,8 @@
-"""Paths of an arm's tip: circle, square, square wave and triangular wave (seed 004, Fig. 6).
+"""Paths of an arm's tip: circle, square, square wave and triangular wave (Duclusaud et al., Fig. 6).
 
-Each is a closed curve in the arm's plane, traced at constant speed: the waves run to the right and back on themselves.
-Its size follows the arm: it lies in the middle of what the tip can reach, in front of the shoulder and a little below
-it, well away from the stretched and the folded elbow. The arm starts at rest on the path.
+Each is a closed curve in the arm's plane, traced at constant speed; waves run to the right and back. The size follows
+the arm: a path lies in the middle of the tip's reach, in front of the shoulder and a little below it, away from the
+stretched and the folded elbow. The arm starts at rest on the path.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from core.studies.arm.kinematics import joint_angles
 from core.studies.arm.links import ArmLinks
 
 CENTRE, HALF = 0.6, 0.18
-"""Distance of a path's centre from the inner edge of what the tip reaches, and half a path's width, in shares of the
-ring that it reaches. The farthest corner stays 14 % of the ring from its outer edge and 34 % from its inner one."""
+"""Distance of a path's centre from the inner edge of the tip's reach, and half a path's width, as shares of the reach's
+ring. The outermost corner stays 14 % of the ring from its outer edge and 34 % from its inner one."""
 DIRECTION = math.radians(60.0)
-"""From hanging down to a path's centre [rad]."""
+"""Angle from hanging down to a path's centre [rad]."""
 WAVE_HEIGHT = 0.5
-"""Half a wave's height in halves of its width."""
+"""Half the height of a wave, relative to half its width."""
 
 _H = WAVE_HEIGHT
 _SQUARE_WAVE = ((-1, -_H), (-1, _H), (-0.5, _H), (-0.5, -_H), (0, -_H), (0, _H), (0.5, _H), (0.5, -_H), (1, -_H))
@@ -35,7 +35,7 @@ _CORNERS: dict[str, tuple[tuple[float, float], ...]] = {
     "square_wave": (*_SQUARE_WAVE, *reversed(_SQUARE_WAVE[:-1])),
     "triangular_wave": (*_TRIANGULAR_WAVE, *reversed(_TRIANGULAR_WAVE[:-1])),
 }
-"""Within a square of side 2 about 0; the circle is the one without corners."""
+"""Corners within a square of side 2 around 0; the circle has none."""
 
 PATHS = {
     "circle": "Circle",
@@ -43,31 +43,31 @@ PATHS = {
     "square_wave": "Square wave",
     "triangular_wave": "Triangular wave",
 }
-"""Name to title, in the order of Fig. 6."""
+"""Titles by name, in the order of Fig. 6."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmPath:
-    """A path as joint goals; sample k is commanded at time k·step and held."""
+    """Path as joint goals; sample k is commanded at time k·step and held."""
 
     name: str
     step: float
-    """Between commands [s]"""
+    """Interval between commands [s]."""
     points: Array
-    """(n, 2) m"""
+    """Points [m], shape (n, 2)."""
     goals: Array
-    """(n, 2) rad"""
+    """Joint goals [rad], shape (n, 2)."""
 
     @property
     def time(self) -> Array:
-        """(n,) s"""
+        """Times of the commands [s], shape (n,)."""
         return self.step * np.arange(len(self.goals), dtype=np.float64)
 
 
 def path_points(name: str, links: ArmLinks, phase: ArrayLike) -> Array:
-    """Points (n, 2) m of a path at phases (n,), of which 0 … 1 is once around; raises InputError for no path."""
+    """Return points (n, 2) [m] of a path at phases (n,), 0 … 1 once around; raise InputError if unknown."""
     if name not in PATHS:
-        raise InputError(f"no path {name!r}; there are {', '.join(PATHS)}")
+        raise InputError(f"no path {name!r}; available: {', '.join(PATHS)}")
     turn = np.asarray(phase, dtype=np.float64) % 1.0
     inner, outer = abs(links.lengths[0] - links.lengths[1]), sum(links.lengths)
     distance = inner + CENTRE * (outer - inner)
@@ -76,9 +76,9 @@ def path_points(name: str, links: ArmLinks, phase: ArrayLike) -> Array:
 
 
 def arm_path(name: str, links: ArmLinks, period: float, step: float, rounds: float = 1.0) -> ArmPath:
-    """Joint goals along a path, `rounds` times around in period [s] each, a command every step [s].
+    """Return joint goals along a path: `rounds` times around in `period` [s] each, a command every `step` [s].
 
-    Raises InputError when there is no such path or the times are not possible.
+    Raises InputError if the path is unknown or the times are impossible.
     """
     if not (0.0 < step <= period < math.inf and 0.0 < rounds < math.inf):
         raise InputError(f"path {name}: a period of {period} s, commands every {step} s, {rounds} rounds: not possible")

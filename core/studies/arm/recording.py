@@ -1,9 +1,9 @@
-"""A recording of an arm of two joints: what its motors were asked and how it moved, read from CSV files.
+"""Recordings of an arm with two joints, commands and motion, read from CSV files.
 
-Two spellings of columns are known. Ours: time, q1, q2, v1, v2, tau1, tau2, and goal1, goal2 for an arm under position
-control. DFKI's double pendulum: time, pos_meas1 or pos1, vel_meas1 or vel1, tau_con1 or tau1, tau_meas1, and the same
-with 2. Its tau_con is the whole command sent to the motor, a compensation of friction (tau_fric) included, so nothing
-is added to it; tau_meas is what the driver says it did, from its current.
+Two sets of column names are known. ServoBench's: time, q1, q2, v1, v2, tau1, tau2, and goal1, goal2 for an arm under
+position control. DFKI's double pendulum: time, pos_meas1 or pos1, vel_meas1 or vel1, tau_con1 or tau1, tau_meas1, and
+the same with 2. Its tau_con is the whole command to the motor, friction compensation (tau_fric) included, so nothing is
+added to it. Its tau_meas is the torque that the driver derives from its current.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.smoothing import interpolated
 from core.words import counted
 
 LARGEST_TEXT = 256 << 20
-"""Of a CSV file, unpacked [B]."""
+"""Size limit of a CSV file, uncompressed [B]."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "position": ("q", "pos_meas", "pos"),
@@ -33,32 +33,32 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "measured_torque": ("tau_meas",),
     "goal": ("goal",),
 }
-"""Spellings of each quantity, the first one found counts; a column is a spelling with 1 or 2 behind it."""
+"""Column names of each quantity without the joint number 1 or 2; the first one found is used."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmRecording:
-    """One run of an arm. Rows are samples, columns joints 1 and 2."""
+    """Run of an arm. Rows are samples, columns are joints 1 and 2."""
 
     id: str
     time: Array
-    """(n,) s, strictly increasing from 0"""
+    """Time [s], strictly increasing from 0, shape (n,)."""
     position: Array
-    """(n, 2) rad: joint 1 from hanging down, joint 2 from link 1"""
+    """Angles of joint 1 from hanging down and joint 2 from link 1 [rad], shape (n, 2)."""
     velocity: Array | None = None
-    """(n, 2) rad/s, as measured"""
+    """Measured velocities [rad/s], shape (n, 2)."""
     torque: Array | None = None
-    """(n, 2) N·m commanded to the motors, held until the next sample"""
+    """Commanded motor torques [N·m], held until the next sample, shape (n, 2)."""
     measured_torque: Array | None = None
-    """(n, 2) N·m as the drivers report it"""
+    """Torques reported by the drivers [N·m], shape (n, 2)."""
     goal: Array | None = None
-    """(n, 2) rad commanded, held until the next sample; None for an arm under torque control"""
+    """Commanded angles [rad], held until the next sample, shape (n, 2); None under torque control."""
     provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         n = len(self.time)
         if n < 2:
-            raise InputError(f"recording {self.id}: {counted(n, 'sample')}: too few, at least 2 are needed")
+            raise InputError(f"recording {self.id}: {counted(n, 'sample')}: too few, at least 2 are required")
         if self.time.shape != (n,) or not np.all(np.isfinite(self.time)) or not np.all(np.diff(self.time) > 0):
             raise InputError(f"recording {self.id}: times must be finite and increase strictly")
         for name in COLUMNS:
@@ -72,17 +72,18 @@ class ArmRecording:
 
     @property
     def duration(self) -> float:
-        """[s]"""
+        """Duration [s]."""
         return float(self.time[-1] - self.time[0])
 
     def resampled(self, dt: float) -> ArmRecording:
-        """The run on a regular grid of step dt [s]: measurements interpolated, commands averaged over each step.
+        """Resample the run at a regular time step dt [s].
 
-        The average of a held command over a step moves the arm as the command itself does, wherever in the step it
-        changes. Raises InputError when the step is not positive or longer than the run.
+        Measurements are interpolated and commands averaged over each step. The mean of a held command moves the arm
+        like the command itself, wherever in the step it changes. Raises InputError if the time step is not positive or
+        longer than the run.
         """
         if not 0 < dt < self.duration:
-            raise InputError(f"recording {self.id}: a step of {dt} s is not possible in {self.duration:.3g} s")
+            raise InputError(f"recording {self.id}: a time step of {dt} s is not possible in {self.duration:.3g} s")
         grid = self.time[0] + dt * np.arange(int(np.floor(self.duration / dt + 1e-9)) + 1)
         changed: dict[str, Array] = {"time": grid}
         for name in ("position", "velocity", "measured_torque"):
@@ -97,7 +98,7 @@ class ArmRecording:
 
 
 def _held(time: Array, values: Array, grid: Array, dt: float) -> Array:
-    """Mean over each step of a command that is held from sample to sample, and on from the last."""
+    """Return the mean over each step of a command that is held between samples and after the last."""
     ends = np.append(grid, grid[-1] + dt)
     until = np.append(time, max(ends[-1], time[-1] + dt))
     area = np.vstack([np.zeros(2), np.cumsum(values * np.diff(until)[:, None], axis=0)])
@@ -105,18 +106,18 @@ def _held(time: Array, values: Array, grid: Array, dt: float) -> Array:
 
 
 def read_arm_csv(path: Path | str) -> ArmRecording:
-    """Read a CSV file, packed by gzip or not, see the module for its columns; s, rad, rad/s, N·m.
+    """Read a CSV file, gzipped or plain; see the module for its columns in s, rad, rad/s, N·m.
 
-    Samples with the time of the one before replace it. Raises InputError naming the file and what is wrong.
+    Of samples with the same time, the last one counts. Raises InputError naming the file and the problem.
     """
     file = Path(path)
     heading, rows = _table(file)
     columns = {name.strip(): place for place, name in enumerate(heading)}
     if "time" not in columns:
-        raise InputError(f"{file}: no column time; there are {_listed(heading)}")
+        raise InputError(f"{file}: no column time; available: {_listed(heading)}")
     time = rows[:, columns["time"]]
     if np.any(np.diff(time) < 0):
-        raise InputError(f"{file}: times go back at sample {int(np.argmax(np.diff(time) < 0)) + 2}")
+        raise InputError(f"{file}: times decrease at sample {int(np.argmax(np.diff(time) < 0)) + 2}")
     kept = np.append(np.diff(time) > 0, True)
     found: dict[str, Array] = {}
     spelled: dict[str, str] = {}
@@ -128,9 +129,9 @@ def read_arm_csv(path: Path | str) -> ArmRecording:
                 spelled[quantity] = spelling
                 break
     if "position" not in found:
-        raise InputError(f"{file}: no positions of two joints (q1, q2 or pos1, pos2); there are {_listed(heading)}")
+        raise InputError(f"{file}: no positions of two joints (q1, q2 or pos1, pos2); available: {_listed(heading)}")
     if "torque" not in found and "goal" not in found:
-        raise InputError(f"{file}: no commands (tau1, tau2 or goal1, goal2); there are {_listed(heading)}")
+        raise InputError(f"{file}: no commands (tau1, tau2 or goal1, goal2); available: {_listed(heading)}")
     name = file.name.removesuffix(".gz").removesuffix(".csv")
     try:
         return ArmRecording(
@@ -146,7 +147,7 @@ def _table(file: Path) -> tuple[Sequence[str], Array]:
             content = stream.read(LARGEST_TEXT + 1)
         text = content.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not a CSV file, nor one packed by gzip"
+        reason = getattr(error, "strerror", None) or "neither a CSV file nor a gzipped one"
         raise InputError(f"{file}: cannot be read as a recording of an arm: {reason}") from None
     if len(content) > LARGEST_TEXT:
         raise InputError(f"{file}: too large for a recording of an arm")

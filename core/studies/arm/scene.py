@@ -1,8 +1,8 @@
-"""The arm as a MuJoCo scene, and two arms with the servos of seed 004, section VI-B.
+"""The arm as a MuJoCo scene, and two arms with the servos of Duclusaud et al., section VI-B.
 
-Two hinges in a vertical plane with a plain motor each; what makes a servo of a motor is `servobench_mujoco`. The
-seed gives its arms' servos, not their links: lengths and masses here are ours, such that gravity asks for 10 to 25 %
-of the peak torque of the stretched, horizontal arm's joints.
+The scene has two hinges in a vertical plane with a plain motor each; `servobench_mujoco` turns a motor into a servo.
+The paper gives its arms' servos, not their links. Lengths and masses here are chosen so that gravity needs 10 to 25 %
+of the joints' peak torques for the stretched, horizontal arm.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from core.studies.arm.links import ArmLinks, Pair
 JOINTS = ("shoulder", "elbow")
 _LOOK = {"contype": "0", "conaffinity": "0"}
 _WIDTH = 0.03
-"""Of a drawn link, in shares of the arm's length."""
+"""Width of a drawn link, as a share of the arm's length."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedArm:
-    """An arm whose servos are in the catalogue with all six models."""
+    """Arm whose servos are in the catalogue with all six models."""
 
     name: str
     title: str
     servos: tuple[str, str]
-    """Catalogue names, shoulder first."""
+    """Catalogue names of the servos, shoulder first."""
     links: ArmLinks
 
 
 def links_of_bodies(
     lengths: Pair, link_masses: Pair, elbow_mass: float, tip_mass: float, gravity: float = 9.81
 ) -> ArmLinks:
-    """Uniform rods with point masses at the elbow (its servo) and at the tip (the load); m, kg, m/s²."""
+    """Return uniform rods with point masses at the elbow (its servo) and at the tip (the load); m, kg, m/s²."""
     ends = (elbow_mass, tip_mass)
     masses = [rod + end for rod, end in zip(link_masses, ends, strict=True)]
     moments = [(rod / 2.0 + end) * length for rod, end, length in zip(link_masses, ends, lengths, strict=True)]
@@ -66,19 +66,19 @@ ARMS = {
         ),
     )
 }
-"""By name. Dynamixel: rods of 0.2 m and 0.3 kg, an elbow servo of 0.135 kg, a load of 0.4 kg. eRob: rods of 0.35 m and
-0.8 kg, an elbow drive of 2.5 kg, a load of 1.5 kg."""
+"""Arms by name. Dynamixel: rods of 0.2 m and 0.3 kg, an elbow servo of 0.135 kg, a load of 0.4 kg. eRob: rods of 0.35 m
+and 0.8 kg, an elbow drive of 2.5 kg, a load of 1.5 kg."""
 
 
 def published_arm(name: str) -> PublishedArm:
-    """One of `ARMS`; raises InputError naming them."""
+    """Return one of `ARMS`; raise InputError naming them if it is unknown."""
     if name not in ARMS:
-        raise InputError(f"no arm {name!r}; there are {', '.join(ARMS)}")
+        raise InputError(f"no arm {name!r}; available: {', '.join(ARMS)}")
     return ARMS[name]
 
 
 def arm_scene(links: ArmLinks, timestep: float) -> str:
-    """MJCF of the arm; timestep [s]. Raises InputError for links that no body can have."""
+    """Return the arm as MJCF with a time step [s]; raise InputError for physically impossible links."""
     bodies = links.as_bodies()
     root = ET.Element("mujoco", model="planar arm")
     ET.SubElement(root, "compiler", angle="radian")
@@ -98,11 +98,11 @@ def arm_scene(links: ArmLinks, timestep: float) -> str:
 
 
 def _link(parent: ET.Element, place: float, joint: str, links: ArmLinks, k: int) -> ET.Element:
-    """A body that hangs down from its joint where its angle and offset are 0."""
+    """Add a body that hangs down from its joint if its angle and offset are 0."""
     half = 0.5 * links.angle_offsets[k]
     turn = numbers(math.cos(half), 0.0, -math.sin(half), 0.0)
     body = ET.SubElement(parent, "body", name=f"{joint} link", pos=numbers(0.0, 0.0, place), quat=turn)
-    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive.
+    # Looking along +y with x to the right and z up, counter-clockwise is positive.
     ET.SubElement(body, "joint", name=joint, axis="0 -1 0")
     own = links.inertias_about_centres[k]
     ET.SubElement(

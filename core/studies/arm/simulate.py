@@ -1,9 +1,9 @@
-"""An arm of two servos, simulated in MuJoCo: the engine finds the motion, the servos' own program everything else.
+"""Simulate an arm of two servos in MuJoCo: the engine computes the motion, the stand-alone program the servos.
 
-Either joint may be any servo with any friction model and command path; both laws mix. What an engine's step does to a
-servo is described in `core/export/standalone/servobench_mujoco.py`; this is the same program, run here. An angle
-offset that a model was identified with belongs to its test bench, not to the arm, and plays no part; inertias of the
-motors are those of the models, not those that come with the links.
+Each joint may have any servo with any friction model and command path, and laws can be mixed. The effect of an engine's
+time step on a servo is described in `core/export/standalone/servobench_mujoco.py`, the program used here. A model's
+angle offset belongs to its test bench, not to the arm, and is ignored. Motor inertias are those of the models, not
+those of the links.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from core.studies.arm.links import ArmLinks
 from core.studies.arm.scene import JOINTS, arm_scene
 
 TIMESTEP = 1e-3
-"""Of the engine, where nobody asks for another [s]."""
+"""Default time step of the engine [s]."""
 COMMAND_STEP = 5e-3
-"""Between commands, as in recordings of servos [s]."""
+"""Interval between commands, as in recordings of servos [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArmServo:
-    """The servo of a joint: its model and what is written into it."""
+    """Servo of a joint: its model and the settings written into it."""
 
     model: ServoModel
     settings: ServoSettings
@@ -40,18 +40,18 @@ class ArmServo:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmMotion:
-    """A simulated arm; row k is the state at command k, columns are shoulder and elbow."""
+    """Motion of a simulated arm; row k is the state at command k, columns are shoulder and elbow."""
 
     time: Array
-    """(n,) s"""
+    """Time [s], shape (n,)."""
     goal: Array
-    """(n, 2) rad"""
+    """Goals [rad], shape (n, 2)."""
     position: Array
-    """(n, 2) rad"""
+    """Positions [rad], shape (n, 2)."""
     velocity: Array
-    """(n, 2) rad/s"""
+    """Velocities [rad/s], shape (n, 2)."""
     motor_torque: Array
-    """(n, 2) N·m, during the last step before the command"""
+    """Motor torques in the last step before the command [N·m], shape (n, 2)."""
 
 
 def simulate_arm(
@@ -62,14 +62,23 @@ def simulate_arm(
     timestep: float = TIMESTEP,
     start: ArrayLike | None = None,
 ) -> ArmMotion:
-    """Move an arm from rest at `start` (2,) rad, by default the first goal, along goals (n, 2) rad.
+    """Move an arm from rest along goals.
 
-    Each goal is commanded for command_step [s], a multiple of timestep [s]. Raises InputError for goals or times that
-    are not possible, ExportError when MuJoCo is missing or the simulation leaves the numbers.
+    Args:
+        links: Links of the arm.
+        servos: Servos of shoulder and elbow.
+        goals: Goals [rad], shape (n, 2).
+        command_step: Duration of each goal, a multiple of `timestep` [s].
+        timestep: Time step [s].
+        start: Start angles [rad], shape (2,). None: the first goal.
+
+    Raises:
+        InputError: Impossible goals or times.
+        ExportError: MuJoCo is missing, or the simulation becomes unstable.
     """
     wanted = np.asarray(goals, dtype=np.float64)
     if wanted.ndim != 2 or wanted.shape[1] != len(JOINTS) or len(wanted) == 0 or not np.all(np.isfinite(wanted)):
-        raise InputError(f"goals of an arm of shape {wanted.shape}: give finite numbers (n, 2), one column a joint")
+        raise InputError(f"goals of an arm of shape {wanted.shape}: give finite numbers (n, 2), one column per joint")
     if len(servos) != len(JOINTS):
         raise InputError(f"{len(servos)} servos for an arm: give two, shoulder and elbow")
     steps = _steps(command_step, timestep)
@@ -85,7 +94,7 @@ def simulate_arm(
         bank.step(goal, steps=steps)
     if not np.all(np.isfinite(states)) or data.warning.number.any():
         titles = ", ".join(servo.model.title for servo in servos)
-        raise ExportError(f"the arm with {titles} cannot be simulated at {timestep} s; take a shorter time step")
+        raise ExportError(f"the arm with {titles} cannot be simulated at {timestep} s; use a shorter time step")
     return ArmMotion(
         time=command_step * np.arange(len(wanted), dtype=np.float64),
         goal=wanted,
@@ -96,7 +105,7 @@ def simulate_arm(
 
 
 def _steps(command_step: float, timestep: float) -> int:
-    """Time steps of a command."""
+    """Return the number of time steps of a command."""
     if not (0.0 < timestep < math.inf and timestep <= command_step < math.inf):
         raise InputError(f"commands every {command_step} s in time steps of {timestep} s: not possible")
     steps = round(command_step / timestep)

@@ -1,15 +1,15 @@
-"""How much a friction model matters on an arm: the experiment of seed 004, section VI-B, with a simulated truth.
+"""Effect of the friction model on an arm: the experiment of Duclusaud et al., section VI-B, with a simulated truth.
 
-The truth is an arm whose joints are known servos, simulated at a tenth of the time step. Others take its joints'
-places, follow the same commands, and are judged by how far their motion is from the truth's: the mean absolute error
-of both joints' angles, as in Fig. 7, and the tip's mean distance. Among them are
+The truth is an arm whose joints are known servos, simulated with a tenth of the time step. Candidate models replace its
+joints and follow the same commands. They are judged by their distance from the true motion: the mean absolute error of
+both joint angles, as in Fig. 7, and the mean distance of the tip. The candidates include
 
-- **m1 fitted**: the Coulomb–viscous servo fitted to the truth's motion on the test bench (`core.export.approximation`).
-  It is not the best M1 on the arm, where the published one is sometimes closer;
-- **m1 published** to **m6 published**: what the catalogue holds for the servo, each identified from its data;
-- the truth's own model at the full time step: what the discretisation costs.
+- **m1 fitted**: the Coulomb–viscous servo fitted to the true motion on the test bench (`core.export.approximation`). It
+  is not the best M1 on the arm, where the published one is sometimes closer;
+- **m1 published** to **m6 published**: the catalogue's models of the servo, each identified from its data;
+- the truth's own model at the full time step: the cost of the discretisation.
 
-`validate_recording` puts a measured arm in the truth's place.
+`validate_recording` replaces the truth by a measured arm.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from core.terms import FRICTION_MODELS
 Pair = tuple[ServoModel, ServoModel]
 
 PERIOD = 4.0
-"""Once around a path [s]."""
+"""Duration of one round of a path [s]."""
 GAINS = {"low": 0.5, "high": 2.0}
-"""In shares of the servo's default gain: 8 and 32 of Table I for the Dynamixel servos, 25 and 100 for the eRob80."""
+"""Factors on the servo's default gain: 8 and 32 of Table I for the Dynamixel servos, 25 and 100 for the eRob80."""
 FINER = 10
-"""Time steps of the truth in one of the others."""
+"""Number of the truth's time steps in one of the candidates'."""
 COULOMB_VISCOUS = "m1"
 FITTED_M1, PUBLISHED = "m1 fitted", "{} published"
-"""Names of candidates; the truth's own models go by their friction."""
+"""Names of candidates; the truth's own models are named by their friction."""
 TWICE = 2.0
-"""How many times the error of M6 that of M1 is at least, by the seed."""
+"""Smallest ratio of the errors of M1 and M6 in the paper."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmCandidate:
-    """Models that take the joints' places."""
+    """Candidate models of both joints."""
 
     name: str
     friction: str
@@ -60,60 +60,60 @@ class ArmCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class MotionError:
-    """How far one motion is from another."""
+    """Distance between two motions."""
 
     joints_mrad: tuple[float, float]
-    """Mean absolute error of each joint."""
+    """Mean absolute error of each joint [mrad]."""
     tip_mm: float
-    """Mean distance of the tips."""
+    """Mean distance of the tips [mm]."""
 
     @property
     def mae_mrad(self) -> float:
-        """Mean absolute error of both joints."""
+        """Mean absolute error of both joints [mrad]."""
         return sum(self.joints_mrad) / 2.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmCase:
-    """One path with one gain: what the arm was asked, did, and does with each candidate."""
+    """Result of one path with one gain: goals, reference motion and the motion of each candidate."""
 
     path: str
     gain: str
     time: Array
-    """(n,) s"""
+    """Time [s], shape (n,)."""
     goal: Array
-    """(n, 2) rad"""
+    """Goals [rad], shape (n, 2)."""
     reference: Array
-    """(n, 2) rad: the truth's motion, or the measured one"""
+    """True or measured motion [rad], shape (n, 2)."""
     motions: Mapping[str, ArmMotion]
-    """By the candidate's name."""
+    """Simulated motions by candidate name."""
     errors: Mapping[str, MotionError]
-    """Of the same."""
+    """Errors by candidate name."""
 
     @property
     def title(self) -> str:
-        """How a table names it."""
+        """Name in a table."""
         return f"{PATHS.get(self.path, self.path)}, {self.gain}".removesuffix(", ")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmValidation:
-    """All cases of one arm."""
+    """Results of all cases of one arm."""
 
     truth: Pair
     candidates: tuple[ArmCandidate, ...]
     cases: tuple[ArmCase, ...]
 
     def ratios(self, worse: str, better: str) -> Array:
-        """Error of one candidate over that of another, by case (cases,)."""
+        """Return the ratio of two candidates' errors for each case, shape (cases,)."""
         return np.array([case.errors[worse].mae_mrad / case.errors[better].mae_mrad for case in self.cases])
 
     def worst(self, name: str) -> float:
-        """Largest error of a candidate over the cases [mrad]."""
+        """Return the largest error of a candidate over the cases [mrad]."""
         return max(case.errors[name].mae_mrad for case in self.cases)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table: one row a case and candidate; plain data."""
+        """Return the table as plain data: one row per case and candidate."""
         return [
             {
                 "path": case.path,
@@ -130,16 +130,16 @@ class ArmValidation:
 
 
 def published_models(servos: Iterable[str], friction: str) -> Pair:
-    """The catalogue's models of a shoulder and an elbow; raises ModelError where none is shipped."""
+    """Load the catalogue's models of shoulder and elbow; raise ModelError if one is missing."""
     shoulder, elbow = (load_model(servo, friction) for servo in servos)
     return shoulder, elbow
 
 
 def arm_candidates(truth: Pair, frictions: Sequence[str] = FRICTION_MODELS) -> tuple[ArmCandidate, ...]:
-    """Who is compared with a truth, by friction models: the published one of each, and before M1 the fitted one.
+    """Return the candidates for a truth: the published model of each friction, and before M1 the fitted one.
 
-    Where a joint's truth has the friction itself, its own model is taken. Fitting M1 takes a few seconds a
-    servo. Raises ModelError for a friction model that is not shipped for a joint; a published M1 may be missing.
+    If a joint's truth has that friction itself, its own model is used. Fitting M1 takes a few seconds per servo. Raises
+    ModelError if a friction model is missing in the catalogue for a joint; a published M1 may be missing.
     """
     found: list[ArmCandidate] = []
     for friction in frictions:
@@ -156,7 +156,7 @@ def arm_candidates(truth: Pair, frictions: Sequence[str] = FRICTION_MODELS) -> t
 
 
 def gains_of(truth: Pair, gain: str) -> tuple[float, float]:
-    """Proportional gains of both servos: "low", "high", or a number for both; raises InputError for others."""
+    """Return the gains of both servos for "low", "high" or a number; raise InputError for anything else."""
     shoulder, elbow = (model.spec.default_kp for model in truth)
     if gain in GAINS:
         return GAINS[gain] * shoulder, GAINS[gain] * elbow
@@ -165,12 +165,12 @@ def gains_of(truth: Pair, gain: str) -> tuple[float, float]:
     except ValueError:
         kp = np.nan
     if not 0.0 < kp < np.inf:
-        raise InputError(f"no gain {gain!r}; there are {', '.join(GAINS)}, or give a number above 0")
+        raise InputError(f"no gain {gain!r}; available: {', '.join(GAINS)}, or give a number above 0")
     return kp, kp
 
 
 def arm_servos(models: Pair, gains: tuple[float, float]) -> tuple[ArmServo, ArmServo]:
-    """Models with their catalogue's settings and these gains."""
+    """Return servos of these models with the catalogue's settings and these gains."""
     shoulder, elbow = (ArmServo(model=m, settings=m.default_settings(kp)) for m, kp in zip(models, gains, strict=True))
     return shoulder, elbow
 
@@ -185,10 +185,22 @@ def validate_arm(
     timestep: float = TIMESTEP,
     on_progress: Callable[[float, str], None] = lambda share, text: None,
 ) -> ArmValidation:
-    """Simulate every path with every gain, the truth and each candidate; about a second a case.
+    """Simulate every path with every gain, for the truth and each candidate; about a second per case.
 
-    period: once around a path [s]; timestep [s]: a whole part of the time between commands; on_progress: gets a share
-    and a text. Raises InputError, ModelError or ExportError.
+    Args:
+        links: Links of the arm.
+        truth: Models of the true servos.
+        candidates: Candidates to compare.
+        paths: Names of paths.
+        gains: Gains, see `gains_of`.
+        period: Duration of one round of a path [s].
+        timestep: Time step, which divides the interval between commands [s].
+        on_progress: Called with the completed share and a description.
+
+    Raises:
+        InputError: Impossible paths, gains or times.
+        ModelError: A model is unsuitable.
+        ExportError: MuJoCo is missing, or a simulation becomes unstable.
     """
     cases: list[ArmCase] = []
     for path in paths:
@@ -210,9 +222,9 @@ def validate_recording(
     candidates: Mapping[str, Sequence[ArmServo]],
     timestep: float = TIMESTEP,
 ) -> ArmCase:
-    """Simulate a measured arm's commands with each candidate's servos, from rest where it began.
+    """Simulate a measured arm's commands with each candidate's servos, from rest at its first position.
 
-    Between samples the goals are held, as the arm's bus held them. Raises InputError when the recording has no goals.
+    Goals are held between samples, as on the arm's bus. Raises InputError if the recording has no goals.
     """
     run = recording.resampled(COMMAND_STEP)
     goals = run.goal
@@ -226,7 +238,7 @@ def validate_recording(
 
 
 def motion_error(links: ArmLinks, position: Array, reference: Array) -> MotionError:
-    """Compare joint angles (n, 2) with others (n, 2) [rad]."""
+    """Compare joint angles (n, 2) with reference angles (n, 2) [rad]."""
     shoulder, elbow = 1e3 * np.abs(position - reference).mean(axis=0)
     apart = tip_positions(links, position) - tip_positions(links, reference)
     return MotionError(joints_mrad=(float(shoulder), float(elbow)), tip_mm=1e3 * float(np.hypot(*apart.T).mean()))
@@ -247,7 +259,7 @@ def _case(
 
 
 def _fitted_m1(model: ServoModel) -> ServoModel:
-    """On the bench that suits the servo, over its default gain and half of it."""
+    """Fit M1 on a bench that suits the servo, at its default gain and half of it."""
     if model.friction == COULOMB_VISCOUS:
         return model
     bench, settings = default_bench(model), model.default_settings()

@@ -1,8 +1,9 @@
-"""Windows of measured motion, each started again from the measured state.
+"""Windows of measured motion, each restarted from the measured state.
 
-Two pendulums are chaotic: after a second or two a simulation says nothing about its parameters any more. So recordings
-are cut into windows, and in each the simulation starts where the arm was measured. Velocities of drivers are coarse
-and late; those at a window's start are the slope of a cubic fitted to the positions around it.
+Double pendulums are chaotic: after a second or two, a simulation no longer depends usefully on its parameters.
+Recordings are therefore cut into windows, and in each the simulation starts from the measured state. Velocities
+reported by drivers are coarse and late, so the start velocity is the slope of a cubic fitted to the positions around
+the start.
 """
 
 from __future__ import annotations
@@ -20,41 +21,41 @@ from core.studies.arm.dynamics import simulate_windows
 from core.studies.arm.recording import ArmRecording
 
 SMOOTHING = 0.02
-"""The cubic at a window's start is fitted to positions this much before and after it [s]."""
+"""Half width of the cubic fit at a window's start [s]."""
 MOST_POSITIONS = 8_000_000
-"""Of candidates × windows × samples that are kept in memory at a time."""
+"""Limit of candidates × windows × samples in memory at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Windows:
-    """Windows of one length, of several recordings."""
+    """Windows of one length from several recordings."""
 
     length: float
-    """[s]"""
+    """Length of a window [s]."""
     dt: float
-    """Of the grid [s]."""
+    """Time step [s]."""
     substeps: int
-    """Parts of a step of the grid."""
+    """Substeps of a time step."""
     every: int
-    """Positions are compared every so many steps."""
+    """Number of time steps between compared positions."""
     torque: Array
-    """(n, 2) N·m, recordings one after the other, on the grid"""
+    """Torques at each time step [N·m], recordings concatenated, shape (n, 2)."""
     begins: NDArray[np.int64]
-    """(w,) where in `torque` each window's recording begins"""
+    """Index in `torque` at which each window's recording begins, shape (w,)."""
     starts: NDArray[np.int64]
-    """(w,) where in `torque` each window begins"""
+    """Index in `torque` at which each window begins, shape (w,)."""
     states: Array
-    """(w, 4) q1, q2 [rad], v1, v2 [rad/s] at the start"""
+    """q1, q2 [rad], v1, v2 [rad/s] at the start, shape (w, 4)."""
     measured: Array
-    """(w, k, 2) rad, at the start and then every `every` steps"""
+    """Measured positions at the start and every `every` steps [rad], shape (w, k, 2)."""
 
     @property
     def steps(self) -> int:
-        """Of the grid, in a window."""
+        """Number of time steps in a window."""
         return (self.measured.shape[1] - 1) * self.every
 
     def residuals(self, rows: Array) -> Array:
-        """Simulated less measured positions of candidates (p, len(ARM_ROW)), (w, k − 1, 2, p) rad."""
+        """Return simulated minus measured positions (w, k − 1, 2, p) [rad] of candidates (p, len(ARM_ROW))."""
         simulated = simulate_windows(
             rows,
             self.torque,
@@ -69,7 +70,7 @@ class Windows:
         return simulated[:, 1:] - self.measured[:, 1:, :, None]
 
     def mean_errors(self, rows: Array) -> Array:
-        """Mean absolute position error of candidates over both joints, all windows and samples, (p,) rad."""
+        """Return the candidates' mean absolute position error over joints, windows and samples, (p,) [rad]."""
         share = max(1, MOST_POSITIONS // self.measured.size)
         parts = [rows[place : place + share] for place in range(0, len(rows), share)]
         return np.concatenate([np.abs(self.residuals(part)).mean(axis=(0, 1, 2)) for part in parts])
@@ -78,10 +79,9 @@ class Windows:
 def cut_windows(
     recordings: Sequence[ArmRecording], length: float, dt: float, *, substeps: int = 1, every: int = 5
 ) -> Windows:
-    """Cut recordings of a torque-controlled arm into windows of a length [s], one after the other.
+    """Cut recordings of a torque-controlled arm into consecutive windows of a length [s], with a time step dt [s].
 
-    dt: grid on which they are simulated [s]. Raises IdentificationError when a recording has no torques or no window
-    fits into any.
+    Raises IdentificationError if a recording has no torques, or no window fits into any recording.
     """
     compared = max(1, min(every, round(length / dt)))
     steps = max(1, round(length / (dt * compared))) * compared
@@ -110,7 +110,7 @@ def cut_windows(
             begins.append(np.full(len(first), begin))
         begin += samples
     if not starts:
-        raise IdentificationError(f"no window of {length} s fits into these recordings; choose shorter ones")
+        raise IdentificationError(f"no window of {length} s fits into these recordings; choose shorter windows")
     return Windows(
         length=length,
         dt=dt,

@@ -1,14 +1,14 @@
-"""A planar arm whose two joints are compliant: links, springs, motors and their controllers (seed 003, eqs 1 to 11).
+"""A planar arm with two compliant joints: links, springs, motors and their controllers (Mengacci et al., eqs 1 to 11).
 
-Each joint has one of the actuators of `core.studies.compliant.elastic` with its motors under position control, and is
-told where its equilibrium shall be and how stiff it shall be: operation mode 6, in which the seed drives its arms
-(sections 4.2 and 4.3). The arm moves in a vertical plane; without gravity in its links, in a horizontal one.
+Each joint has one of the actuators of `core.studies.compliant.elastic` with position-controlled motors. Its inputs are
+an equilibrium position and a stiffness: operation mode 6, which the paper uses for its arms (sections 4.2 and 4.3). The
+arm moves in a vertical plane, or with zero gravity in a horizontal one.
 
-The seed does not print the masses and lengths of its arms. `TWO_JOINTS` is put together from what its authors publish:
-the arm of their toolbox's example (joints 0.085 m apart, Richi90/ROS-Gazebo-plugin-qbmove, multidof_template.urdf), a
-qbMove of 0.75 kg with its motors and shaft that is carried by a flange of 0.14 kg (qb_move_description there), and at
-the end the load of the seed's single joint, 0.2 kg at 0.04 m, on such a flange's inertia. That the carried qbMove's
-mass is on the second joint's axis is ours.
+The paper does not print the masses and lengths of its arms. `TWO_JOINTS` is composed of what its authors publish: the
+arm of their toolbox's example (joints 0.085 m apart, Richi90/ROS-Gazebo-plugin-qbmove, multidof_template.urdf), a
+qbMove of 0.75 kg with motors and shaft on a flange of 0.14 kg (qb_move_description there), and at the end the load of
+the paper's single joint, 0.2 kg at 0.04 m, with the inertia of such a flange. It is our assumption that the carried
+qbMove's mass is on the second joint's axis.
 
 This module loads no compiler before something is simulated.
 """
@@ -31,30 +31,30 @@ from core.studies.compliant.motor import Motor, Pid, motor_constants, pid_consta
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """A box that the arm's tip may push (seed 003, section 4.2.3), in its plane, whose axes x and z start at joint 1.
+    """Box that the arm's tip may push (section 4.2.3), in its plane, whose axes x and z start at joint 1.
 
     The box slides along x without tipping; its dry friction holds it until it is pushed by more than μ·m·g. The tip
-    meets its near face, a stiff spring with a damper that can only push, and slides along the face without friction. Of
-    the seed are mass, size and friction; stiffness and damping of the face are ours, such that the tip sinks in by
-    fractions of a millimetre.
+    meets its near face, a stiff spring with a damper that can only push, and slides along the face without friction.
+    Mass, size and friction are those of the paper. Stiffness and damping of the face are chosen so that the tip sinks
+    in by fractions of a millimetre.
     """
 
     face: float
-    """x of its near face at the start [m]; infinite for a box that is nowhere."""
+    """Start position x of the near face [m]; infinite without a box."""
     edge: float
-    """z of the lower edge of that face [m]: the ground in a vertical plane, a side's edge in a horizontal one."""
+    """z of the lower edge of the near face [m]: the ground in a vertical plane, a side in a horizontal one."""
     mass: float = 2.0
-    """[kg]"""
+    """Mass [kg]."""
     side: float = 0.265
-    """Length of its edges [m]"""
+    """Length of the edges [m]."""
     friction: float = 0.23
-    """μ between box and ground: wood on cardboard"""
+    """μ between box and ground: wood on cardboard."""
     gravity: float = 9.81
-    """That presses it onto the ground [m/s²]"""
+    """Gravity that presses the box onto the ground [m/s²]."""
     contact_stiffness: float = 1e4
-    """Of the face [N/m]"""
+    """Stiffness of the face [N/m]."""
     contact_damping: float = 20.0
-    """Of the face [N·s/m]"""
+    """Damping of the face [N·s/m]."""
 
     def __post_init__(self) -> None:
         for name in ("mass", "side", "contact_stiffness"):
@@ -64,49 +64,49 @@ class Box:
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ModelError(f"box: {name} = {getattr(self, name)!r} must be a number of 0 or more")
         if math.isnan(self.face) or not math.isfinite(self.edge):
-            raise ModelError(f"box: a face at x = {self.face!r} m with its edge at z = {self.edge!r} m is nowhere")
+            raise ModelError(f"box: a face at x = {self.face!r} m with its edge at z = {self.edge!r} m is not possible")
 
     @property
     def holding_force(self) -> float:
-        """Push that it withstands, μ·m·g [N]."""
+        """Push that the box withstands, μ·m·g [N]."""
         return self.friction * self.mass * self.gravity
 
 
 NO_BOX = Box(face=math.inf, edge=0.0)
-"""For an arm with nothing to touch."""
+"""Box of an arm without contact."""
 
 
 def box_constants(box: Box) -> Array:
-    """Numbers for `core.studies.compliant.compiled`, (6,): mass, holding force, stiffness, damping, both edges."""
+    """Return a box for the compiled code, shape (6,): mass, holding force, stiffness, damping, both edges."""
     return np.array(
         [box.mass, box.holding_force, box.contact_stiffness, box.contact_damping, box.edge, box.edge + box.side]
     )
 
 
 LINK_DAMPING = 0.065
-"""Of a link's joint, seed 003, section 4.2 [N·m·s/rad]"""
+"""Damping of a link's joint, section 4.2 [N·m·s/rad]."""
 LINK_FRICTION = 0.025
-"""Dry, of a link's joint, as above [N·m]"""
+"""Dry friction of a link's joint, section 4.2 [N·m]."""
 PHASE = 0.1
-"""Most radians of the fastest oscillation in a step of the simulation."""
+"""Largest phase advance of the fastest oscillation per substep [rad]."""
 _HALVINGS = 60
-"""Of an interval of some radians: down to rounding."""
+"""Bisections of an interval of some radians, down to rounding."""
 
 FLANGE, FLANGE_INERTIA = 0.14, 1e-3
-"""Mass and inertia of what connects qbMoves [kg, kg·m²]"""
+"""Mass and inertia of the flange between qbMoves [kg, kg·m²]."""
 QBMOVE, QBMOVE_INERTIA = 0.75, 1e-3
-"""Mass and inertia of a qbMove with its motors and shaft [kg, kg·m²]"""
+"""Mass and inertia of a qbMove with its motors and shaft [kg, kg·m²]."""
 _APART, _LOAD, _LOAD_AT = 0.085, 0.2, 0.04
 
 
 def carrying(length: float) -> tuple[float, float, float]:
-    """Mass [kg], centre [m], inertia about the joint [kg·m²] of a flange of `length` [m] with a qbMove at its end."""
+    """Return mass [kg], centre [m] and inertia [kg·m²] of a flange of `length` [m] with a qbMove at its end."""
     mass = FLANGE + QBMOVE
     return mass, (0.5 * FLANGE + QBMOVE) * length / mass, QBMOVE_INERTIA + (FLANGE / 3.0 + QBMOVE) * length**2
 
 
 def two_joints(load: float = _LOAD) -> ArmLinks:
-    """The arm of two qbMoves with another load [kg] at 0.04 m on the second link; raises InputError for 0 or less."""
+    """Return the arm of two qbMoves with a load [kg] at 0.04 m; raise InputError for 0 or less."""
     mass, centre, inertia = carrying(_APART)
     return ArmLinks(
         masses=(mass, load),
@@ -117,34 +117,34 @@ def two_joints(load: float = _LOAD) -> ArmLinks:
 
 
 TWO_JOINTS = two_joints()
-"""The arm of two qbMoves in the seed's Fig. 10; see above for where its numbers are from."""
+"""The arm of two qbMoves in Fig. 10; see the module for the sources of its numbers."""
 
 DATASHEET = QbMove(k1=0.0227, a1=6.7328, k2=0.0216, a2=6.9602)
-"""Springs of a qbMove by its data sheet, as NMMI/ILC-code has them (cube_parameters.m): nearly alike, so that the link
-rests where it is told."""
+"""Springs of a qbMove by its data sheet, as in NMMI/ILC-code (cube_parameters.m): nearly equal, so that the link rests
+at the commanded equilibrium."""
 IDENTIFIED = (
     QbMove(a1=6.257, k1=0.01038, a2=3.9, k2=0.08918),
     QbMove(a1=3.383, k1=0.1015, a2=7.011, k2=0.05944),
 )
-"""Springs of both joints as the seed identified them (section 4.3, where a and k have each other's units)."""
+"""Springs of both joints as identified in the paper (section 4.3, where the units of a and k are swapped)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantArm:
-    """An arm of two compliant joints; each pair holds joint 1 and joint 2."""
+    """Arm with two compliant joints; each pair holds joint 1 and joint 2."""
 
     links: ArmLinks = TWO_JOINTS
-    """Gravity 0 for a horizontal plane; their angle offsets are those of the links, not of the motors."""
+    """Links; gravity is 0 in a horizontal plane, and angle offsets must be 0."""
     actuators: tuple[CompliantActuator, CompliantActuator] = IDENTIFIED
     presets: Pair = (0.2, 0.2)
-    """Stiffness presets, in the unit of each actuator's"""
+    """Stiffness presets, in the unit of each actuator."""
     motors: tuple[Motor, Motor] = (Motor(), Motor())
-    """All motors of a joint are alike."""
+    """Motor of each joint; all motors of a joint are equal."""
     pids: tuple[Pid, Pid] = (Pid(), Pid())
     damping: Pair = (LINK_DAMPING, LINK_DAMPING)
-    """Of the links' joints [N·m·s/rad]"""
+    """Damping of the links' joints [N·m·s/rad]."""
     friction: Pair = (LINK_FRICTION, LINK_FRICTION)
-    """Dry, of the links' joints [N·m]"""
+    """Dry friction of the links' joints [N·m]."""
 
     def __post_init__(self) -> None:
         for name in ("damping", "friction"):
@@ -159,36 +159,36 @@ class CompliantArm:
                 )
 
     def with_gravity(self, gravity: float) -> CompliantArm:
-        """The same arm in a plane along which gravity is this [m/s²]."""
+        """Return the arm in a plane with this gravity [m/s²]."""
         return replace(self, links=replace(self.links, gravity=gravity))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompliantArmMotion:
-    """A simulated arm; row k is the state when the k-th input is given, columns are joints 1 and 2."""
+    """Motion of a simulated arm; row k is the state at the k-th input, columns are joints 1 and 2."""
 
     time: Array
-    """(n,) s"""
+    """Time [s], shape (n,)."""
     equilibrium: Array
-    """(n, 2) rad: the input"""
+    """Input [rad], shape (n, 2)."""
     position: Array
-    """(n, 2) rad, of the links"""
+    """Positions of the links [rad], shape (n, 2)."""
     velocity: Array
-    """(n, 2) rad/s, of the links"""
+    """Velocities of the links [rad/s], shape (n, 2)."""
     motor_1: Array
-    """(n, 2) rad: motor 1 of each joint"""
+    """Positions of motor 1 of each joint [rad], shape (n, 2)."""
     motor_2: Array
-    """(n, 2) rad: motor 2 of each joint, where there is one; an adjuster's position in its own unit"""
+    """Positions of motor 2 of each joint, if any [rad], or of the adjuster in its own unit, shape (n, 2)."""
     spring_torque: Array
-    """(n, 2) N·m on the links"""
+    """Spring torques on the links [N·m], shape (n, 2)."""
     tip_force: Array
-    """(n,) N: horizontal push of the tip on the box"""
+    """Horizontal push of the tip on the box [N], shape (n,)."""
     box: Array
-    """(n,) m: x of the box's near face, infinite without a box"""
+    """x of the box's near face [m], infinite without a box, shape (n,)."""
 
 
 def link_equilibrium(arm: CompliantArm, motion: CompliantArmMotion) -> Array:
-    """Where the springs of each joint alone would hold its link, by its motors' positions, (n, 2) rad."""
+    """Return the link angles at which the springs alone are in equilibrium, (n, 2) [rad]."""
     pairs = zip(arm.actuators, motion.motor_1.T, motion.motor_2.T, strict=True)
     return np.column_stack([actuator.equilibrium(first, second) for actuator, first, second in pairs])
 
@@ -203,11 +203,20 @@ def simulate_compliant_arm(
     box: Box = NO_BOX,
     substeps: int | None = None,
 ) -> CompliantArmMotion:
-    """Move an arm by equilibrium positions (n, 2) rad, each held for `step` [s].
+    """Move an arm by equilibrium positions, each held for `step` [s].
 
-    start: links at rest there (2,) rad, motors where the first input wants them; rest: the first input is held for so
-    long [s] before time 0; substeps: parts of a step, None for as many as `PHASE` asks for. Raises InputError for an
-    input that is not possible, ModelError when the simulation leaves the numbers.
+    Args:
+        arm: The arm.
+        equilibrium: Equilibrium positions [rad], shape (n, 2).
+        step: Duration of each position [s].
+        start: Start angles of the links, at rest [rad], shape (2,). Motors start where the first input needs them.
+        rest: Time for which the first input is held before time 0 [s].
+        box: Box in the arm's way.
+        substeps: Substeps of a step. None: as many as `PHASE` needs.
+
+    Raises:
+        InputError: An impossible input.
+        ModelError: The simulation becomes unstable.
     """
     wanted = np.asarray(equilibrium, dtype=np.float64)
     _require_possible(wanted, step, rest, arm.links)
@@ -237,7 +246,7 @@ def simulate_compliant_arm(
     )
     kept = out[before:]
     if not np.all(np.isfinite(kept[:, :10])):
-        raise ModelError(f"the arm cannot be simulated with {parts} parts of a step of {step} s; take more of them")
+        raise ModelError(f"the arm cannot be simulated with {parts} substeps of a step of {step} s; use more")
     return CompliantArmMotion(
         time=step * np.arange(len(wanted), dtype=np.float64),
         equilibrium=wanted,
@@ -252,9 +261,9 @@ def simulate_compliant_arm(
 
 
 def _require_possible(wanted: Array, step: float, rest: float, links: ArmLinks) -> None:
-    """Raise InputError for what cannot be simulated; wanted: equilibrium positions [rad]; step, rest [s]."""
+    """Raise InputError for inputs that cannot be simulated; `wanted` in rad, `step` and `rest` in s."""
     if wanted.ndim != 2 or wanted.shape[1] != 2 or len(wanted) == 0 or not np.all(np.isfinite(wanted)):
-        raise InputError(f"input of a compliant arm of shape {wanted.shape}: give finite angles (n, 2), one a joint")
+        raise InputError(f"input of a compliant arm of shape {wanted.shape}: give finite angles (n, 2), one per joint")
     if not (0.0 < step < math.inf and 0.0 <= rest < math.inf):
         raise InputError(f"a compliant arm in steps of {step} s after a rest of {rest} s: not possible")
     if any(links.angle_offsets):
@@ -262,17 +271,17 @@ def _require_possible(wanted: Array, step: float, rest: float, links: ArmLinks) 
 
 
 def gravity_torque(links: ArmLinks, angles: ArrayLike) -> Array:
-    """Torque (n, 2) N·m that holds links at angles (n, 2) rad against gravity, G(q) of seed 003, eq. (1)."""
+    """Return the torque (n, 2) [N·m] that holds links at angles (n, 2) [rad] against gravity, G(q) of eq. (1)."""
     at, base = np.asarray(angles, dtype=np.float64), links.base
     both = base.gravity_2 * np.sin(at.sum(axis=1))
     return np.column_stack([base.gravity_1 * np.sin(at[:, 0]) + both, both])
 
 
 def equilibrium_for(arm: CompliantArm, angles: ArrayLike) -> Array:
-    """Input (n, 2) rad at which springs hold the links at angles (n, 2) rad against gravity.
+    """Return the input (n, 2) [rad] at which springs hold the links at angles (n, 2) [rad] against gravity.
 
-    The angles and the springs' deflections under gravity, as the seed compensates gravity on its arm (section 4.2.3).
-    Raises ModelError where the springs are too weak.
+    It is the sum of the angles and the springs' deflections under gravity, as in the paper's gravity compensation
+    (section 4.2.3). Raises ModelError if the springs are too weak.
     """
     at = np.asarray(angles, dtype=np.float64)
     needed = gravity_torque(arm.links, at)
@@ -295,7 +304,7 @@ def equilibrium_for(arm: CompliantArm, angles: ArrayLike) -> Array:
 
 
 def substeps_of(arm: CompliantArm, step: float, box: Box = NO_BOX) -> int:
-    """Parts of a step [s] such that the fastest oscillation turns by at most `PHASE` in each."""
+    """Return the number of substeps in which the fastest oscillation advances by at most `PHASE`."""
     return max(1, math.ceil(step * _fastest(arm, box) / PHASE))
 
 
@@ -304,13 +313,13 @@ def _link_torque(actuator: CompliantActuator, equilibrium: Array, preset: float,
 
 
 def _references(arm: CompliantArm, equilibrium: Array) -> Array:
-    """Of the motors, (n, joint, motor)."""
+    """Return the references of the motors, shape (n, joint, motor)."""
     pairs = [a.references(e, p) for a, e, p in zip(arm.actuators, equilibrium.T, arm.presets, strict=True)]
     return np.ascontiguousarray(np.array(pairs).transpose(2, 0, 1))
 
 
 def _fastest(arm: CompliantArm, box: Box) -> float:
-    """Rate of the fastest oscillation that links on their stiffest springs or a motor can have [rad/s]."""
+    """Return the fastest possible oscillation of links on their stiffest springs or of a motor [rad/s]."""
     stiffest: list[float] = []
     rates: list[float] = []
     for actuator, preset, motor, pid in zip(arm.actuators, arm.presets, arm.motors, arm.pids, strict=True):
@@ -333,7 +342,7 @@ def _fastest(arm: CompliantArm, box: Box) -> float:
 
 
 def _program(arm: CompliantArm) -> Callable[..., None]:
-    """What moves this arm: compiled, unless a user's actuator has no compiled twin."""
+    """Return the simulation of this arm: compiled, unless a user's actuator has no compiled twin."""
     from core.studies.compliant.compiled import arm_motion, arm_motion_with, elastic, interpreted_arm_motion
 
     first, second = (actuator.compiled_elastic() for actuator in arm.actuators)

@@ -1,8 +1,8 @@
-"""Several compliant joints told and read through arrays, as the seed's Plugin Manager node does (section 3.2).
+"""Several compliant joints with array inputs and outputs, as in the toolbox's Plugin Manager node (section 3.2).
 
-One row of first and one of second references goes to all joints, each in its own operation mode; what comes back is the
-state of all links and of all first and second motors, each with the joints' names. Each joint here moves its own link;
-links that move each other are those of `core.studies.compliant.arm`.
+One row of first and one of second references goes to all joints, each in its own operation mode. The output is the
+state of all links and of all first and second motors, with the joints' names. Each joint here moves its own link; see
+`core.studies.compliant.arm` for coupled links.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.studies.compliant.modes import Mode, reference_names
 
 @dataclass(frozen=True, kw_only=True)
 class NamedJoint:
-    """One joint of a robot."""
+    """Named joint of a robot."""
 
     name: str
     joint: CompliantJoint
@@ -33,57 +33,57 @@ class NamedJoint:
 
     @property
     def reference_topics(self) -> tuple[str, str]:
-        """Topics of the seed's toolbox below the robot's name; "disabled" is its name for one that is not used."""
+        """Topics in the toolbox, relative to the robot's name; "disabled" stands for an unused one."""
         first, second = reference_names(self.mode, self.joint.actuator)
         return f"{self.name}/{first.topic}", f"{self.name}/{second.topic if second is not None else 'disabled'}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointArray:
-    """The joints of a robot, in the order of the columns of every array."""
+    """Joints of a robot, in the order of the columns of every array."""
 
     name: str
-    """Of the robot"""
+    """Name of the robot."""
     joints: tuple[NamedJoint, ...]
 
     def __post_init__(self) -> None:
         names = [joint.name for joint in self.joints]
         if not names:
-            raise ModelError(f"robot {self.name!r} has no joints; give it one at least")
+            raise ModelError(f"robot {self.name!r} has no joints; give it at least one")
         if len(set(names)) < len(names):
-            raise ModelError(f"robot {self.name!r} has two joints of one name: {', '.join(names)}; name them apart")
+            raise ModelError(f"robot {self.name!r} has two joints with the same name: {', '.join(names)}; rename one")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the joints."""
+        """Names of the joints."""
         return tuple(joint.name for joint in self.joints)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointStates:
-    """States of all joints over time, as ROS's JointState messages hold them; columns are the names."""
+    """States of all joints over time, like ROS's JointState messages; columns are in the order of `names`."""
 
     names: tuple[str, ...]
     position: Array
-    """(n, joints) rad; [m] for the adjuster of an AwAS-II"""
+    """Positions [rad], or [m] for the adjuster of an AwAS-II, shape (n, joints)."""
     velocity: Array
-    """(n, joints) rad/s"""
+    """Velocities [rad/s], shape (n, joints)."""
     effort: Array
-    """(n, joints) N·m: on a link, or of a motor"""
+    """Torques on a link or of a motor [N·m], shape (n, joints)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArrayMotion:
-    """A simulated run of all joints; NaN where a joint's mode has no such thing."""
+    """Simulated run of all joints; NaN for quantities that a joint's mode lacks."""
 
     time: Array
-    """(n,) s"""
+    """Time [s], shape (n,)."""
     robot_state: JointStates
-    """Of the links; effort is the elastic torque, in modes 0 and 1 the commanded one"""
+    """States of the links; effort is the elastic torque, or the commanded one in modes 0 and 1."""
     motor_1_state: JointStates
     motor_2_state: JointStates
     stiffness: Array
-    """(n, joints) N·m/rad"""
+    """Stiffness [N·m/rad], shape (n, joints)."""
 
 
 def simulate_array(
@@ -95,16 +95,23 @@ def simulate_array(
     external_torque: ArrayLike = 0.0,
     positions: Sequence[float] | None = None,
 ) -> ArrayMotion:
-    """Simulate all joints through references (n, joints) that are held for dt [s] each.
+    """Simulate all joints through references that are held for dt [s] each.
 
-    What a column means is said by its joint's mode, see `reference_names`; references_2 and external_torque [N·m] may
-    be one number or one row; positions: of the links at the start [rad], by default as `simulate_joint` says. Raises
-    ModelError on references of another width than there are joints.
+    Args:
+        array: The joints.
+        references_1: First references, shape (n, joints); their meaning depends on the mode, see `reference_names`.
+        references_2: Second references, broadcast to (n, joints).
+        dt: Duration of each row [s].
+        external_torque: Torques on the links [N·m], broadcast to (n, joints).
+        positions: Start positions of the links [rad]. None: see `simulate_joint`.
+
+    Raises:
+        ModelError: The shape of the references does not match the number of joints.
     """
     count = len(array.joints)
     first = np.asarray(references_1, dtype=np.float64)
     if first.ndim != 2 or first.shape[1] != count:
-        raise ModelError(f"robot {array.name!r}: references of shape {first.shape}; there must be {count} columns")
+        raise ModelError(f"robot {array.name!r}: references of shape {first.shape}; {count} columns are required")
     try:
         second, external = (
             np.broadcast_to(np.asarray(v, dtype=np.float64), first.shape) for v in (references_2, external_torque)

@@ -1,16 +1,16 @@
 """Compiled twins of `core.studies.compliant.elastic` and `core.studies.compliant.motor` for loops over time.
 
-Everything works on float64 scalars and small arrays; nothing is compiled before it is called. A motor's state is
-(4,): position [rad], velocity [rad/s], the anchor w of its friction [rad], the controller's integral [N·m].
+Everything works on float64 scalars and small arrays; nothing is compiled before its first call. A motor's state is
+(4,): position [rad], velocity [rad/s], anchor w of its friction [rad], integral of the controller [N·m].
 
-A motion is advanced by kicks (velocities, from torques at the present positions) and drifts (positions, with the new
-velocities), so that springs without damping neither gain nor lose energy in the long run (symplectic Euler). Half a
-drift before and half a drift after a kick make it second-order for the springs; see `core.studies.compliant.joint`.
+A motion advances by kicks (velocities, from torques at the current positions) and drifts (positions, with the new
+velocities). Springs without damping therefore neither gain nor lose energy in the long run (symplectic Euler). Half a
+drift before and after each kick makes this second-order for the springs; see `core.studies.compliant.joint`.
 
-An arm's links obey `core.studies.arm.dynamics`: M(q)·q̈ + C(q, q̇) + G(q) = τ_springs + τ_contact − τ_f (seed 003, eq.
-1), with dry and viscous friction τ_f as its M1 budget. The kick of the links takes velocities in its middle, from half
-a kick before, since Coriolis torques and damping depend on them. All of it is of second order but the dry friction,
-which stops what it can, and the controllers, which are sampled once a step.
+An arm's links follow `core.studies.arm.dynamics`: M(q)·q̈ + C(q, q̇) + G(q) = τ_springs + τ_contact − τ_f (Mengacci et
+al., eq. 1), with dry and viscous friction τ_f as its M1 budget. Coriolis torques and damping depend on velocities, so
+the kick of the links uses those in its middle, from half a kick. All of it is of second order except dry friction,
+which stops what it can, and the controllers, which are sampled once per step.
 """
 
 # pyright: basic
@@ -51,9 +51,9 @@ def limited(value, limit):
 
 @njit(**_OPTIONS)
 def elastic(kind: int, p: NDArray[np.float64], q1: float, q2: float, q: float) -> tuple[float, float, float, float]:
-    """(link, motor_1, motor_2, stiffness) of a `Kind` at angles [rad]: the twin of `elastic_torque`.
+    """Return (link, motor_1, motor_2, stiffness) of a `Kind` at angles [rad]: the twin of `elastic_torque`.
 
-    p (8,) from `core.studies.compliant.elastic.constants`; NaN for a kind that is not the seed's.
+    p (8,) comes from `core.studies.compliant.elastic.constants`. An unknown kind gives NaN.
     """
     if kind == _SEA:
         torque = -p[0] * limited(q - q1, p[1])
@@ -83,7 +83,7 @@ def elastic(kind: int, p: NDArray[np.float64], q1: float, q2: float, q: float) -
         torque_1 = -p[1] * math.sinh(turned_1)
         torque_2 = -p[3] * math.sinh(turned_2)
         stiffness = p[0] * p[1] * math.cosh(turned_1) + p[2] * p[3] * math.cosh(turned_2)
-        # Between the motors, 0 unless they are coupled.
+        # Coupling torque between the motors, 0 unless they are coupled.
         between = p[5] * (q1 - q2)
         return torque_1 + torque_2, -torque_1 - between, -torque_2 + between, stiffness
     return math.nan, math.nan, math.nan, math.nan
@@ -91,9 +91,9 @@ def elastic(kind: int, p: NDArray[np.float64], q1: float, q2: float, q: float) -
 
 @njit(**_OPTIONS)
 def pid_torque(state, reference, gains, h):
-    """Torque the controller asks for [N·m], seed 003 eq. (11), and its integral advanced by h [s].
+    """Return the commanded torque of the controller, eq. (11) [N·m], and advance its integral by h [s].
 
-    state (4,) of the motor, or of anything with a position and a velocity in front; reference [rad]; gains (3,).
+    state (4,) is a motor's, or begins with any position and velocity; reference [rad]; gains (3,).
     """
     error = reference - state[POSITION]
     state[INTEGRAL] += gains[1] * error * h
@@ -102,10 +102,10 @@ def pid_torque(state, reference, gains, h):
 
 @njit(**_OPTIONS)
 def motor_kick(state, command, spring_torque, constants, h):
-    """Advance a motor's velocity by h [s] at its present position; returns its own torque within the limit [N·m].
+    """Advance a motor's velocity by h [s] at its current position; return its own torque within the limit [N·m].
 
-    state (4,), changed; command: torque asked for [N·m]; spring_torque: what the springs put on the motor [N·m];
-    constants (8,) from `core.studies.compliant.motor.motor_constants`. Damping is taken at the mean of both velocities.
+    state (4,) is changed. command is the commanded torque and spring_torque the springs' torque on the motor [N·m].
+    constants (8,) come from `core.studies.compliant.motor.motor_constants`. Damping uses the mean of both velocities.
     """
     inertia, damping, max_torque, max_velocity = constants[0], constants[1], constants[2], constants[3]
     torque = limited(command, max_torque)
@@ -120,7 +120,7 @@ def motor_kick(state, command, spring_torque, constants, h):
 
 @njit(**_OPTIONS)
 def motor_drift(state, constants, h):
-    """Advance a motor's position by h [s] at its velocity; at a position limit it stops dead."""
+    """Advance a motor's position by h [s] at its velocity; it stops at a position limit."""
     position = state[POSITION] + h * state[VELOCITY]
     state[POSITION] = min(max(position, constants[4]), constants[5])
     if position != state[POSITION]:
@@ -129,9 +129,9 @@ def motor_drift(state, constants, h):
 
 @njit(**_OPTIONS)
 def motor_step(state, command, spring_torque, constants, h):
-    """A kick and a drift (seed 003, eqs 7–10): (10) with the new velocity, which the seed's toolbox uses too.
+    """Advance a motor by a kick and a drift (eqs 7–10); (10) uses the new velocity, as the toolbox does.
 
-    Arguments and result as `motor_kick`.
+    Arguments and result as for `motor_kick`.
     """
     torque = motor_kick(state, command, spring_torque, constants, h)
     motor_drift(state, constants, h)
@@ -139,12 +139,12 @@ def motor_step(state, command, spring_torque, constants, h):
 
 
 def motor_at(position: float = 0.0, velocity: float = 0.0) -> np.ndarray:
-    """A motor's state with relaxed friction and an empty integral, (4,)."""
+    """Return a motor's state with relaxed friction and an integral of 0, shape (4,)."""
     return np.array([position, velocity, position, 0.0])
 
 
 LINK_NUMBERS = 8
-"""Of a link: inertia, gravity torque, angle offset, damping, friction, and its controller's kp, ki, kd."""
+"""Numbers of a link: inertia, gravity torque, angle offset, damping, friction, and its controller's kp, ki, kd."""
 
 
 def _joint_run(kind, p, rule, motors, links, state, references, powered, external, h, substeps, out):
@@ -205,16 +205,16 @@ def _joint_run(kind, p, rule, motors, links, state, references, powered, externa
 
 @cache
 def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
-    """The compiled run of one joint; own: a user's compiled springs, in place of `elastic`.
+    """Compile the run of one joint; `own` replaces `elastic` by a user's compiled springs.
 
-    Its arguments: kind and p of the springs; rule (mode, motors with dynamics); motors (2, 11): constants and gains of
-    each; links (LINK_NUMBERS,); state (3, 4) of link and motors, changed; references (n, 2): what link or motors are
-    told; powered (n,): share of the motors' torque that acts; external (n,): torque on the link [N·m]; h: time of one
-    part of a sample [s]; substeps: parts; out (n, 12): columns JOINT_OUTPUTS of `core.studies.compliant.joint`, before
-    each sample's time.
+    Arguments of the kernel: kind and p of the springs; rule (mode, number of motors with dynamics); motors (2, 11),
+    constants and gains of each; links (LINK_NUMBERS,); state (3, 4) of link and motors, which is changed; references
+    (n, 2) of link or motors; powered (n,), the acting share of the motors' torque; external (n,), torque on the link
+    [N·m]; h, duration of a substep [s]; substeps; out (n, 12), the columns JOINT_OUTPUTS of
+    `core.studies.compliant.joint` before each sample.
 
-    Each part is half a drift, a kick, half a drift. All that is compiled stands in this file, so that the disk cache
-    notices every change of it.
+    A substep is half a drift, a kick and half a drift. All compiled code is in this file, so that the disk cache
+    detects every change.
     """
     if own is None:
         return kept_on_disk(_joint_run, **_OPTIONS)
@@ -222,25 +222,25 @@ def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
 
 
 def interpreted_joint(springs: Callable[..., tuple[float, float, float, float]]) -> Callable[..., None]:
-    """The same run in Python, for springs (kind, p, q1, q2, q) that are not compiled; some hundred times slower."""
+    """Return the run in Python, for uncompiled springs (kind, p, q1, q2, q); about a hundred times slower."""
     return _with_springs(springs)
 
 
 def _with_springs(springs: Callable[..., Any]) -> Callable[..., None]:
-    """The run with other springs under the name it calls them by."""
+    """Return the run with other springs bound to the name `elastic`."""
     assert isinstance(_joint_run, FunctionType)
     return FunctionType(_joint_run.__code__, {**_joint_run.__globals__, "elastic": springs}, _joint_run.__name__)
 
 
 elastic_1 = elastic_2 = elastic
-"""Springs of joints 1 and 2, which a user's take the places of; see `_arm_with_springs`."""
+"""Springs of joints 1 and 2, which a user's springs replace; see `_arm_with_springs`."""
 
 
 @njit(**_OPTIONS)
 def contact_force(depth, speed, along, box):
-    """Push of a tip on the face of a box [N]: never a pull.
+    """Return the push of a tip on the face of a box [N], never a pull.
 
-    depth: of the tip in the face [m]; speed of its sinking in [m/s]; along: z of the tip [m]; box (6,) from
+    depth is that of the tip in the face [m], speed its rate [m/s], along the tip's z [m]; box (6,) comes from
     `core.studies.compliant.arm.box_constants`.
     """
     if depth <= 0.0 or along < box[4] or along > box[5]:
@@ -250,7 +250,7 @@ def contact_force(depth, speed, along, box):
 
 @njit(**_OPTIONS)
 def box_kick(velocity, force, box, h):
-    """Velocity of a box [m/s] after h [s] of a push [N]; its friction stops it or holds it where it can."""
+    """Return a box's velocity [m/s] after a push [N] of h [s]; friction stops or holds it if it can."""
     mass, holding = box[0], box[1]
     stopping = mass * velocity / h + force
     return velocity + h / mass * (force - min(max(stopping, -holding), holding))
@@ -258,32 +258,32 @@ def box_kick(velocity, force, box, h):
 
 @cache
 def arm_motion() -> Callable[..., None]:
-    """The compiled program that moves an arm with the seed's springs.
+    """Compile the simulation of an arm with the paper's springs.
 
-    It takes (links, lengths, friction, kinds, springs, alone, motors, pids, box, references, links_state,
-    motor_states, h, substeps, out): links (7,): the numbers of `ArmBase` and both armatures; lengths (2,) m; friction
-    (2, 2): dry N·m and viscous N·m·s/rad of each joint; kinds (2,) and springs (2, 8) for the elastic functions; alone
-    (2,): whether a joint has one motor; motors (2, 8), pids (2, 3); box (6,); references (n, 2, 2): of each joint's two
-    motors; links_state (6,): q1, q2, v1, v2, face of the box and its velocity; motor_states (4, 4), both of joint 1
-    first. States are changed; out (n, 12) gets the state before each sample's references are held for
-    substeps parts of h [s]: q1, q2, v1, v2, the four motors, torques of both springs, face and the push on it.
+    It takes (links, lengths, friction, kinds, springs, alone, motors, pids, box, references, links_state, motor_states,
+    h, substeps, out). links (7,) are the numbers of `ArmBase` and both armatures; lengths (2,) in m; friction (2, 2)
+    dry [N·m] and viscous [N·m·s/rad] of each joint; kinds (2,) and springs (2, 8) for the elastic functions; alone (2,)
+    is True for a joint with one motor; motors (2, 8), pids (2, 3), box (6,); references (n, 2, 2) of each joint's two
+    motors. links_state (6,) holds q1, q2, v1, v2, the box's face and its velocity; motor_states (4, 4) both motors of
+    joint 1 first. States are changed. out (n, 12) gets the state before each sample, whose references are held for
+    `substeps` substeps of h [s]: q1, q2, v1, v2, the four motors, torques of both springs, face and the push on it.
     """
     return kept_on_disk(_program(), **_OPTIONS)
 
 
 @cache
 def arm_motion_with(own_1: Callable[..., Any], own_2: Callable[..., Any]) -> Callable[..., None]:
-    """As `arm_motion`, with compiled springs of a user's."""
+    """Compile `arm_motion` with a user's compiled springs."""
     return njit(**_OPTIONS)(_arm_with_springs(own_1, own_2))
 
 
 def interpreted_arm_motion(springs_1: Callable[..., Any], springs_2: Callable[..., Any]) -> Callable[..., None]:
-    """As `arm_motion` in Python, for springs (kind, p, q1, q2, q) that are not compiled; some hundred times slower."""
+    """Return `arm_motion` in Python, for uncompiled springs (kind, p, q1, q2, q); about a hundred times slower."""
     return _arm_with_springs(springs_1, springs_2)
 
 
 def _arm_with_springs(springs_1: Callable[..., Any], springs_2: Callable[..., Any]) -> Callable[..., None]:
-    """The program with other springs under the names it calls them by."""
+    """Return the simulation with other springs bound to the names `elastic_1` and `elastic_2`."""
     program = _program()
     assert isinstance(program, FunctionType)
     names = {**program.__globals__, "elastic_1": springs_1, "elastic_2": springs_2}
@@ -291,21 +291,21 @@ def _arm_with_springs(springs_1: Callable[..., Any], springs_2: Callable[..., An
 
 
 def _sources() -> int:
-    """A positive number that changes with whatever is compiled into the program."""
+    """Return a positive checksum of all sources that are compiled into the simulation."""
     own = [Path(__file__), Path(str(dynamics.__file__))]
     kernel = sorted(Path(str(mathops.__file__)).parent.glob("*.py"))
     return zlib.crc32(b"".join(path.read_bytes() for path in (*own, *kernel))) + 1
 
 
 def _program() -> Callable[..., None]:
-    """What is compiled; see `core.kernel.compilation` for why it names its sources."""
+    """Return the loop to compile; `core.kernel.compilation` explains why it refers to its sources."""
     variant = _sources()
 
     def run(
         links, lengths, friction, kinds, springs, alone, motors, pids, box, references, state, motor_states, h,
         substeps, out,
     ):  # fmt: skip
-        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # never; naming it here puts it into the closure and thus into the cache key
             return
         i1, i2, coupling, g1, g2, j1, j2 = links
         c1, d1 = friction[0]
@@ -316,7 +316,7 @@ def _program() -> Callable[..., None]:
         t1 = t2 = push = 0.0
         for k in range(references.shape[0]):
             for joint in range(2):
-                # An adjuster, or what is not there, has no dynamics: it is where it is asked to be.
+                # An adjuster or a missing motor has no dynamics: it is at its reference.
                 if alone[joint]:
                     adjuster = motor_states[2 * joint + 1]
                     adjuster[POSITION] = references[k, joint, 1]

@@ -1,8 +1,8 @@
-"""Springs of compliant actuators: torque, stiffness and references of the four of seed 003, and of one's own.
+"""Springs of compliant actuators: torque, stiffness and references of the paper's four, and of user-defined ones.
 
-A compliant actuator puts springs between one or two motors (angles θ1, θ2, here q1, q2) and a link (q). It is described
-by three functions, as in the seed's section 3.1.3: `elastic_torque` (its tauElastic), `references` (eqPres2Refs) and
-`parameters` (InitParams). Subclass `CompliantActuator` and write these three for an actuator of one's own:
+A compliant actuator has springs between one or two motors (angles θ1, θ2, here q1, q2) and a link (q). Three functions
+describe it, as in section 3.1.3: `elastic_torque` (tauElastic), `references` (eqPres2Refs) and `parameters`
+(InitParams). Subclass `CompliantActuator` and implement these three for your own actuator:
 
     @dataclass(frozen=True, kw_only=True)
     class Cubic(CompliantActuator):
@@ -15,10 +15,10 @@ by three functions, as in the seed's section 3.1.3: `elastic_torque` (its tauEla
         def references(self, equilibrium, preset): ...
         def elastic_torque(self, q1, q2, q): ...
 
-Signs: `link` is what the springs put on the link and `motor_1`, `motor_2` what they put on the motors, all positive
-counter-clockwise; two springs between bodies give −(motor_1 + motor_2) = link (seed 003, eqs 3–6). Equations and
-defaults are those of the toolbox of the seed (NMMI/ROS-Gazebo-compliant-actuators-plugin, 5987fec). Deflections are
-limited to ±max_deflection: beyond it a spring's torque stays what it is there, and `stiffness` too, as there.
+Signs: `link` is the springs' torque on the link, `motor_1` and `motor_2` are those on the motors, all positive
+counter-clockwise. For two springs between bodies, −(motor_1 + motor_2) = link (eqs 3–6). Equations and defaults are
+those of the toolbox (NMMI/ROS-Gazebo-compliant-actuators-plugin, 5987fec). Deflections are limited to ±max_deflection:
+beyond it a spring's torque and `stiffness` stay at their values at the limit, as in the toolbox.
 
 This module loads no compiler; `core.studies.compliant.compiled.elastic` is the twin for loops.
 """
@@ -41,40 +41,40 @@ from core.studies.compliant.kinds import PIVOT_REACH, Kind
 from core.words import counted
 
 CONSTANTS = 8
-"""Most parameters of an actuator, so that every one has the same length for the compiled twin."""
+"""Largest number of parameters of an actuator, the fixed length in the compiled twin."""
 _HALVINGS = 80
-"""Of an interval of some radians: down to rounding."""
+"""Bisections of an interval of some radians, down to rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ElasticTorque:
-    """What the springs do at given angles; each of the shape that the angles broadcast to."""
+    """Torques of the springs at given angles; all have the broadcast shape of the angles."""
 
     link: Array
-    """On the link, τ_e,q [N·m]"""
+    """Torque on the link, τ_e,q [N·m]."""
     motor_1: Array
-    """On motor 1 [N·m]"""
+    """Torque on motor 1 [N·m]."""
     motor_2: Array
-    """On motor 2 [N·m]; on an adjuster that moves along a lever [N]; 0 where there is none"""
+    """Torque on motor 2 [N·m], or force on an adjuster along a lever [N]; 0 if there is neither."""
     stiffness: Array
-    """−∂link/∂q where no deflection is at its limit [N·m/rad]"""
+    """−∂link/∂q if no deflection is at its limit [N·m/rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantActuator(ABC):
-    """Springs between motors and link. Fields of subclasses are numbers in SI units, listed by `parameters`."""
+    """Springs between motors and link; fields of subclasses are numbers in SI units, listed by `parameters`."""
 
     name: ClassVar[str]
-    """In files and on the command line"""
+    """Name in files and on the command line."""
     title: ClassVar[str]
     motors: ClassVar[int]
-    """With dynamics of their own: 1 or 2. An adjuster of the stiffness whose dynamics the seed neglects is none."""
+    """Number of motors with dynamics, 1 or 2. A stiffness adjuster without dynamics does not count."""
     kind: ClassVar[Kind] = Kind.OWN
     preset_name: ClassVar[str] = "Stiffness preset"
     preset_unit: ClassVar[str] = ""
-    """Empty where the actuator has no preset"""
+    """Unit of the preset; empty for an actuator without preset."""
     soft_preset: ClassVar[float] = 0.0
-    """Of the seed's soft behaviour, sections 4.1 and 4.2, in `preset_unit`"""
+    """Preset of the soft behaviour in sections 4.1 and 4.2, in `preset_unit`."""
     stiff_preset: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class CompliantActuator(ABC):
             raise ModelError(f"{self.title}: {counted(self.motors, 'motor')}; a compliant actuator has 1 or 2")
         parameters = self.parameters()
         if len(parameters) > CONSTANTS:
-            raise ModelError(f"{self.title}: {counted(len(parameters), 'parameter')}; there may be {CONSTANTS}")
+            raise ModelError(f"{self.title}: {counted(len(parameters), 'parameter')}; at most {CONSTANTS} are allowed")
         for parameter in parameters.values():
             if not (parameter.lower <= parameter.value <= parameter.upper):
                 raise ModelError(
@@ -92,24 +92,24 @@ class CompliantActuator(ABC):
 
     @abstractmethod
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Torques and stiffness; q1, q2, q: motors and link [rad], broadcast together (seed 003, eqs 3–6)."""
+        """Return torques and stiffness at the angles of motors and link [rad], broadcast together (eqs 3–6)."""
 
     @abstractmethod
     def references(self, equilibrium: ArrayLike, preset: ArrayLike) -> tuple[Array, Array]:
-        """Motor positions (q1, q2) of an equilibrium [rad] and a stiffness preset [`preset_unit`], eqPres2Refs."""
+        """Return motor positions (q1, q2) for an equilibrium [rad] and a preset [`preset_unit`], eqPres2Refs."""
 
     @abstractmethod
     def parameters(self) -> ParameterSet:
-        """The actuator's numbers with symbols, units and bounds, named as its fields."""
+        """Return the parameters with symbols, units and bounds, named like the fields."""
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """Energy in the springs [J]; its negative gradients are the torques. Raises ModelError where none is given."""
-        raise ModelError(f"{self.title} says nothing of the energy in its springs; give it a method stored_energy")
+        """Return the springs' energy [J], whose negative gradients are the torques; raise ModelError if undefined."""
+        raise ModelError(f"{self.title} does not define the energy of its springs; implement its method stored_energy")
 
     def compiled_elastic(self) -> Callable[..., Any] | None:
-        """The compiled twin (kind, constants, q1, q2, q) → (link, motor_1, motor_2, stiffness), None for none.
+        """Return the compiled twin (kind, constants, q1, q2, q) → (link, motor_1, motor_2, stiffness), or None.
 
-        Without one, simulations run in Python, some hundred times slower.
+        Without one, simulations run in Python, about a hundred times slower.
         """
         if self.kind is Kind.OWN:
             return None
@@ -120,21 +120,21 @@ class CompliantActuator(ABC):
     def interpreted_elastic(
         self, _kind: int, _constants: Array, q1: float, q2: float, q: float
     ) -> tuple[float, float, float, float]:
-        """`elastic_torque` of one state with the arguments and results of a compiled twin, in its place."""
+        """Evaluate `elastic_torque` of one state with the signature of a compiled twin."""
         torque = self.elastic_torque(q1, q2, q)
         return float(torque.link), float(torque.motor_1), float(torque.motor_2), float(torque.stiffness)
 
     def preset_limits(self) -> tuple[float, float]:
-        """Smallest and largest preset that makes sense [`preset_unit`]."""
+        """Return the smallest and largest useful preset [`preset_unit`]."""
         return 0.0, 0.0
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """The actuator with parameters changed; raises InputError on an unknown name, ModelError on a bad value."""
+        """Return the actuator with changed parameters; raise InputError or ModelError for bad ones."""
         self.parameters().with_values(values)
         return replace(self, **{name: float(value) for name, value in values.items()})
 
     def equilibrium(self, q1: ArrayLike, q2: ArrayLike) -> Array:
-        """Link angle at which the springs pull neither way [rad], found by halving; link torque must fall with q."""
+        """Return the link angle with zero spring torque [rad], by bisection; link torque must fall with q."""
         first, second = np.broadcast_arrays(np.asarray(q1, dtype=np.float64), np.asarray(q2, dtype=np.float64))
         reach = np.abs(second - first) + 1.0
         low, high = first - reach, first + reach
@@ -146,14 +146,14 @@ class CompliantActuator(ABC):
 
 
 def constants(actuator: CompliantActuator) -> Array:
-    """Numbers of an actuator for the compiled twin: its parameters in order, then zeros, (CONSTANTS,)."""
+    """Return an actuator's parameters for the compiled twin, padded with zeros to shape (CONSTANTS,)."""
     values = [parameter.value for parameter in actuator.parameters().values()]
     return np.array(values + [0.0] * (CONSTANTS - len(values)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sea(CompliantActuator):
-    """Series elastic actuator: one motor, one linear spring (seed 003, eq. 3; Walk-Man's, section 4.1).
+    """Series elastic actuator: one motor, one linear spring (eq. 3; Walk-Man's, section 4.1).
 
     φ = q − q1;  τ = −k·φ;  stiffness k
     """
@@ -164,12 +164,12 @@ class Sea(CompliantActuator):
     kind: ClassVar[Kind] = Kind.SEA
 
     stiffness: float = 10.0
-    """[N·m/rad]; section 4.1 uses 200 (soft) and 400 (stiff)"""
+    """Stiffness k [N·m/rad]; section 4.1 uses 200 (soft) and 400 (stiff)."""
     max_deflection: float = 0.8
-    """[rad]"""
+    """Deflection limit [rad]."""
 
     def parameters(self) -> ParameterSet:
-        """k and the deflection's limit."""
+        """Return k and the deflection limit."""
         return ParameterSet(
             [
                 _parameter("stiffness", "k", "N·m/rad", self.stiffness, 0.01, 2000.0, "Stiffness of the spring"),
@@ -178,12 +178,12 @@ class Sea(CompliantActuator):
         )
 
     def references(self, equilibrium: ArrayLike, preset: ArrayLike) -> tuple[Array, Array]:
-        """q1 is the equilibrium; there is no second motor and no preset."""
+        """Return the equilibrium as q1; there is no second motor and no preset."""
         first, _ = _broadcast(equilibrium, preset)
         return first, np.zeros_like(first)
 
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Eq. (3)."""
+        """Evaluate eq. (3)."""
         first, _, link = _broadcast(q1, q2, q)
         torque = -self.stiffness * _limited(link - first, self.max_deflection)
         return ElasticTorque(
@@ -194,7 +194,7 @@ class Sea(CompliantActuator):
         )
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """½·k·φ², beyond the limit growing with the constant torque [J]."""
+        """Return ½·k·φ², which beyond the limit grows with the constant torque [J]."""
         first, _, link = _broadcast(q1, q2, q)
         deflection = _limited(link - first, self.max_deflection)
         return 0.5 * self.stiffness * deflection**2 + self.stiffness * deflection * (link - first - deflection)
@@ -202,12 +202,12 @@ class Sea(CompliantActuator):
 
 @dataclass(frozen=True, kw_only=True)
 class AwasII(CompliantActuator):
-    """AwAS-II: one motor, a lever whose pivot an adjuster moves (seed 003, eq. 4 and section 3.3).
+    """AwAS-II: one motor, and a lever whose pivot an adjuster moves (eq. 4 and section 3.3).
 
     φ = q − q1;  G = 2·K_s·[(L/r_t)·σ/(L − σ)]²;  τ = −G·sin φ·cos φ;  stiffness G·(2·cos²φ − 1)
 
-    σ is q2 [m], a kinematic input: the seed neglects the adjuster's dynamics. `motor_2` is the force [N] that it has to
-    withstand, −∂V/∂σ of the stored energy, which the toolbox leaves out.
+    σ is q2 [m], a kinematic input, because the adjuster's dynamics are neglected. `motor_2` is the force [N] on the
+    adjuster, −∂V/∂σ of the stored energy, which the toolbox leaves out.
     """
 
     name: ClassVar[str] = "awas2"
@@ -220,40 +220,40 @@ class AwasII(CompliantActuator):
     stiff_preset: ClassVar[float] = 0.04
 
     spring_stiffness: float = 10.0
-    """K_s [N·m/rad]"""
+    """K_s [N·m/rad]."""
     lever: float = 0.05
-    """L [m]"""
+    """L [m]."""
     radius: float = 0.015
-    """r_t [m]"""
+    """r_t [m]."""
     max_deflection: float = 0.3
-    """[rad]"""
+    """Deflection limit [rad]."""
 
     def parameters(self) -> ParameterSet:
-        """K_s, L, r_t and the deflection's limit, below the 45° at which the stiffness vanishes."""
+        """Return K_s, L, r_t and the deflection limit, below 45° where the stiffness vanishes."""
         return ParameterSet(
             [
                 _parameter("spring_stiffness", "K_s", "N·m/rad", self.spring_stiffness, 0.01, 1000.0, "Of the springs"),
                 _parameter("lever", "L", "m", self.lever, 0.005, 0.5, "Length of the lever"),
-                _parameter("radius", "r_t", "m", self.radius, 0.001, 0.5, "At which the springs pull"),
+                _parameter("radius", "r_t", "m", self.radius, 0.001, 0.5, "Radius at which the springs pull"),
                 replace(_deflection_limit(self.max_deflection), upper=0.25 * math.pi),
             ]
         )
 
     def preset_limits(self) -> tuple[float, float]:
-        """From no stiffness at all to the end of the pivot's way [m]."""
+        """Return the pivot's range, from zero stiffness to its end [m]."""
         return 0.0, PIVOT_REACH * self.lever
 
     def references(self, equilibrium: ArrayLike, preset: ArrayLike) -> tuple[Array, Array]:
-        """q1 is the equilibrium, q2 the pivot's position."""
+        """Return the equilibrium as q1 and the pivot's position as q2."""
         first, second = _broadcast(equilibrium, preset)
         return first.copy(), second.copy()
 
     def _ratio(self, pivot: Array) -> Array:
-        """(L/r_t)·σ/(L − σ), σ within the pivot's way."""
+        """Return (L/r_t)·σ/(L − σ) for σ within the pivot's range."""
         return self.lever / self.radius * pivot / (self.lever - pivot)
 
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Eq. (4) with the quadratic lever law of the toolbox."""
+        """Evaluate eq. (4) with the quadratic lever law of the toolbox."""
         first, second, link = _broadcast(q1, q2, q)
         pivot = np.clip(second, *self.preset_limits())
         ratio = self._ratio(pivot)
@@ -270,7 +270,7 @@ class AwasII(CompliantActuator):
         )
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """½·G·sin²φ, beyond the limit growing with the constant torque [J]."""
+        """Return ½·G·sin²φ, which beyond the limit grows with the constant torque [J]."""
         first, second, link = _broadcast(q1, q2, q)
         gain = 2.0 * self.spring_stiffness * self._ratio(np.clip(second, *self.preset_limits())) ** 2
         deflection = _limited(link - first, self.max_deflection)
@@ -279,20 +279,20 @@ class AwasII(CompliantActuator):
 
 
 class _AntagonistPair(CompliantActuator):
-    """Two motors that pull against each other (seed 003, eqs 5 and 6): what both kinds share."""
+    """Base of actuators with two motors that pull against each other (eqs 5 and 6)."""
 
     motors: ClassVar[int] = 2
     preset_unit: ClassVar[str] = "rad"
 
     def references(self, equilibrium: ArrayLike, preset: ArrayLike) -> tuple[Array, Array]:
-        """q1, q2 = θ_eq ± θ_sr (seed 003, section 2.3)."""
+        """Return q1, q2 = θ_eq ± θ_sr (section 2.3)."""
         middle, apart = _broadcast(equilibrium, preset)
         return middle + apart, middle - apart
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bavs(_AntagonistPair):
-    """Bidirectional antagonistic variable stiffness joint (seed 003, eqs 5 and 6, and section 3.3).
+    """Bidirectional antagonistic variable stiffness joint (eqs 5 and 6, and section 3.3).
 
     φ_i = q_i − q;  τ_1 = −k·(a·e^(−k_e·φ_1) − b·e^(k_e·φ_1)), τ_2 with a and b exchanged;  τ = τ_1 + τ_2
     """
@@ -306,14 +306,14 @@ class Bavs(_AntagonistPair):
     a: float = 1.21e-6
     b: float = 2.38e-6
     k: float = 1.6e5
-    """[N·m]"""
+    """Scale of the torque [N·m]."""
     k_e: float = 8.71
-    """[1/rad]"""
+    """Rate of the exponentials [1/rad]."""
     max_deflection: float = 0.27
-    """[rad]"""
+    """Deflection limit [rad]."""
 
     def parameters(self) -> ParameterSet:
-        """a, b, k, k_e and the deflection's limit."""
+        """Return a, b, k, k_e and the deflection limit."""
         return ParameterSet(
             [
                 _parameter("a", "a", "", self.a, 0.0, 1e-4, "Share of the spring against the motor's direction"),
@@ -325,11 +325,11 @@ class Bavs(_AntagonistPair):
         )
 
     def preset_limits(self) -> tuple[float, float]:
-        """Up to the deflection's limit [rad]."""
+        """Return 0 and the deflection limit [rad]."""
         return 0.0, self.max_deflection
 
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Eqs (5) and (6)."""
+        """Evaluate eqs (5) and (6)."""
         first, second, link = _broadcast(q1, q2, q)
         along_1 = np.exp(self.k_e * _limited(first - link, self.max_deflection))
         along_2 = np.exp(self.k_e * _limited(second - link, self.max_deflection))
@@ -343,7 +343,7 @@ class Bavs(_AntagonistPair):
         )
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """Sum of (k/k_e)·(a·e^(−k_e·φ) + b·e^(k_e·φ)), beyond the limit growing with the constant torque [J]."""
+        """Return Σ (k/k_e)·(a·e^(−k_e·φ) + b·e^(k_e·φ)), beyond the limit growing with constant torque [J]."""
         first, second, link = _broadcast(q1, q2, q)
         energy = np.zeros_like(link)
         for angle, ahead, behind in ((first, self.b, self.a), (second, self.a, self.b)):
@@ -356,12 +356,12 @@ class Bavs(_AntagonistPair):
 
 @dataclass(frozen=True, kw_only=True)
 class QbMove(_AntagonistPair):
-    """The qbMove Advanced (seed 003, eqs 5 and 6, and sections 3.1.3 and 3.3).
+    """The qbMove Advanced (eqs 5 and 6, and sections 3.1.3 and 3.3).
 
     φ_i = q − q_i;  τ_i = −k_i·sinh(a_i·φ_i);  τ = τ_1 + τ_2;  stiffness Σ a_i·k_i·cosh(a_i·φ_i)
 
-    Section 4.3 of the seed prints the identified k and a of its arm with each other's units: k is the one near 0.01 N·m
-    and a the one of some 1/rad, as the defaults are.
+    Section 4.3 of the paper prints the identified k and a of its arm with swapped units: k is the number near 0.01 N·m
+    and a the number of several 1/rad, as in the defaults.
     """
 
     name: ClassVar[str] = "qbmove"
@@ -371,16 +371,16 @@ class QbMove(_AntagonistPair):
     stiff_preset: ClassVar[float] = 0.6
 
     a1: float = 8.9992
-    """[1/rad]"""
+    """Rate of the first spring [1/rad]."""
     k1: float = 0.0019
-    """[N·m]"""
+    """Scale of the first spring [N·m]."""
     a2: float = 8.9992
     k2: float = 0.0019
     max_deflection: float = 0.8
-    """[rad]"""
+    """Deflection limit [rad]."""
 
     def parameters(self) -> ParameterSet:
-        """a and k of both springs and the deflection's limit."""
+        """Return a and k of both springs and the deflection limit."""
         return ParameterSet(
             [
                 _parameter("a1", "a₁", "1/rad", self.a1, 0.1, 20.0, "Rate of the first spring"),
@@ -392,11 +392,11 @@ class QbMove(_AntagonistPair):
         )
 
     def preset_limits(self) -> tuple[float, float]:
-        """Up to the deflection's limit [rad]."""
+        """Return 0 and the deflection limit [rad]."""
         return 0.0, self.max_deflection
 
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Eqs (5) and (6)."""
+        """Evaluate eqs (5) and (6)."""
         first, second, link = _broadcast(q1, q2, q)
         turned_1 = self.a1 * _limited(link - first, self.max_deflection)
         turned_2 = self.a2 * _limited(link - second, self.max_deflection)
@@ -409,7 +409,7 @@ class QbMove(_AntagonistPair):
         )
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """Sum of (k/a)·(cosh(a·φ) − 1), beyond the limit growing with the constant torque [J]."""
+        """Return Σ (k/a)·(cosh(a·φ) − 1), which beyond the limit grows with the constant torque [J]."""
         first, second, link = _broadcast(q1, q2, q)
         energy = np.zeros_like(link)
         for angle, a, k in ((first, self.a1, self.k1), (second, self.a2, self.k2)):
@@ -421,39 +421,39 @@ class QbMove(_AntagonistPair):
 
 @dataclass(frozen=True, kw_only=True)
 class Coupled(QbMove):
-    """Agonistic-antagonistic actuator whose motors are coupled by a spring (seed 003, section 2.3 and Fig. 2C).
+    """Agonistic-antagonistic actuator whose motors are coupled by a spring (section 2.3 and Fig. 2C).
 
-    The springs of a `QbMove`, and between the motors g(θ₁, θ₂) = −k_c·(θ₁ − θ₂) on motor 1 and its opposite on motor 2.
-    The link does not feel it: it only makes holding a stiffness preset easier or harder for the motors.
+    It has the springs of a `QbMove`. Between the motors, g(θ₁, θ₂) = −k_c·(θ₁ − θ₂) acts on motor 1 and its opposite on
+    motor 2. The link does not feel it; it only makes a stiffness preset easier or harder for the motors to hold.
     """
 
     name: ClassVar[str] = "coupled"
     title: ClassVar[str] = "VSA with coupled motors"
 
     coupling: float = 1.0
-    """k_c [N·m/rad]"""
+    """k_c [N·m/rad]."""
 
     def parameters(self) -> ParameterSet:
-        """Those of both springs, then the coupling's stiffness."""
+        """Return the parameters of both springs, then the coupling's stiffness."""
         coupling = _parameter("coupling", "k_c", "N·m/rad", self.coupling, 0.0, 20.0, "Stiffness between the motors")
         return ParameterSet([*super().parameters().values(), coupling])
 
     def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
-        """Eqs (5) and (6), with g added to (5)."""
+        """Evaluate eqs (5) and (6), with g added to (5)."""
         first, second, _ = _broadcast(q1, q2, q)
         free, between = super().elastic_torque(q1, q2, q), self.coupling * (first - second)
         return replace(free, motor_1=free.motor_1 - between, motor_2=free.motor_2 + between)
 
     def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
-        """That of both springs and ½·k_c·(θ₁ − θ₂)² [J]."""
+        """Return the energy of both springs plus ½·k_c·(θ₁ − θ₂)² [J]."""
         first, second, _ = _broadcast(q1, q2, q)
         return super().stored_energy(q1, q2, q) + 0.5 * self.coupling * (first - second) ** 2
 
 
 SEED_ACTUATORS: dict[str, type[CompliantActuator]] = {kind.name: kind for kind in (Sea, AwasII, Bavs, QbMove)}
-"""Those that the seed simulates, by name."""
+"""Actuators simulated in the paper, by name."""
 ACTUATORS: dict[str, type[CompliantActuator]] = {**SEED_ACTUATORS, Coupled.name: Coupled}
-"""All that there are, by name."""
+"""All actuators, by name."""
 
 
 def _parameter(

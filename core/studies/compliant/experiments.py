@@ -1,8 +1,9 @@
-"""The simulated experiments of seed 003, soft and stiff: steps, a chirp, a sinusoid, the arm of two joints, the box.
+"""Simulated experiments of Mengacci et al., soft and stiff: steps, a chirp, a sinusoid, the two-joint arm, the box.
 
-Each is run as the seed runs it (section and figure are named) and says in numbers what the seed reports in words. What
-the seed does not print is said where it is chosen: the load of its single joint stands for that of section 4.2 too, and
-the springs of section 4.2 are those of the data sheet (`core.studies.compliant.arm.DATASHEET`).
+Each is run as in the paper (section and figure are named) and reports in numbers what the paper reports in words.
+Choices for what the paper does not print are stated where they are made: the load of its single joint also stands for
+that of section 4.2, and the springs of section 4.2 are those of the data sheet
+(`core.studies.compliant.arm.DATASHEET`).
 """
 
 from __future__ import annotations
@@ -36,49 +37,49 @@ from core.studies.compliant.learning import Reference, chirp, chirp_phase, held_
 from core.studies.compliant.modes import Mode
 
 AMPLITUDE = 0.8
-"""Of steps and sinusoids, sections 4.1 and 4.2.2 [rad]"""
+"""Amplitude of steps and sinusoids, sections 4.1 and 4.2.2 [rad]."""
 RATE = 0.8
-"""ω of eq. (12) [rad/s]"""
+"""ω of eq. (12) [rad/s]."""
 CHIRP_AMPLITUDE = 0.15
-"""Section 4.2.1 [rad]"""
+"""Amplitude of the chirp, section 4.2.1 [rad]."""
 CHIRP_BAND = (0.5, 6.0)
-"""As above [Hz]"""
+"""Frequencies of the chirp, section 4.2.1 [Hz]."""
 SEA_STIFFNESS = (200.0, 400.0)
-"""Soft and stiff, section 4.1 [N·m/rad]"""
+"""Soft and stiff series springs, section 4.1 [N·m/rad]."""
 BEHAVIOURS, OWN = ("soft", "stiff"), "own"
 TEMPLATE_DAMPING = 0.02
-"""Of the joint in the toolbox's URDF templates, where friction is 0: section 4.1 says nothing of either [N·m·s/rad]"""
+"""Joint damping of the toolbox's URDF templates, without friction; section 4.1 gives neither [N·m·s/rad]."""
 SETTLED = 0.02
-"""A step has settled when it stays within this share of its height around its end."""
+"""Share of a step's height within which it counts as settled."""
 NOTICED = 0.01
-"""A link that swings has turned back when it comes back by more than this [rad]."""
+"""Distance back after which a swinging link counts as reversed [rad]."""
 HALF_POWER = math.sqrt(0.5)
-"""A bandwidth ends where the magnitude has fallen to this share of its first value."""
+"""Share of the initial magnitude at which a bandwidth ends."""
 TURNS = 2.0
-"""Periods of a chirp that one point of a frequency response is measured over."""
+"""Periods of a chirp in the window of one point of a frequency response."""
 FIRST_TURNS = 1.0
-"""Periods that the link gets to swing in."""
+"""Periods of the initial transient."""
 ARM_REACH = (0.168, 0.180)
-"""Upper arm and forearm of the arm of five joints [m] (NMMI/EGO, ego_robot.urdf)"""
+"""Upper arm and forearm of the five-joint arm [m] (NMMI/EGO, ego_robot.urdf)."""
 BOX_WAY = (0.0, 0.2)
-"""x of the tip at the start and at the end; the box is in the middle [m]"""
+"""x of the tip at the start and at the end, with the box in the middle [m]."""
 BOX_BESIDE = -0.25
-"""z of the tip's way and of the middle of the box [m]"""
+"""z of the tip's path and of the middle of the box [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """An actuator made soft or stiff."""
+    """Actuator with a soft or stiff setting."""
 
     name: str
-    """Of BEHAVIOURS, or what a person calls it"""
+    """Name, one of BEHAVIOURS or a user's own."""
     actuator: CompliantActuator
     preset: float
-    """In the actuator's unit"""
+    """Preset in the actuator's unit."""
 
     @property
     def title(self) -> str:
-        """With the number that makes it so, e.g. "soft, 0.2 rad"."""
+        """Name with its number, e.g. "soft, 0.2 rad"."""
         if isinstance(self.actuator, Sea):
             return f"{self.name}, {self.actuator.stiffness:g} N·m/rad"
         if not self.actuator.preset_unit:
@@ -87,7 +88,7 @@ class Behaviour:
 
 
 def behaviours(actuator: CompliantActuator) -> tuple[Behaviour, ...]:
-    """An actuator soft and stiff by its presets of section 4.1, or as it is if it has no preset."""
+    """Return an actuator soft and stiff by its presets of section 4.1, or unchanged if it has no preset."""
     if not actuator.preset_unit:
         return (Behaviour(name=OWN, actuator=actuator, preset=0.0),)
     presets = (actuator.soft_preset, actuator.stiff_preset)
@@ -95,7 +96,7 @@ def behaviours(actuator: CompliantActuator) -> tuple[Behaviour, ...]:
 
 
 def seed_behaviours() -> tuple[Behaviour, ...]:
-    """The seed's actuators soft and stiff, the series spring by two stiffnesses (section 4.1)."""
+    """Return the paper's actuators soft and stiff, the series spring by two stiffnesses (section 4.1)."""
     found: list[Behaviour] = []
     for kind in SEED_ACTUATORS.values():
         if kind is Sea:
@@ -108,38 +109,38 @@ def seed_behaviours() -> tuple[Behaviour, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointRun:
-    """One joint, one behaviour, one reference."""
+    """Run of one joint with one behaviour and one reference."""
 
     behaviour: Behaviour
     wanted: Array
-    """(n,) rad: the equilibrium that was asked for"""
+    """Commanded equilibrium [rad], shape (n,)."""
     motion: JointMotion
 
     @property
     def final_error(self) -> float:
-        """Asked for less where the link is at the end [rad]"""
+        """Commanded minus actual link position at the end [rad]."""
         return float(self.wanted[-1] - self.motion.position[-1])
 
     @property
     def link_equilibrium(self) -> Array:
-        """Where the springs alone would hold the link, by the motors' positions, as in Fig. 11, (n,) rad."""
+        """Link angles at which the springs alone are in equilibrium, as in Fig. 11, (n,) [rad]."""
         return self.behaviour.actuator.equilibrium(self.motion.motor_1, self.motion.motor_2)
 
     @property
     def overshoot(self) -> float:
-        """How far the link went beyond its last position, or 0 [rad]"""
+        """Overshoot of the link beyond its final position, at least 0 [rad]."""
         return float(max(np.max(self.motion.position) - self.motion.position[-1], 0.0))
 
     @property
     def settling_time(self) -> float:
-        """From when on the link stays within `SETTLED` of its end [s]"""
+        """Time after which the link stays within `SETTLED` of its end [s]."""
         band = SETTLED * abs(float(self.motion.position[-1] - self.motion.position[0]))
         away = np.flatnonzero(np.abs(self.motion.position - self.motion.position[-1]) > band)
         return float(self.motion.time[min(away[-1] + 1, len(self.motion.time) - 1)]) if len(away) else 0.0
 
     @property
     def worst_error(self) -> float:
-        """Largest distance between what was asked for and the link [rad]"""
+        """Largest distance between commanded and actual link position [rad]."""
         return float(np.max(np.abs(self.wanted - self.motion.position)))
 
 
@@ -149,9 +150,15 @@ def step_responses(
     duration: float = 0.5,
     sample: float = 5e-4,
 ) -> list[JointRun]:
-    """A step of the equilibrium to `goal` [rad] from rest at 0, soft and stiff (section 4.1, Fig. 7).
+    """Simulate a step of the equilibrium to `goal` [rad] from rest at 0, soft and stiff (section 4.1, Fig. 7).
 
-    Operation mode 3; 0.2 kg at 0.04 m under gravity. actuators: those of the seed by default; duration, sample [s].
+    The load is 0.2 kg at 0.04 m under gravity, in operation mode 3.
+
+    Args:
+        actuators: Actuators. None: those of the paper.
+        goal: Height of the step [rad].
+        duration: Duration [s].
+        sample: Sampling interval [s].
     """
     link = CompliantLink.of_bench(SEED_BENCH, damping=TEMPLATE_DAMPING, friction=0.0)
     wanted = held_step([goal], duration, sample)
@@ -163,19 +170,19 @@ def step_responses(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrequencyResponse:
-    """How a link follows a chirp of the equilibrium."""
+    """Response of a link to a chirp of the equilibrium."""
 
     run: JointRun
     frequency: Array
-    """(m,) Hz"""
+    """Frequencies [Hz], shape (m,)."""
     magnitude: Array
-    """(m,) link over equilibrium, of the part that swings with the chirp [rad/rad]"""
+    """Magnitude of link over equilibrium at the chirp's frequency [rad/rad], shape (m,)."""
     phase: Array
-    """(m,) rad, negative where the link lags"""
+    """Phase [rad], negative if the link lags, shape (m,)."""
 
     @property
     def bandwidth(self) -> float:
-        """Where the magnitude first falls below `HALF_POWER` of its first value [Hz]; infinite where it does not."""
+        """Frequency at which the magnitude falls below `HALF_POWER` of its first value [Hz]; infinite if never."""
         below = np.flatnonzero(self.magnitude < HALF_POWER * self.magnitude[0])
         return float(self.frequency[below[0]]) if len(below) else math.inf
 
@@ -188,11 +195,21 @@ def frequency_responses(
     sample: float = 2e-3,
     link: CompliantLink | None = None,
 ) -> list[FrequencyResponse]:
-    """Response to a chirp of the equilibrium, soft and stiff (section 4.2.1, Fig. 11).
+    """Simulate the response to a chirp of the equilibrium, soft and stiff (section 4.2.1, Fig. 11).
 
-    Operation mode 6, one joint with damping and friction of section 4.2. amplitude [rad], band [Hz], duration, sample
-    [s]. The magnitude is that of the commanded chirp, so the motors' part in it is included. Raises ModelError when the
-    chirp is too short for its lowest frequency.
+    One joint with damping and friction of section 4.2, in operation mode 6. The magnitude refers to the commanded
+    chirp, so it includes the motors.
+
+    Args:
+        actuator: The actuator.
+        amplitude: Amplitude of the chirp [rad].
+        band: Lowest and highest frequency [Hz].
+        duration: Duration [s].
+        sample: Sampling interval [s].
+        link: The link. None: the paper's.
+
+    Raises:
+        ModelError: The chirp is too short for its lowest frequency.
     """
     wanted = chirp([amplitude], *band, duration, sample)
     phase = chirp_phase(*band, duration, wanted.time)
@@ -210,9 +227,9 @@ def sinusoid_runs(
     sample: float = 5e-3,
     link: CompliantLink | None = None,
 ) -> list[JointRun]:
-    """One joint along the sinusoid of eq. (12), soft and stiff, operation mode 6 under gravity.
+    """Move one joint along the sinusoid of eq. (12), soft and stiff, in operation mode 6 under gravity.
 
-    amplitude [rad], rate [rad/s], duration, sample [s].
+    Amplitude in rad, rate in rad/s, duration and sampling interval in s.
     """
     wanted = sinusoid([amplitude], rate, duration, sample)
     return [
@@ -223,7 +240,7 @@ def sinusoid_runs(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmRun:
-    """The arm of two joints, one behaviour, one reference of its equilibrium positions."""
+    """Run of the two-joint arm with one behaviour and one reference of its equilibrium positions."""
 
     behaviour: Behaviour
     arm: CompliantArm
@@ -231,44 +248,44 @@ class ArmRun:
 
     @property
     def worst(self) -> Array:
-        """Largest distance of each link from what was asked for, (2,) rad"""
+        """Largest distance of each link from its commanded position, (2,) [rad]."""
         return np.max(np.abs(self.motion.equilibrium - self.motion.position), axis=0)
 
     @property
     def error_norm(self) -> Array:
-        """‖q̂ − q‖₂ of both links at each instant, (n,) rad"""
+        """‖q̂ − q‖₂ of both links at each instant, (n,) [rad]."""
         return np.linalg.norm(self.motion.equilibrium - self.motion.position, axis=1)
 
     @property
     def link_equilibrium(self) -> Array:
-        """Where the springs alone would hold each link, by the motors' positions; Figs 12 and 13, (n, 2) rad."""
+        """Link angles at which the springs alone are in equilibrium, as in Figs 12 and 13, (n, 2) [rad]."""
         return link_equilibrium(self.arm, self.motion)
 
     @property
     def final_error(self) -> Array:
-        """Asked for less where the links are at the end, (2,) rad"""
+        """Commanded minus actual link positions at the end, (2,) [rad]."""
         return self.motion.equilibrium[-1] - self.motion.position[-1]
 
     @property
     def turns(self) -> NDArray[np.int64]:
-        """How often each link turned back by more than `NOTICED` while it swung to its end, (2,)"""
+        """Number of each link's reversals by more than `NOTICED`, (2,)."""
         return np.array([_turns(column) for column in self.motion.position.T])
 
 
 def arm_steps(arm: CompliantArm | None = None, goal: float = AMPLITUDE, duration: float = 2.0) -> list[ArmRun]:
-    """A step of both joints to `goal` [rad] in a horizontal plane, soft and stiff (section 4.2.2, Fig. 12)."""
+    """Step both joints to `goal` [rad] in a horizontal plane, soft and stiff (section 4.2.2, Fig. 12)."""
     return _arm_runs((arm or arm_of(DATASHEET)).with_gravity(0.0), held_step([goal, goal], duration))
 
 
 def arm_sinusoids(
     arm: CompliantArm | None = None, amplitude: float = AMPLITUDE, rate: float = RATE, duration: float = 16.0
 ) -> list[ArmRun]:
-    """Both joints along the sinusoid of eq. (12) in a vertical plane, soft and stiff (section 4.2.2, Fig. 13)."""
+    """Move both joints along the sinusoid of eq. (12) in a vertical plane (section 4.2.2, Fig. 13)."""
     return _arm_runs(arm or arm_of(DATASHEET), sinusoid([amplitude, amplitude], rate, duration))
 
 
 def arm_of(actuator: CompliantActuator, links: ArmLinks | None = None) -> CompliantArm:
-    """An arm with the same actuator in both joints, soft if it can be; links: those of `TWO_JOINTS` by default."""
+    """Return an arm with the same actuator in both joints, soft if possible; default links are `TWO_JOINTS`."""
     soft = behaviours(actuator)[0]
     presets = (soft.preset, soft.preset)
     actuators = (soft.actuator, soft.actuator)
@@ -279,30 +296,30 @@ def arm_of(actuator: CompliantActuator, links: ArmLinks | None = None) -> Compli
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BoxRun:
-    """An arm whose tip meets a box on its way."""
+    """Run of an arm whose tip meets a box on its path."""
 
     behaviour: Behaviour
     arm: CompliantArm
     box: Box
     way: Array
-    """(n, 2) m: where the tip was wanted"""
+    """Commanded positions of the tip [m], shape (n, 2)."""
     tip: Array
-    """(n, 2) m: where it was"""
+    """Actual positions of the tip [m], shape (n, 2)."""
     motion: CompliantArmMotion
 
     @property
     def pushed(self) -> float:
-        """How far the box was moved [m]"""
+        """Distance by which the box was moved [m]."""
         return float(self.motion.box[-1] - self.box.face)
 
     @property
     def short(self) -> float:
-        """How far before its goal the tip stopped, along x [m]"""
+        """Distance along x between the tip's final position and its goal [m]."""
         return float(self.way[-1, 0] - self.tip[-1, 0])
 
 
 def box_on_the_way() -> Box:
-    """The seed's box in the middle of the tip's way."""
+    """Return the paper's box in the middle of the tip's path."""
     box = Box(face=0.5 * sum(BOX_WAY), edge=0.0)
     return replace(box, edge=BOX_BESIDE - 0.5 * box.side)
 
@@ -310,11 +327,11 @@ def box_on_the_way() -> Box:
 def box_runs(
     actuator: CompliantActuator = DATASHEET, box: Box | None = None, duration: float = 4.0, step: float = 5e-3
 ) -> list[BoxRun]:
-    """A tip on a straight way, in whose middle there is a box of 2 kg, soft and stiff (section 4.2.3, Fig. 14).
+    """Move a tip along a straight path with a box of 2 kg in its middle, soft and stiff (section 4.2.3, Fig. 14).
 
-    Here the arm is one of two joints with the lengths of the seed's arm of five, in a horizontal plane half a box above
-    the ground, so that gravity does not load its springs, which would stiffen them. Joint angles of the way by inverse
-    kinematics, deflections by gravity added, as the seed does. duration of the way, step [s].
+    The arm has two joints, with the lengths of the paper's five-joint arm, in a horizontal plane half a box above the
+    ground, so that gravity does not load and thereby stiffen its springs. The joint angles come from inverse kinematics
+    plus the deflections under gravity, as in the paper. Duration of the path and step in s.
     """
     (mass, centre, inertia), (last, tip_at) = carrying(ARM_REACH[0]), (FLANGE, 0.5 * ARM_REACH[1])
     links = ArmLinks(
@@ -340,7 +357,7 @@ def box_runs(
 
 
 def _turns(angle: Array) -> int:
-    """Turning points (n,) rad after which it goes back by more than `NOTICED`."""
+    """Count the turning points of angles (n,) [rad] that are followed by a return of more than `NOTICED`."""
     count, extreme, direction = 0, float(angle[0]), 0.0
     for value in angle:
         if direction == 0.0:
@@ -370,9 +387,9 @@ def _arm_runs(arm: CompliantArm, reference: Reference) -> list[ArmRun]:
 
 
 def _response(run: JointRun, phase: Array) -> FrequencyResponse:
-    """Magnitude and phase along a chirp whose phase (n,) [rad] is known.
+    """Return magnitude and phase along a chirp whose phase (n,) [rad] is known.
 
-    Over a window of TURNS periods, the link is fitted by a constant, a slope and both quadratures of the chirp.
+    In a window of TURNS periods, the link is fitted by a constant, a slope and both quadratures of the chirp.
     """
     time, link = run.motion.time, run.motion.position
     amplitude = float(np.max(np.abs(run.wanted)))

@@ -1,11 +1,11 @@
-"""A compliant actuator as a file: springs, motors, their controller and what the link loses, in SI units.
+"""Compliant actuators as files: springs, motors, their controller and the losses of the link, in SI units.
 
     {"format": "servobench-compliant", "version": 1, "actuator": "qbmove", "parameters": {"a1": 8.99, …},
      "motor": {"inertia": 0.0233, …}, "controller": {"kp": 125.0, …}, "link": {"damping": 0.065, "friction": 0.025},
      "provenance": {…}}
 
-Only "actuator" and "parameters" have to be there; the rest is the toolbox's of seed 003 where it is missing. Limits
-that a motor does not have are left out. This module loads no compiler.
+Only "actuator" and "parameters" are required; the toolbox's values replace anything else that is missing. Limits that a
+motor does not have are left out. This module loads no compiler.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from core.studies.compliant.motor import Motor, Pid
 FORMAT = "servobench-compliant"
 VERSION = 1
 LARGEST_FILE = 1 << 20
-"""[B]"""
+"""Size limit of a file [B]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantUnit:
-    """A compliant actuator with all that moves with it on any bench."""
+    """Compliant actuator with its motors, controller and the losses of its link."""
 
     actuator: CompliantActuator
     motor: Motor = field(default_factory=Motor)
-    """All motors of an actuator are alike."""
+    """Motor; all motors of an actuator are equal."""
     pid: Pid = field(default_factory=Pid)
-    """Of each motor"""
+    """Position controller of each motor."""
     link_damping: float = LINK_DAMPING
-    """[N·m·s/rad]"""
+    """Damping of the link's joint [N·m·s/rad]."""
     link_friction: float = LINK_FRICTION
-    """Dry [N·m]"""
+    """Dry friction of the link's joint [N·m]."""
 
     def __post_init__(self) -> None:
         for name in ("link_damping", "link_friction"):
@@ -54,7 +54,7 @@ class CompliantUnit:
                 raise ModelError(f"compliant actuator: {name} = {value!r} must be a finite number of 0 or more")
 
     def joint(self, bench: Bench) -> CompliantJoint:
-        """With a bench's pendulum as its link; raises ModelError for a bench without inertia."""
+        """Return a joint with a bench's pendulum as its link; raise ModelError for a bench without inertia."""
         return CompliantJoint(
             actuator=self.actuator,
             link=CompliantLink.of_bench(bench, damping=self.link_damping, friction=self.link_friction),
@@ -63,11 +63,11 @@ class CompliantUnit:
         )
 
     def checked_preset(self, preset: float) -> float:
-        """The preset itself; raises ModelError for one that the actuator does not have or cannot take."""
+        """Return the preset; raise ModelError if the actuator has none or it is out of range."""
         actuator, (low, high) = self.actuator, self.actuator.preset_limits()
         if not actuator.preset_unit:
             if preset != 0.0:
-                raise ModelError(f"a {actuator.title} has no stiffness preset; leave {preset:g} out")
+                raise ModelError(f"a {actuator.title} has no stiffness preset; remove {preset:g}")
         elif not math.isfinite(preset) or (low < high and not low <= preset <= high):
             raise ModelError(
                 f"{actuator.preset_name.lower()} {preset:g} {actuator.preset_unit} of the {actuator.title} must lie "
@@ -77,7 +77,7 @@ class CompliantUnit:
 
 
 def unit_to_json(unit: CompliantUnit, provenance: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Plain data of a file. Raises ModelError for an actuator of one's own, which no file can describe."""
+    """Return the plain data of a file; raise ModelError for a user-defined actuator, which no file can hold."""
     actuator = unit.actuator
     if ACTUATORS.get(actuator.name) is not type(actuator):
         raise ModelError(f"{actuator.title}: only {', '.join(ACTUATORS)} can be written to a file")
@@ -94,14 +94,14 @@ def unit_to_json(unit: CompliantUnit, provenance: Mapping[str, Any] | None = Non
 
 
 def unit_from_json(data: Any, source: str = "compliant actuator") -> CompliantUnit:
-    """Inverse of `unit_to_json`; source: named in errors. Raises InputError for anything else."""
+    """Invert `unit_to_json`; raise InputError naming `source` for anything else."""
     if not is_object(data) or data.get("format") != FORMAT:
         raise InputError(f'{source}: not a compliant actuator; its "format" must be "{FORMAT}"')
     if data.get("version") != VERSION:
         raise InputError(f"{source}: version {data.get('version')!r} is unknown, this program reads {VERSION}")
     name = data.get("actuator")
     if not isinstance(name, str) or name not in ACTUATORS:
-        raise InputError(f"{source}: no actuator {name!r}; there are {', '.join(ACTUATORS)}")
+        raise InputError(f"{source}: no actuator {name!r}; available: {', '.join(ACTUATORS)}")
     link = _numbers(data, "link", source)
     unknown = sorted(set(link) - {"damping", "friction"})
     if unknown:
@@ -119,7 +119,7 @@ def unit_from_json(data: Any, source: str = "compliant actuator") -> CompliantUn
 
 
 def write_unit(path: Path | str, unit: CompliantUnit, provenance: Mapping[str, Any] | None = None) -> Path:
-    """Write a unit as JSON and return the file; raises InputError where it cannot be written."""
+    """Write a unit as JSON and return the file; raise InputError if it cannot be written."""
     file = Path(path)
     text = sealed_text(unit_to_json(unit, provenance))
     try:
@@ -131,14 +131,14 @@ def write_unit(path: Path | str, unit: CompliantUnit, provenance: Mapping[str, A
 
 
 def read_unit(path: Path | str) -> CompliantUnit:
-    """Read a file of `write_unit`; raises InputError for any other."""
+    """Read a file of `write_unit`; raise InputError for any other."""
     file = Path(path)
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise InputError(f"{file}: too large for a compliant actuator")
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
+        reason = error.strerror if isinstance(error, OSError) else "not a JSON file"
         raise InputError(f"{file}: cannot be read as a compliant actuator: {reason}") from None
     unit = unit_from_json(data, str(file))
     is_edited(data, file)
@@ -146,7 +146,7 @@ def read_unit(path: Path | str) -> CompliantUnit:
 
 
 def _numbers(data: Mapping[str, Any], key: str, source: str) -> dict[str, float]:
-    """An object of finite numbers, empty where it is missing."""
+    """Return an object of finite numbers, empty if it is missing."""
     found = data.get(key, {})
     if not is_object(found):
         raise InputError(f"{source}: {key} must be an object of names and numbers")

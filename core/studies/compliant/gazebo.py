@@ -1,12 +1,12 @@
-"""Compliant joints as URDF for Gazebo with the plugins of seed 003 (NMMI/ROS-Gazebo-compliant-actuators-plugin).
+"""Compliant joints as URDF for Gazebo with the toolbox's plugins (NMMI/ROS-Gazebo-compliant-actuators-plugin).
 
-A robot becomes a URDF with one pendulum a joint, each with its plugin and all its tags, and the configuration of the
-toolbox's Plugin Manager node. Numbers are written to the last digit. The toolbox's own templates are no XML as they
-stand (shell comments, 1.21*pow(10,-6) for a number).
+A robot becomes a URDF with one pendulum per joint, each with its plugin and all tags, and the configuration of the
+toolbox's Plugin Manager node. Numbers are written exactly. The toolbox's own templates are not valid XML (shell
+comments, 1.21*pow(10,-6) for a number).
 
-What the toolbox does otherwise than `core.studies.compliant.joint` is said in a comment of the file: it never enforces
+A comment in the file states the differences of the toolbox from `core.studies.compliant.joint`: it never enforces
 maxVel, it subscribes to the external torque without applying it, and in modes 4–6 it moves the AwAS-II's adjuster by a
-motor whose load and gains no tag sets. Its step is Gazebo's; another comment says how short ours is.
+motor whose load and gains no tag sets. Its time step is Gazebo's; another comment states the time step needed here.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Pid
 
 URDF, MANAGER = "{}.urdf", "{}_manager.yaml"
-"""Names of the files, of the robot's name."""
+"""File names, to be formatted with the robot's name."""
 FRICTION_STIFFNESS = 1e3
-"""K of seed 003, eq. (8), which the toolbox has as a constant [N·m/rad]."""
+"""K of eq. (8), a constant of the toolbox [N·m/rad]."""
 OWN_INERTIA = 0.5
-"""Share of a pendulum's inertia about the joint that is about its centre of mass in the URDF."""
+"""Share of a pendulum's inertia about the joint that the URDF places about its centre of mass."""
 WEIGHTLESS_MASS = 0.1
-"""Of a link without gravity, whose centre of mass is on the joint's axis [kg]."""
+"""Mass of a link without gravity, whose centre of mass is on the joint's axis [kg]."""
 MANAGER_PERIOD = 0.01
 """T_sample of the Plugin Manager node [s]."""
 
@@ -72,18 +72,19 @@ MOTOR_TAGS = {
 }
 PID_TAGS = {"P": "kp", "I": "ki", "D": "kd"}
 _OPEN_TAGS = {"minPos", "maxPos"}
-"""Left out where there is no limit: "inf" is no number of XML's."""
+"""Tags left out if there is no limit, because "inf" is not a number in XML."""
 
 NOTE = (
-    " The plugin differs from the simulation this comes from: mot_maxVel is not enforced, the external torque is "
+    " The plugin differs from the simulation behind this file: mot_maxVel is not enforced, the external torque is "
     "received but not applied, and in modes 4 to 6 the adjuster of an AwAS-II is moved by a motor without tags. "
 )
 
 
 def plugin_element(named: NamedJoint) -> ET.Element:
-    """The <gazebo> element of one joint: its plugin with all tags the type has.
+    """Return the <gazebo> element of one joint: its plugin with all tags of its type.
 
-    Raises ExportError for an actuator the toolbox has no plugin for and for a friction stiffness other than its own.
+    Raises ExportError for an actuator without a plugin in the toolbox, or a friction stiffness other than the
+    toolbox's.
     """
     joint, actuator = named.joint, named.joint.actuator
     if type(actuator) not in PLUGINS:
@@ -119,15 +120,15 @@ def plugin_element(named: NamedJoint) -> ET.Element:
 
 
 def robot_urdf(array: JointArray) -> str:
-    """URDF of a robot: a pendulum a joint, side by side on the world, and the plugins.
+    """Return the URDF of a robot: one pendulum per joint, side by side on the world, and the plugins.
 
-    A pendulum has the link's inertia about the joint and its gravity torque exactly: half of the inertia is that of a
-    mass at a distance, half about it (`OWN_INERTIA`).
+    A pendulum has exactly the link's inertia about the joint and its gravity torque: half of the inertia is that of a
+    mass at a distance, half is about its centre of mass (`OWN_INERTIA`).
     """
     robot = ET.Element("robot", name=array.name)
     robot.append(ET.Comment(NOTE))
     step = min(safe_step(named.joint, named.mode, named.joint.actuator.stiff_preset) for named in array.joints)
-    robot.append(ET.Comment(f" At the seed's stiffest presets that simulation takes steps of at most {step:.1g} s. "))
+    robot.append(ET.Comment(f" At the paper's stiffest presets that simulation needs steps of at most {step:.1g} s. "))
     ET.SubElement(robot, "link", name="world")
     for i, named in enumerate(array.joints):
         robot.extend(_pendulum(named, 0.5 * i))
@@ -137,7 +138,7 @@ def robot_urdf(array: JointArray) -> str:
 
 
 def manager_configuration(array: JointArray, period: float = MANAGER_PERIOD) -> str:
-    """YAML of the Plugin Manager node: names of the joints and of the topics that take their references."""
+    """Return the YAML of the Plugin Manager node: names of the joints and of their reference topics."""
     topics = [[topic.removeprefix(named.name) for topic in named.reference_topics] for named in array.joints]
     return yaml.safe_dump(
         {
@@ -153,9 +154,9 @@ def manager_configuration(array: JointArray, period: float = MANAGER_PERIOD) -> 
 
 
 def write_gazebo(folder: Path, array: JointArray) -> list[Path]:
-    """Write URDF and manager configuration of a robot; returns the files.
+    """Write URDF and manager configuration of a robot; return the files.
 
-    Raises ExportError when an actuator cannot be written or the folder not be written to.
+    Raises ExportError if an actuator cannot be written, or the folder cannot be written to.
     """
     stem = slug(array.name)
     files = {
@@ -172,7 +173,7 @@ def write_gazebo(folder: Path, array: JointArray) -> list[Path]:
 
 
 def _pendulum(named: NamedJoint, place: float) -> list[ET.Element]:
-    """Joint about +y and link, hanging down at angle 0."""
+    """Return a joint about +y and its link, which hangs down at angle 0."""
     link = named.joint.link
     pull = link.gravity_torque / STANDARD_GRAVITY
     distance = (1.0 - OWN_INERTIA) * link.inertia / pull if pull > 0.0 else 0.0
@@ -194,12 +195,12 @@ def _pendulum(named: NamedJoint, place: float) -> list[ET.Element]:
 
 
 def _pids_in(named: NamedJoint) -> tuple[Pid, Pid]:
-    """In mode 1 the first controller's tags are those of the link's."""
+    """Return the controllers of the tags; in mode 1 the first one is the link's."""
     return (named.joint.link_pid, named.joint.pids[1]) if named.mode is Mode.LINK_PID else named.joint.pids
 
 
 def _marks(actuator: CompliantActuator) -> tuple[str, ...]:
-    """What stands before a motor's tags: nothing where there is one motor."""
+    """Return the prefixes of the motors' tags, empty for a single motor."""
     return ("1_", "2_") if actuator.motors == 2 else ("",)
 
 

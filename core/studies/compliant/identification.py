@@ -1,16 +1,16 @@
-"""Identify a compliant actuator from bench recordings: its springs, what its link loses, and its motors if asked.
+"""Identify a compliant actuator from bench recordings: its springs, the losses of its link and, optionally, its motors.
 
-A recording's goal is the equilibrium position, its stiffness preset is known and the link's position is measured; the
-pendulum's gravity loads the springs. Candidates are simulated by `core.studies.compliant.runs`, the search moves the
-logarithms of the numbers: damped Gauss–Newton steps for the springs alone, then for all, from there, from the start,
-from far and from CMA-ES around the best, as `core.identification.search.search` orders them, then steps on the finest
-grid. Intervals follow from JᵀJ.
+A recording's goal is the equilibrium position, its stiffness preset is known and the link's position is measured. The
+pendulum's gravity loads the springs. `core.studies.compliant.runs` simulates candidates, and the search moves the
+logarithms of the numbers. Damped Gauss–Newton steps fit the springs alone, then all numbers, from that result, from the
+start values, from random starts and from CMA-ES around the best, in the order of
+`core.identification.search.search`. The last steps use the finest time step. Intervals follow from JᵀJ.
 
-What the runs have to hold. Small deflections tell a stiffness, not the two numbers of a spring that grows stiffer: take
-two or more presets and loads, and swings to both sides. At a preset of 0 the two springs of an antagonist pair are
-deflected alike and cannot be told apart. A motor's inertia needs fast goals, its friction goals that turn; its damping
-and its controller's k_d act as one until a drop with the torque off. Nothing of a motor is to be seen in operation
-mode 3, where motors are ideal.
+Requirements on the runs: small deflections determine a stiffness, but not the two numbers of a stiffening spring, so
+use two or more presets and loads, and swings to both sides. At a preset of 0 the two springs of an antagonist pair have
+the same deflection and cannot be separated. A motor's inertia needs fast goals, its friction needs goals that reverse.
+Its damping and its controller's k_d act as one until a drop with the torque off. Operation mode 3 shows nothing of a
+motor, because motors are ideal there.
 """
 
 from __future__ import annotations
@@ -42,55 +42,55 @@ from core.studies.compliant.modes import Mode
 from core.studies.compliant.runs import LINK, SPRINGS, CompliantRuns, require_runs_of, unit_with, unknowns
 
 SPAN = math.log(100.0)
-"""Numbers are searched from a hundredth to a hundred times their start, within their bounds."""
+"""Numbers are searched between 1/100 and 100 times their start value, within their bounds."""
 UNKNOWN_FACTOR = 2.0
-"""A number whose 95 % interval reaches beyond half or double of it is not determined."""
+"""A number whose 95 % interval exceeds half or double its value is not determined."""
 TRIALS_PER_PARAMETER = 120
-"""Candidates simulated by default, per free number."""
+"""Default number of simulated candidates per free number."""
 EFFORT = Effort(steps=30, enough=1e-4, dampings=(1e-3, 1e-1, 1e1, 1e3), shares=(1.0, 0.3))
 POLISH = Effort(steps=4, enough=1e-4, dampings=(1e-6, 1e-3, 1e-1, 1e1), shares=(1.0, 0.3))
 DIFFERENCE = 1e-3
-"""Step of the Jacobian's differences, of a logarithm: dry friction makes smaller ones noisy."""
+"""Finite-difference step of a logarithm; dry friction makes smaller ones noisy."""
 UNEXPLAINED_STEPS = 2.0
-"""Of the encoder: a fit that leaves more is reported."""
+"""Residual, in encoder steps, above which a fit is reported as doubtful."""
 WORSE_HELD_OUT = 3.0
-"""Runs held out that are so many times as far off as those fitted to are reported."""
+"""Ratio of the errors of held-out and fitted runs above which a warning is given."""
 RIGID_MODEL = "m1"
 RIGID_TRIALS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantRequest:
-    """What is to be identified, and how."""
+    """Request for the identification of a compliant actuator."""
 
     start: CompliantUnit
-    """Where the search begins, and the values of what is not identified"""
+    """Start values of the search, and values of the numbers that are not identified."""
     groups: tuple[str, ...] = (SPRINGS, LINK)
-    """See `core.studies.compliant.runs`"""
+    """Groups to identify, see `core.studies.compliant.runs`."""
     mode: Mode = Mode.PID_EQ_PRES
-    """6: motors with dynamics; 3: ideal ones"""
+    """Operation mode. 6: motors with dynamics; 3: ideal motors."""
     fixed: tuple[tuple[str, float], ...] = ()
-    """Numbers held at a value"""
+    """Numbers held at a value."""
     freed: tuple[str, ...] = ()
-    """Numbers that are held otherwise, see `core.studies.compliant.runs.HELD`"""
+    """Numbers that are free although held by default, see `core.studies.compliant.runs.HELD`."""
     validation: str = DEFAULT_RULE
-    """As `split_recordings`"""
+    """Rule of `split_recordings`."""
     trials: int | None = None
-    """Candidates simulated; None: by the number of parameters"""
+    """Number of simulated candidates. None: from the number of parameters."""
     seed: int = 0
     dt: float | None = None
-    """Grid [s]; None keeps that of regular recordings"""
+    """Time step [s]. None: that of regular recordings."""
     threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
-            raise IdentificationError(f"{self.trials} trials are not possible; give 1 or more")
+            raise IdentificationError(f"{self.trials} trials are not possible; use 1 or more")
         if not self.parameters.free:
-            raise IdentificationError("every number is held; leave one free at least")
+            raise IdentificationError("every number is held; leave at least one free")
 
     @property
     def parameters(self) -> ParameterSet:
-        """With start values, bounds and what is held. Raises IdentificationError for unknown names or bad values."""
+        """Parameters with start values, bounds and held ones; raises IdentificationError for bad names or values."""
         found = unknowns(self.start, self.groups, self.freed)
         try:
             found = found.frozen_at(dict(self.fixed))
@@ -102,36 +102,36 @@ class CompliantRequest:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompliantIdentification:
-    """What was found."""
+    """Result of the identification of a compliant actuator."""
 
     request: CompliantRequest
     split: Split
     unit: CompliantUnit
     evidence: Evidence
-    """Intervals and warnings; half widths are those of a number that is told up to a factor"""
+    """Intervals and warnings; half widths are those of a number known up to a factor."""
     train_errors: Array
-    """Mean absolute position error of each run it was fitted to [rad]"""
+    """Mean absolute position error of each fitted run [rad]."""
     validation_errors: Array
-    """Of each run held out, (0,) where none was"""
+    """Mean absolute position error of each held-out run [rad], shape (0,) if there is none."""
     start_error: float
-    """Of the start on the runs it was fitted to [rad]"""
+    """Mean error of the start values on the fitted runs [rad]."""
     discretisation_error: float
-    """What steps a quarter as long would change [rad]"""
+    """Change by time steps a quarter as long [rad]."""
     evaluations: int
     stopped: bool
 
     @property
     def train_mae(self) -> float:
-        """[rad]"""
+        """Mean error on the fitted runs [rad]."""
         return float(self.train_errors.mean())
 
     @property
     def validation_mae(self) -> float | None:
-        """[rad]; None where no run was held out"""
+        """Mean error on the held-out runs [rad]; None if there is none."""
         return float(self.validation_errors.mean()) if len(self.validation_errors) else None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, the same for the same request and recordings."""
+        """Return plain data, identical for the same request and recordings."""
         data = unit_to_json(self.unit)
         return {
             **{key: data[key] for key in ("actuator", "parameters", "motor", "controller", "link")},
@@ -157,11 +157,17 @@ def identify_compliant(
     on_progress: Callable[[float, float], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> CompliantIdentification:
-    """Fit a compliant actuator to recordings of it.
+    """Fit a compliant actuator to its recordings; the result is deterministic for a seed.
 
-    on_progress hears the share of the trials that is used and the best mean loss so far [rad]; should_stop is polled,
-    the best so far is kept. Deterministic by the request's seed. Raises IdentificationError for recordings of something
-    else, UnusableRuns for runs that no actuator can be fitted to.
+    Args:
+        recordings: Recordings of the actuator.
+        request: The request.
+        on_progress: Called with the used share of the trials and the best mean loss so far [rad].
+        should_stop: Polled; returns True to stop with the best result so far.
+
+    Raises:
+        IdentificationError: Recordings of another actuator.
+        UnusableRuns: Runs to which no actuator can be fitted.
     """
     require_runs_of(recordings, request.start.actuator.name)
     check_motion(recordings)
@@ -202,8 +208,11 @@ def identify_compliant(
 
 
 def rigid_errors(recordings: Sequence[Recording], split: Split, seed: int = 0) -> tuple[float, float | None]:
-    """What the best servo model with Coulomb and viscous friction (M1) comes to on the same runs [rad]: on those it is
-    fitted to, and on those held out. A servo has no springs behind its gear: what it misses is the compliance."""
+    """Return the errors of the best servo model with Coulomb and viscous friction (M1) on the same runs [rad].
+
+    The errors are those on the fitted and on the held-out runs. A servo has no springs behind its gear, so its error
+    shows the effect of the compliance.
+    """
     runs = [as_own_motor(recording) for recording in recordings]
     train = [run for run in runs if run.id in split.train]
     request = IdentificationRequest(
@@ -215,11 +224,11 @@ def rigid_errors(recordings: Sequence[Recording], split: Split, seed: int = 0) -
 
 
 class _Stopped(Exception):
-    """Somebody asked to stop."""
+    """Raised when a stop was requested."""
 
 
 class _Watch:
-    """Counts candidates and tells whoever waits."""
+    """Counter of candidates that reports progress and checks for a stop request."""
 
     def __init__(
         self,
@@ -231,7 +240,7 @@ class _Watch:
         self._on_progress, self._should_stop = on_progress, should_stop
 
     def saw(self, count: int, least: float) -> None:
-        """Candidates and the least of their losses [rad]; raises _Stopped."""
+        """Count candidates with their smallest loss [rad]; raise _Stopped if requested."""
         self.seen += count
         self.least = min(self.least, least)
         if self._on_progress is not None:
@@ -241,7 +250,7 @@ class _Watch:
 
 
 def _led_by_springs(fit: _Fit, request: CompliantRequest) -> Array:
-    """The start with its springs where they fit best alone, from which the others are not far."""
+    """Return the start values with the springs fitted alone first, which brings the others close."""
     others = [p.name not in request.start.actuator.parameters() for p in fit.free]
     if not any(others) or all(others):
         return fit.start
@@ -252,25 +261,25 @@ def _led_by_springs(fit: _Fit, request: CompliantRequest) -> Array:
 
 
 def _doubts(steps: float, train: Array, validation: Array) -> str:
-    """Why the fit may not be trusted; steps: what it leaves unexplained, in steps of the encoder."""
+    """Return the reason why the fit may be wrong, or an empty text; `steps` is the residual in encoder steps."""
     if steps > UNEXPLAINED_STEPS:
         return (
-            f"the fit leaves {steps:.2g} steps of the encoder unexplained: something acts that is not among these "
-            "numbers, or the search found no better optimum; identify more of them, or give it more trials"
+            f"the fit leaves {steps:.2g} encoder steps unexplained: an effect is missing among these numbers, or the "
+            "search found no better optimum; identify more numbers, or use more trials"
         )
     if len(validation) and validation.mean() > WORSE_HELD_OUT * train.mean():
         return (
-            f"the runs held out are {validation.mean() / train.mean():.0f} times as far off as those fitted to, which "
-            "tell too little: record more presets, loads and trajectories"
+            f"the error of held-out runs is {validation.mean() / train.mean():.0f} times that of the fitted runs, "
+            "which determine too little: record more presets, loads and trajectories"
         )
     return ""
 
 
 class _Fit:
-    """Losses over the logarithms of the free numbers, (p,), and the best seen."""
+    """Losses over the logarithms of the free numbers (p,), and the best point so far."""
 
     def __init__(self, runs: CompliantRuns, request: CompliantRequest, scale: float, watch: _Watch) -> None:
-        """scale: ε of the smooth loss, an encoder's step [rad]."""
+        """Prepare a fit; `scale` is ε of the smooth loss, an encoder step [rad]."""
         self.runs, self.scale, self.watch = runs, scale, watch
         self.parameters = request.parameters
         self._unit = request.start
@@ -281,16 +290,16 @@ class _Fit:
         self.bounds = np.column_stack([np.maximum(low, self.start - SPAN), np.minimum(high, self.start + SPAN)])
 
     def unit(self, point: Array) -> CompliantUnit:
-        """Of one candidate."""
+        """Return the unit of one candidate."""
         values = np.clip(np.exp(point), *self.parameters.bounds().T)
         return unit_with(self._unit, self.parameters.with_vector(values))
 
     def residuals(self, points: Array) -> list[Array]:
-        """Of each run, (samples, candidates) [rad]."""
+        """Return the residuals of each run, shape (samples, candidates) [rad]."""
         return self.runs.residuals([self.unit(point) for point in points])
 
     def losses(self, points: Array) -> Array:
-        """Mean over runs of the mean smooth loss, (candidates,) [rad]; raises _Stopped."""
+        """Return the smooth loss, averaged over runs, (candidates,) [rad]; raise _Stopped if requested."""
         values = np.mean([smooth_loss(each, self.scale).mean(axis=0) for each in self.residuals(points)], axis=0)
         least = int(np.argmin(values))
         if values[least] < self.least:
@@ -299,7 +308,7 @@ class _Fit:
         return values
 
     def differences(self, point: Array) -> tuple[list[Array], list[Array]]:
-        """Jacobians (samples, p) and residuals (samples,) of each run."""
+        """Return Jacobian (samples, p) and residuals (samples,) of each run."""
         count = len(point)
         ends = np.clip(
             np.repeat(point[None], 2 * count, axis=0) + DIFFERENCE * np.vstack([np.eye(count), -np.eye(count)]),
@@ -311,7 +320,7 @@ class _Fit:
         return jacobians, [each[:, 0] for each in found]
 
     def equations(self, point: Array) -> tuple[Array, Array]:
-        """Normal matrix and slope of the mean loss; raises _Stopped."""
+        """Return normal matrix and gradient of the mean loss; raise _Stopped if requested."""
         jacobians, residuals = self.differences(point)
         self.watch.saw(2 * len(point) + 1, math.inf)
         normal, slope = np.zeros((len(point), len(point))), np.zeros(len(point))
@@ -322,13 +331,13 @@ class _Fit:
         return normal, slope
 
     def descended(self, point: Array, effort: Effort = EFFORT) -> tuple[Array, int]:
-        """Where steps lead, and how many candidates they took; raises _Stopped."""
+        """Descend from a point; return the result and the number of candidates; raise _Stopped if requested."""
         before = self.watch.seen
         found, _ = descend(point, self.bounds, self.losses, self.equations, effort)
         return found, self.watch.seen - before
 
     def evidence(self, recordings: Sequence[Recording]) -> Evidence:
-        """Intervals at the best, and what these runs leave open."""
+        """Return the intervals at the best point, and what these runs leave undetermined."""
         point = self.best
         jacobians, residuals = self.differences(point)
         samples = sum(len(each) for each in residuals)
@@ -373,7 +382,7 @@ class _Fit:
 
 
 def missing_conditions(actuator: CompliantActuator, free: set[str], recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """What runs lack to determine an actuator's free numbers, each with the remedy; empty when nothing is missed."""
+    """Return the conditions that the runs lack to determine the free numbers, each with its remedy."""
     found: list[str] = []
     springs = [p.symbol for p in actuator.parameters().values() if p.name in free]
     presets = {r.settings.preset for r in recordings}

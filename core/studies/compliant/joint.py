@@ -1,14 +1,14 @@
-"""One compliant joint on the bench: springs, motors, controllers and a pendulum as the link (seed 003, eqs 1, 2, 7–11).
+"""One compliant joint on the bench: springs, motors, controllers and a pendulum as the link (eqs 1, 2, 7–11).
 
     I·q̈ + d·q̇ + F·sign(q̇) + G·sin(q + offset) = τ_e + τ_ext
 
-A step is half a drift of all positions, a kick of all velocities by the torques there, and half a drift (Verlet, of
-second order for springs and gravity, symplectic: without damping the energy swings within a bound and does not grow).
-Damping is taken at the mean velocity, the link's friction stops within a step what it can stop, and the play of the
-motors' friction only ever lets go of energy, so that nothing passive creates any. Controllers are sampled once a step,
-which makes powered motions converge with the first order.
+A step is half a drift of all positions, a kick of all velocities by the torques there, and half a drift. This is Verlet
+integration: of second order for springs and gravity, and symplectic, so that without damping the energy stays bounded.
+Damping uses the mean velocity, and the link's friction stops within a step what it can stop. The play of the motors'
+friction only dissipates, so nothing passive creates energy. Controllers are sampled once per step, which makes powered
+motions converge with first order.
 
-`safe_substeps` states how fine a step must be; `simulate_joint` and the stepper use it unless told otherwise.
+`safe_substeps` returns the required number of substeps; `simulate_joint` and the stepper use it by default.
 This module loads no compiler before it simulates.
 """
 
@@ -31,9 +31,9 @@ from core.studies.compliant.modes import Mode, commands_of
 from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
 
 STEP_SHARE = 0.05
-"""Largest step times the fastest rate of the joint: the energy of its fastest oscillation then swings by 0.03 %."""
+"""Largest step times the joint's fastest rate; the energy of that oscillation then varies by 0.03 %."""
 UNLIMITED_REACH = 1.0
-"""Deflection up to which springs without a `max_deflection` are looked at for their largest stiffness [rad]."""
+"""Deflection range in which the largest stiffness of springs without `max_deflection` is searched [rad]."""
 JOINT_OUTPUTS = (
     "position",
     "velocity",
@@ -48,25 +48,25 @@ JOINT_OUTPUTS = (
     "motor_torque_1",
     "motor_torque_2",
 )
-"""Columns that a `JointKernel` writes; NaN where the mode has no such thing."""
+"""Columns written by a `JointKernel`; NaN for quantities that the mode lacks."""
 _SHARES = np.linspace(0.0, 1.0, 101)
-"""Of the largest deflection."""
+"""Shares of the largest deflection."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantLink:
-    """What the joint moves."""
+    """Link moved by the joint."""
 
     inertia: float
-    """I about the joint [kg·m²]"""
+    """I about the joint [kg·m²]."""
     gravity_torque: float = 0.0
-    """G with the link horizontal [N·m]"""
+    """G with the link horizontal [N·m]."""
     angle_offset: float = 0.0
-    """Angle that gravity sees at q = 0, where 0 hangs down [rad]"""
+    """Angle from hanging down at q = 0 [rad]."""
     damping: float = 0.065
-    """d [N·m·s/rad], seed 003, section 4.2"""
+    """d [N·m·s/rad], section 4.2."""
     friction: float = 0.025
-    """F [N·m], seed 003, section 4.2"""
+    """F [N·m], section 4.2."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -77,7 +77,7 @@ class CompliantLink:
 
     @classmethod
     def of_bench(cls, bench: Bench, *, damping: float = 0.065, friction: float = 0.025) -> CompliantLink:
-        """A pendulum of the bench [N·m·s/rad, N·m]."""
+        """Return a bench's pendulum as a link; damping in N·m·s/rad, friction in N·m."""
         return cls(
             inertia=bench.inertia,
             gravity_torque=bench.gravity_torque,
@@ -88,63 +88,63 @@ class CompliantLink:
 
 
 SEED_BENCH = Bench(mass=0.2, length=0.04)
-"""The load of the seed's 1-DOF tests (section 4.1): 0.2 kg at 0.04 m."""
+"""Load of the paper's 1-DOF tests (section 4.1): 0.2 kg at 0.04 m."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompliantJoint:
-    """An actuator with its motors and controllers on a link."""
+    """Actuator with its motors and controllers on a link."""
 
     actuator: CompliantActuator = field(default_factory=QbMove)
     link: CompliantLink = field(default_factory=lambda: CompliantLink.of_bench(SEED_BENCH))
     motors: tuple[Motor, Motor] = (Motor(), Motor())
-    """The second of an actuator with one motor is not used."""
+    """Motors; the second is unused for an actuator with one motor."""
     pids: tuple[Pid, Pid] = (Pid(), Pid())
-    """Of the motors, operation modes 5 and 6"""
+    """Controllers of the motors in operation modes 5 and 6."""
     link_pid: Pid = LINK_PID
-    """Of the link, operation mode 1"""
+    """Controller of the link in operation mode 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointMotion:
-    """A simulated run; sample k is the state before step k. All arrays (n,).
+    """Simulated run; sample k is the state before step k. All arrays have shape (n,).
 
-    Angles in rad, torques in N·m; NaN where the mode has no such thing: a rigid joint no springs and no motors, ideal
-    motors no velocity and no torque of their own.
+    Angles in rad, torques in N·m. Quantities that the mode lacks are NaN: a rigid joint has no springs and no motors,
+    and ideal motors have no velocity and no torque of their own.
     """
 
     time: Array
-    """[s]"""
+    """Time [s]."""
     reference_1: Array
-    """What `reference_names` says"""
+    """First reference, see `reference_names`."""
     reference_2: Array
     external_torque: Array
     position: Array
-    """Of the link"""
+    """Position of the link [rad]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity of the link [rad/s]."""
     motor_1: Array
-    """Position"""
+    """Position of motor 1 [rad]."""
     motor_1_velocity: Array
-    """[rad/s]"""
+    """Velocity of motor 1 [rad/s]."""
     motor_2: Array
-    """Position, or that of the adjuster [m]"""
+    """Position of motor 2 [rad], or of the adjuster [m]."""
     motor_2_velocity: Array
     link_torque: Array
-    """On the link, of the springs, of the command or of the link's controller"""
+    """Torque on the link, from springs, command or the link's controller [N·m]."""
     stiffness: Array
-    """[N·m/rad]"""
+    """Stiffness [N·m/rad]."""
     spring_torque_1: Array
-    """On motor 1"""
+    """Spring torque on motor 1 [N·m]."""
     spring_torque_2: Array
-    """On motor 2, or the force on the adjuster [N]"""
+    """Spring torque on motor 2 [N·m], or force on the adjuster [N]."""
     motor_torque_1: Array
-    """Of motor 1, within its limit"""
+    """Torque of motor 1, within its limit [N·m]."""
     motor_torque_2: Array
 
 
 def largest_stiffness(actuator: CompliantActuator, reference_2: ArrayLike) -> float:
-    """Of the springs at any deflection [N·m/rad]; reference_2 (n,): the adjuster's positions, where there is one."""
+    """Return the springs' largest stiffness [N·m/rad]; reference_2 (n,) are positions of an adjuster, if any."""
     limit = actuator.parameters().get("max_deflection")
     pushed = (UNLIMITED_REACH if limit is None else limit.value) * _SHARES[:, None, None]
     first = pushed * np.array([-1.0, 1.0])
@@ -157,10 +157,10 @@ def largest_stiffness(actuator: CompliantActuator, reference_2: ArrayLike) -> fl
 
 
 def safe_step(joint: CompliantJoint, mode: Mode, reference_2: ArrayLike = 0.0) -> float:
-    """Longest step that keeps the joint stable and its energy in bounds [s]: STEP_SHARE over the fastest rate.
+    """Return the longest time step that keeps the joint stable and its energy bounded [s].
 
-    The rate is √(σ·(1/I + 1/J) + K/J + G/I) of springs, friction play and gravity, plus (k_d + D)/J + √(k_p/J) of
-    damping and controllers.
+    It is STEP_SHARE over the fastest rate: √(σ·(1/I + 1/J) + K/J + G/I) of springs, friction play and gravity, plus
+    (k_d + D)/J + √(k_p/J) of damping and controllers.
     """
     rate = 0.0
     inverse = 1.0 / joint.link.inertia
@@ -181,9 +181,9 @@ def safe_step(joint: CompliantJoint, mode: Mode, reference_2: ArrayLike = 0.0) -
 
 
 def safe_substeps(joint: CompliantJoint, mode: Mode, dt: float, reference_2: ArrayLike = 0.0) -> int:
-    """Parts of a sample of dt [s], each no longer than `safe_step`."""
+    """Return the number of substeps of dt [s], each no longer than `safe_step`."""
     if not (math.isfinite(dt) and dt > 0.0):
-        raise ModelError(f"a step of {dt} s is not possible; give a positive number of seconds")
+        raise ModelError(f"a time step of {dt} s is not possible; use a positive number of seconds")
     return max(1, math.ceil(dt / safe_step(joint, mode, reference_2) - 1e-9))
 
 
@@ -201,17 +201,25 @@ def simulate_joint(
 ) -> JointMotion:
     """Simulate a joint through commands that are held for dt [s] each.
 
-    reference_1 (n,), reference_2 (n,) or a number: of the mode, see `reference_names`; external_torque (n,) or a
-    number: on the link [N·m]; position [rad], velocity [rad/s]: the link at the start. Motors start at rest where the
-    first references put them, in mode 4 where the link's start is their equilibrium. Without a position the link starts
-    at the springs' equilibrium, at 0 in modes 0, 1 and 4. substeps: parts of dt, by default `safe_substeps`.
+    Args:
+        joint: The joint.
+        mode: Operation mode.
+        reference_1: First reference of the mode, see `reference_names`, shape (n,).
+        reference_2: Second reference, shape (n,) or a number.
+        dt: Duration of each command [s].
+        external_torque: Torque on the link [N·m], shape (n,) or a number.
+        position: Start position of the link [rad]. None: the springs' equilibrium, or 0 in modes 0, 1 and 4. Motors
+            start at rest at the first references, in mode 4 where the link's start is their equilibrium.
+        velocity: Start velocity of the link [rad/s].
+        substeps: Substeps of dt. None: `safe_substeps`.
 
-    Raises ModelError on references that are no finite (n,) arrays or on a step that is too long to stay finite.
+    Raises:
+        ModelError: References that are not finite (n,) arrays, or a time step that is too long to stay finite.
     """
     first = np.asarray(reference_1, dtype=np.float64)
     if first.ndim != 1 or len(first) == 0:
         raise ModelError(
-            f"compliant joint: reference 1 of shape {first.shape}; it must be a row of numbers, one a sample"
+            f"compliant joint: reference 1 of shape {first.shape}; it must be a row of numbers, one per sample"
         )
     second, external = (
         np.broadcast_to(np.asarray(v, dtype=np.float64), first.shape) for v in (reference_2, external_torque)
@@ -221,15 +229,15 @@ def simulate_joint(
             raise ModelError(f"compliant joint: {name} is not a finite number at every sample")
     parts = safe_substeps(joint, mode, dt, second) if substeps is None else substeps
     if parts < 1:
-        raise ModelError(f"compliant joint: {parts} parts of a step; there must be 1 or more")
+        raise ModelError(f"compliant joint: {parts} substeps; 1 or more are required")
     commands = np.column_stack(commands_of(mode, joint.actuator, first, second))
     state = initial_state(joint, mode, commands[0], position, velocity)
     out = JointKernel(joint, mode).advance(state, commands, external, dt / parts, parts)
     columns = {name: np.ascontiguousarray(column) for name, column in zip(JOINT_OUTPUTS, out.T, strict=True)}
     if not np.isfinite(columns["position"]).all():
         raise ModelError(
-            f"compliant joint: the motion leaves all bounds at a step of {dt / parts:g} s; "
-            f"take more substeps, {safe_substeps(joint, mode, dt, second)} or more"
+            f"compliant joint: the motion becomes unstable at a time step of {dt / parts:g} s; "
+            f"use more substeps, {safe_substeps(joint, mode, dt, second)} or more"
         )
     return JointMotion(
         time=np.arange(len(first), dtype=np.float64) * dt,
@@ -241,14 +249,14 @@ def simulate_joint(
 
 
 def equilibrium_of(actuator: CompliantActuator, motion: JointMotion) -> Array:
-    """Link angle at which the springs would pull neither way at each sample, (n,) rad; NaN in modes 0 and 1."""
+    """Return the link angle with zero spring torque at each sample, (n,) [rad]; NaN in modes 0 and 1."""
     if np.isnan(motion.motor_1).all():
         return motion.motor_1
     return actuator.equilibrium(motion.motor_1, motion.motor_2)
 
 
 class JointKernel:
-    """The kernel with a joint's numbers, for `simulate_joint` and for a stepper."""
+    """Kernel with a joint's numbers, for `simulate_joint` and for a stepper."""
 
     def __init__(self, joint: CompliantJoint, mode: Mode) -> None:
         self._joint, self._mode = joint, mode
@@ -262,15 +270,15 @@ class JointKernel:
 
     @cached_property
     def by_torque(self) -> JointKernel:
-        """The same joint told torques: of the motors, or of the link where there are no motors."""
+        """Kernel of the same joint under torque commands of the motors, or of the link without motors."""
         return JointKernel(self._joint, Mode.MOTOR_TORQUES if self._mode.has_motors else Mode.LINK_TORQUE)
 
     def advance(
         self, state: Array, commands: Array, external: Array, h: float, parts: int, powered: ArrayLike = 1.0
     ) -> Array:
-        """Change the state (3, 4) by commands (n, 2) and external torques (n,); return columns JOINT_OUTPUTS, (n, 12).
+        """Advance the state (3, 4) by commands (n, 2) and external torques (n,); return columns JOINT_OUTPUTS (n, 12).
 
-        powered (n,) or a number: share of the motors' torque that acts, 0 … 1.
+        `powered`, (n,) or a number, is the acting share of the motors' torque, 0 … 1.
         """
         out = np.empty((len(commands), len(JOINT_OUTPUTS)))
         rule = (int(self._mode), self._joint.actuator.motors)
@@ -295,7 +303,7 @@ def _kernel_of(actuator: CompliantActuator) -> Callable[..., Any]:
 
 
 def initial_state(joint: CompliantJoint, mode: Mode, commands: Array, position: float | None, velocity: float) -> Array:
-    """State (3, 4): link and motors at rest with relaxed friction, but for the link's velocity."""
+    """Return the state (3, 4) with motors at rest and relaxed friction."""
     first, second = (float(value) for value in commands)
     if mode is Mode.MOTOR_TORQUES:
         at = 0.0 if position is None else position

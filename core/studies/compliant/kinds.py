@@ -1,17 +1,17 @@
-"""Which springs there are, for their laws and the compiled twins of these."""
+"""Kinds of springs, shared by their laws and the compiled twins."""
 
 from enum import IntEnum
 
 PIVOT_REACH = 0.95
-"""AwAS-II: how far the pivot goes along the lever, at whose end the stiffness would be infinite."""
+"""Range of an AwAS-II's pivot, as a share of the lever, at whose end the stiffness would be infinite."""
 
 
 class Kind(IntEnum):
-    """Which springs the compiled twin computes."""
+    """Springs computed by the compiled twin."""
 
     SEA = 0
     AWAS2 = 1
     BAVS = 2
     QBMOVE = 3
     OWN = 4
-    """A user's: computed in Python, or by the compiled function the actuator gives."""
+    """User-defined springs, computed in Python or by the actuator's own compiled function."""

@@ -1,13 +1,13 @@
-"""Iterative learning control of a compliant arm: the input that makes it follow a reference (seed 003, section 4.3).
+"""Iterative learning control of a compliant arm: the input that makes it follow a reference (section 4.3).
 
-The arm is moved along the same reference again and again, each time from where its first input lets it rest. The
-input is the equilibrium position of each joint, first the reference itself; what the links were off by at an instant
-is added, times a gain that decays from iteration to iteration, to the input of that instant (eq. 13):
+The arm repeats the same reference, each time from its rest position under the first input. The input is the equilibrium
+position of each joint, initially the reference itself. The links' error at each instant, times a gain that decays over
+the iterations, is added to the input of that instant (eq. 13):
 
     θ_eq(n) = θ_eq(n − 1) + K_q·e^{−n/N}·(q̂ − q(n − 1)),   n = 2, 3, …
 
-Stiffness presets stay as they are, so the arm stays as soft as it was: what is learned is fed forward, nothing is fed
-back. Iterations are counted as motions of the arm, so that 11 of 20 s are 220 s, as the seed counts them.
+Stiffness presets stay, so the arm remains as soft as before: the learned input is feed-forward, without feedback.
+Iterations are counted as motions of the arm, so that 11 of 20 s are 220 s, as in the paper.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from core.studies.compliant.arm import CompliantArm, link_equilibrium, simulate_
 from core.words import counted
 
 STEP = 5e-3
-"""Between samples, where nobody asks for another [s]."""
+"""Default sampling interval [s]."""
 LARGEST_TEXT = 64 << 20
-"""Of a file with a reference [B]."""
+"""Size limit of a reference file [B]."""
 UNEVEN = 1e-3
-"""Share of the step by which times of a file may be off its regular grid."""
+"""Tolerance of the sampling interval in a file, as a share of it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reference:
-    """Joint angles over time, sampled at a regular step: sample k is asked for at k·step and held until the next."""
+    """Joint angles at regular times: sample k is commanded at k·step and held until the next."""
 
     step: float
-    """[s]"""
+    """Sampling interval [s]."""
     angles: Array
-    """(n, joints) rad, n at least 2"""
+    """Joint angles [rad], shape (n, joints), n at least 2."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.step < math.inf:
@@ -53,39 +53,39 @@ class Reference:
 
     @property
     def time(self) -> Array:
-        """(n,) s"""
+        """Times [s], shape (n,)."""
         return self.step * np.arange(len(self.angles), dtype=np.float64)
 
     @property
     def duration(self) -> float:
-        """[s]"""
+        """Duration [s]."""
         return self.step * (len(self.angles) - 1)
 
 
 def minimum_jerk(goal: Sequence[float], duration: float, step: float = STEP, hold: float = 0.0) -> Reference:
-    """From 0 to `goal` [rad] of each joint in `duration` [s], then held for `hold` [s].
+    """Move from 0 to `goal` [rad] of each joint in `duration` [s], then hold for `hold` [s].
 
-    The fifth-order polynomial 10·s³ − 15·s⁴ + 6·s⁵, s = t/duration, which starts and ends at rest without acceleration
-    (seed 003, section 4.3).
+    The fifth-order polynomial 10·s³ − 15·s⁴ + 6·s⁵, s = t/duration, starts and ends at rest without acceleration
+    (section 4.3).
     """
     share = np.clip(_times(duration + hold, step) / duration, 0.0, 1.0)
     return Reference(step=step, angles=np.outer(share**3 * (10.0 - 15.0 * share + 6.0 * share**2), goal))
 
 
 def held_step(goal: Sequence[float], duration: float, step: float = STEP) -> Reference:
-    """0 at the first sample, where motors begin, then `goal` [rad] of each joint (seed 003, Figs 7 and 12)."""
+    """Return 0 at the first sample, where motors start, then `goal` [rad] of each joint (Figs 7 and 12)."""
     return Reference(step=step, angles=np.outer(_times(duration, step) > 0.0, goal))
 
 
 def sinusoid(amplitude: Sequence[float], rate: float, duration: float, step: float = STEP) -> Reference:
-    """H·sin(ω·t) of each joint, H [rad], ω = rate [rad/s] (seed 003, eq. 12)."""
+    """Return H·sin(ω·t) of each joint, H [rad], ω = rate [rad/s] (eq. 12)."""
     return Reference(step=step, angles=np.outer(np.sin(rate * _times(duration, step)), amplitude))
 
 
 def chirp(amplitude: Sequence[float], lowest: float, highest: float, duration: float, step: float = STEP) -> Reference:
-    """A sinusoid whose frequency grows evenly from `lowest` to `highest` [Hz] within `duration` [s].
+    """Return a sinusoid whose frequency grows linearly from `lowest` to `highest` [Hz] within `duration` [s].
 
-    H·sin(2π·(f₀·t + (f₁ − f₀)·t²/(2·T))), as seed 003, section 4.2.1.
+    H·sin(2π·(f₀·t + (f₁ − f₀)·t²/(2·T))), as in section 4.2.1.
     """
     if not 0.0 < lowest < highest:
         raise InputError(f"a chirp from {lowest} to {highest} Hz is not possible; give rising, positive frequencies")
@@ -94,12 +94,12 @@ def chirp(amplitude: Sequence[float], lowest: float, highest: float, duration: f
 
 
 def chirp_phase(lowest: float, highest: float, duration: float, time: Array) -> Array:
-    """Phase of a `chirp` at times (n,) s, (n,) rad."""
+    """Return the phase of a `chirp` (n,) [rad] at times (n,) [s]."""
     return 2.0 * math.pi * (lowest * time + (highest - lowest) * time**2 / (2.0 * duration))
 
 
 def read_reference(path: Path | str) -> Reference:
-    """Read a CSV file with the columns time [s], q1, q2 [rad] on a regular grid; raises InputError on any other."""
+    """Read a CSV file with columns time [s], q1, q2 [rad] at regular times; raise InputError for any other."""
     file = Path(path)
     try:
         if file.stat().st_size > LARGEST_TEXT:
@@ -122,85 +122,85 @@ def read_reference(path: Path | str) -> Reference:
 
 
 def _times(duration: float, step: float) -> Array:
-    """Sample times from 0 to duration, both included (n,) s."""
+    """Return sample times (n,) [s] from 0 to `duration`, both included."""
     if not (0.0 < step < math.inf and step <= duration < math.inf):
         raise InputError(f"a motion of {duration} s in steps of {step} s is not possible")
     return step * np.arange(round(duration / step) + 1, dtype=np.float64)
 
 
 LOST = 2.0 * math.pi
-"""An error beyond this ends the learning: nothing is learned from links that go round [rad]."""
+"""Error that ends the learning: nothing can be learned from links that rotate [rad]."""
 GAIN_LEFT = 0.1
-"""A gain below this share of its first value learns no more."""
+"""Share of the initial gain below which nothing more is learned."""
 REST = 2.0
-"""Before each motion the arm rests so long under the first sample of its input [s]."""
+"""Rest of the arm under the first input before each motion [s]."""
 CSV_COLUMNS = ("time", "equilibrium_1", "equilibrium_2")
-"""Of a learned input: s, rad, rad."""
+"""Columns of a learned input: s, rad, rad."""
 CSV_FORMAT = ".9g"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningLaw:
-    """How an arm learns; the numbers of seed 003, section 4.3."""
+    """Learning law of an arm, with the numbers of section 4.3."""
 
     gain: float = 0.5
-    """K_q, of the error [rad/rad]"""
+    """K_q, gain of the error [rad/rad]."""
     decay: float = 10.0
-    """N: within so many iterations the gain falls to 1/e of what it was; infinite for a gain that stays."""
+    """N, number of iterations in which the gain falls to 1/e; infinite for a constant gain."""
     tolerance: float = 0.08
-    """It is learned when no joint is ever farther from the reference than this [rad]."""
+    """Largest error of any joint at which learning has converged [rad]."""
     iterations: int = 11
-    """Most motions of the arm, the first one included."""
+    """Largest number of motions of the arm, including the first."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.gain < math.inf:
-            raise InputError(f"learning: a gain of {self.gain} teaches nothing; give a positive one, such as 0.5")
+            raise InputError(f"learning: a gain of {self.gain} learns nothing; use a positive one, such as 0.5")
         if not self.decay > 0.0:
             raise InputError(f"learning: a decay of {self.decay} iterations is not possible; give a positive one")
         if not 0.0 < self.tolerance < math.inf:
-            raise InputError(f"learning: a tolerance of {self.tolerance} rad is never met; give a positive one")
+            raise InputError(f"learning: a tolerance of {self.tolerance} rad can never be met; use a positive one")
         if self.iterations < 1:
-            raise InputError(f"learning: {self.iterations} iterations are too few; give 1 or more")
+            raise InputError(f"learning: {self.iterations} iterations are too few; use 1 or more")
 
     def gain_of(self, iteration: int) -> float:
-        """K_off, by which the error of the iteration before changes the input of this one, counted from 1."""
+        """Return K_off, the gain of the previous iteration's error; iterations count from 1."""
         return self.gain * math.exp(-iteration / self.decay)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Iteration:
-    """One motion of the arm."""
+    """Motion of the arm in one iteration."""
 
     number: int
-    """From 1"""
+    """Number, from 1."""
     equilibrium: Array
-    """(n, 2) rad: the input"""
+    """Input [rad], shape (n, 2)."""
     link_equilibrium: Array
-    """(n, 2) rad: where the springs alone would hold the links, which follows the input as fast as the motors do"""
+    """Link angles at equilibrium of the springs, which follow the input like the motors [rad], shape (n, 2)."""
     position: Array
-    """(n, 2) rad: where the links were"""
+    """Positions of the links [rad], shape (n, 2)."""
     error: Array
-    """(n, 2) rad: reference less position"""
+    """Reference minus position [rad], shape (n, 2)."""
 
     @property
     def worst(self) -> Array:
-        """Largest error of each joint, (2,) rad."""
+        """Largest error of each joint, (2,) [rad]."""
         return np.max(np.abs(self.error), axis=0)
 
     @property
     def error_norm(self) -> Array:
-        """‖q̂ − q‖₂ at each instant, Fig. 15 of the seed, (n,) rad."""
+        """‖q̂ − q‖₂ at each instant, as in Fig. 15, (n,) [rad]."""
         return np.linalg.norm(self.error, axis=1)
 
     @property
     def root_mean_square(self) -> Array:
-        """Of each joint's error, (2,) rad."""
+        """Root mean square of each joint's error, (2,) [rad]."""
         return np.sqrt(np.mean(self.error**2, axis=0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learned:
-    """Every iteration of one learning."""
+    """All iterations of a learning."""
 
     law: LearningLaw
     reference: Reference
@@ -208,43 +208,43 @@ class Learned:
 
     @property
     def best(self) -> Iteration:
-        """The iteration whose largest error is the smallest."""
+        """Iteration with the smallest largest error."""
         return min(self.iterations, key=lambda each: float(each.worst.max()))
 
     @property
     def converged(self) -> bool:
-        """Whether the last iteration is within the tolerance."""
+        """True if the last iteration is within the tolerance."""
         return bool(self.iterations[-1].worst.max() <= self.law.tolerance)
 
     @property
     def warning(self) -> str:
-        """What is wrong with it and the remedy, for a person; empty when it has converged."""
+        """Problem and remedy in words; empty if it has converged."""
         return warning_of([float(each.worst.max()) for each in self.iterations], self.law)
 
 
 def warning_of(worst: list[float], law: LearningLaw) -> str:
-    """What a learning with these largest errors [rad] by iteration lacks, and the remedy; empty for nothing."""
+    """Return problem and remedy of a learning with these largest errors [rad] by iteration; empty if none."""
     last = worst[-1]
     if last <= law.tolerance:
         return ""
     if len(worst) > 1 and last > worst[0]:
         return (
             f"it diverges: the largest error grew from {in_words(worst[0])} to {in_words(last)}; "
-            "lower the gain, or give a slower reference"
+            "lower the gain, or use a slower reference"
         )
     if law.gain_of(len(worst)) < GAIN_LEFT * law.gain:
         return (
             f"it has not converged: {in_words(last)} after {len(worst)} iterations, in which the gain has decayed "
-            "to nothing; let it decay slower"
+            "to nothing; let it decay more slowly"
         )
     reached = f"{in_words(last)} after {counted(len(worst), 'iteration')}"
     if len(worst) > 1 and last > min(worst):
         return f"it does not settle: {reached}, {in_words(min(worst))} before; lower the gain"
-    return f"it has not converged: {reached}, {in_words(law.tolerance)} are asked for; allow more iterations"
+    return f"it has not converged: {reached}, {in_words(law.tolerance)} are required; allow more iterations"
 
 
 def in_words(error: float) -> str:
-    """An error [rad] as a person reads it."""
+    """Format an error [rad] for the user."""
     return f"{1e3 * error:.0f} mrad" if error < 1.0 else f"{error:.1f} rad"
 
 
@@ -254,9 +254,17 @@ def learn(
     law: LearningLaw | None = None,
     on_iteration: Callable[[Iteration], object] = lambda iteration: None,
 ) -> Learned:
-    """Learn to follow a reference of two joints; `on_iteration` hears of each iteration as soon as it is known.
+    """Learn to follow a reference of two joints.
 
-    Raises InputError for a reference that is not of two joints, ModelError when the arm cannot be simulated.
+    Args:
+        arm: The arm.
+        reference: The reference.
+        law: Learning law. None: the paper's.
+        on_iteration: Called with each iteration as soon as it is finished.
+
+    Raises:
+        InputError: The reference does not have two joints.
+        ModelError: The arm cannot be simulated.
     """
     law = law or LearningLaw()
     wanted = reference.angles
@@ -287,7 +295,7 @@ def learn(
 
 
 def write_input(time: Array, equilibrium: Array, path: Path | str) -> Path:
-    """Write a learned input as CSV for the real arm: time (n,) s, equilibrium (n, 2) rad; see CSV_COLUMNS."""
+    """Write a learned input as CSV for the real arm: time (n,) [s], equilibrium (n, 2) [rad]; see CSV_COLUMNS."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)

@@ -1,4 +1,4 @@
-"""Operation modes of a compliant joint and what commands it in each (seed 003, sections 3.1 and 3.2)."""
+"""Operation modes of a compliant joint and their references (sections 3.1 and 3.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.studies.compliant.elastic import CompliantActuator
 
 
 class Mode(IntEnum):
-    """The seed's numbers; names of its toolbox."""
+    """Operation mode, with the paper's numbers and the toolbox's names."""
 
     LINK_TORQUE = 0
     LINK_PID = 1
@@ -25,22 +25,22 @@ class Mode(IntEnum):
 
     @property
     def title(self) -> str:
-        """In words."""
+        """Mode in words."""
         return _TITLES[self]
 
     @property
     def has_springs(self) -> bool:
-        """Whether springs move the link; a rigid joint else."""
+        """True if springs move the link; otherwise the joint is rigid."""
         return self >= Mode.SPRING_REFS
 
     @property
     def has_motors(self) -> bool:
-        """Whether the motors move by their own dynamics; else they are where the references put them."""
+        """True if the motors have dynamics; otherwise they are at their references."""
         return self >= Mode.MOTOR_TORQUES
 
     @property
     def takes_preset(self) -> bool:
-        """Whether the references are an equilibrium and a stiffness preset."""
+        """True if the references are an equilibrium and a stiffness preset."""
         return self in (Mode.SPRING_EQ_PRES, Mode.PID_EQ_PRES)
 
 
@@ -57,19 +57,19 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceName:
-    """What one of a mode's two references is."""
+    """Description of one of a mode's two references."""
 
     title: str
     unit: str
     topic: str
-    """As section 3.1 of the seed prints it, below the joint's name"""
+    """Topic as in section 3.1, relative to the joint's name."""
 
 
 def reference_names(mode: Mode, actuator: CompliantActuator) -> tuple[ReferenceName, ReferenceName | None]:
-    """Both references of a mode; None where the second is not used (seed 003, section 3.2).
+    """Return both references of a mode; None if the second is not used (section 3.2).
 
-    An actuator with one motor and an adjuster takes the adjuster's position wherever there is a second reference: its
-    dynamics are neglected (seed 003, section 2.3).
+    For an actuator with one motor and an adjuster, every second reference is the adjuster's position, because its
+    dynamics are neglected (section 2.3).
     """
     if mode is Mode.LINK_TORQUE:
         return ReferenceName(title="Link torque", unit="N·m", topic="torque_command"), None
@@ -93,7 +93,7 @@ def reference_names(mode: Mode, actuator: CompliantActuator) -> tuple[ReferenceN
 def commands_of(
     mode: Mode, actuator: CompliantActuator, reference_1: ArrayLike, reference_2: ArrayLike
 ) -> tuple[Array, Array]:
-    """What motors or link are told in a mode, broadcast together: its references, in modes 3 and 6 through the map."""
+    """Return the commands of motors or link: the references, in modes 3 and 6 converted to motor positions."""
     if mode.takes_preset:
         return actuator.references(reference_1, reference_2)
     first, second = np.broadcast_arrays(

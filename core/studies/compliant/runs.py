@@ -1,17 +1,16 @@
-"""Recordings of a compliant actuator, ready to be simulated for many candidates: positions and what they are off by.
+"""Recordings of a compliant actuator, prepared for the simulation of many candidates: positions and their errors.
 
-A run is simulated in operation mode 6 or 3 (seed 003, section 3.2) from where the link was measured first, the motors
-where their controllers hold them against the springs; phases with the torque off are simulated with unpowered motors.
-Commands act from their own times on, and positions are compared at the times of the samples: a read follows its command
-by a moment in which the link moves on, at full speed by more than the noise hides. The loop over time is the compiled
-one of `core.studies.compliant.joint`, which takes some milliseconds a candidate, so that the loop over candidates is
-left to Python's threads.
+A run is simulated in operation mode 6 or 3 (section 3.2) from the link's first measured position, with the motors where
+their controllers hold them against the springs. Phases with the torque off are simulated with unpowered motors.
+Commands act from their own times, and positions are compared at the sample times: a read follows its command by a
+moment in which the link moves on, at full speed by more than the noise. The loop over time is the compiled one of
+`core.studies.compliant.joint`. It takes some milliseconds per candidate, so Python's threads suffice for candidates.
 
-What they can tell are the numbers of the actuator in three groups: the springs (their own parameters), the link (what
-its joint loses), and the motors with their position controllers. All are positive and differ by orders of magnitude, so
-a search moves their logarithms. Some numbers never act alone. A BAVS knows only k·a and k·b, an AwAS-II only K_s/r_t²:
-k and r_t are held where they are, unless they are freed. Where a spring's deflection ends is held too: no motion
-answers to it before it is reached.
+The identifiable numbers of the actuator form three groups: the springs (their own parameters), the link (the losses of
+its joint), and the motors with their position controllers. All are positive and differ by orders of magnitude, so a
+search moves their logarithms. Some numbers only act together: a BAVS depends only on k·a and k·b, an AwAS-II only on
+K_s/r_t². Therefore k and r_t are held unless they are freed. The deflection limit of a spring is held too, because no
+motion depends on it before it is reached.
 """
 
 from __future__ import annotations
@@ -39,28 +38,28 @@ from core.studies.compliant.modes import Mode
 SPRINGS, LINK, MOTOR = "springs", "link", "motor"
 GROUPS = (SPRINGS, LINK, MOTOR)
 HELD = {"bavs": ("k",), "awas2": ("radius",)}
-"""By actuator: one of several springs' numbers that act only together."""
+"""For each actuator, the held ones among spring numbers that only act together."""
 ALWAYS_HELD = ("max_deflection",)
 LEAST = 1e-6
-"""The lower bound of what may be 0, as a share of the upper one: less is nothing."""
+"""Lower bound of numbers that may be 0, as a share of the upper bound; smaller values have no effect."""
 
 _LINK = (
-    ("link_damping", "d", "N·m·s/rad", 10.0, "Viscous, of the link's joint"),
-    ("link_friction", "F", "N·m", 5.0, "Dry, of the link's joint"),
+    ("link_damping", "d", "N·m·s/rad", 10.0, "Viscous friction of the link's joint"),
+    ("link_friction", "F", "N·m", 5.0, "Dry friction of the link's joint"),
 )
 _MOTOR = (
-    ("motor_inertia", "J", "kg·m²", 1.0, "Of a motor at its output"),
-    ("motor_damping", "D", "N·m·s/rad", 50.0, "Of a motor"),
-    ("motor_friction", "τ_f", "N·m", 10.0, "Dry, of a motor"),
+    ("motor_inertia", "J", "kg·m²", 1.0, "Inertia of a motor at its output"),
+    ("motor_damping", "D", "N·m·s/rad", 50.0, "Damping of a motor"),
+    ("motor_friction", "τ_f", "N·m", 10.0, "Dry friction of a motor"),
     ("motor_kp", "k_p", "N·m/rad", 1e4, "Gain of a motor's position controller"),
     ("motor_kd", "k_d", "N·m·s/rad", 1e3, "Velocity gain of a motor's position controller"),
 )
 
 
 def unknowns(unit: CompliantUnit, groups: Sequence[str] = (SPRINGS, LINK), freed: Sequence[str] = ()) -> ParameterSet:
-    """All numbers of a unit with their bounds; frozen those that are of no group or are held.
+    """Return all numbers of a unit with their bounds; numbers outside the groups, and held ones, are frozen.
 
-    freed: names that are not frozen all the same. Raises IdentificationError for unknown groups or names.
+    `freed` names numbers that are not frozen regardless. Raises IdentificationError for unknown groups or names.
     """
     if not set(groups) <= set(GROUPS):
         raise IdentificationError(f"groups to identify are {', '.join(GROUPS)}, not {', '.join(groups)}")
@@ -90,12 +89,12 @@ def unknowns(unit: CompliantUnit, groups: Sequence[str] = (SPRINGS, LINK), freed
     known = {p.name for p in found}
     for wanted in freed:
         if wanted not in known:
-            raise IdentificationError(f"no number {wanted!r} to free; there are {', '.join(sorted(known))}")
+            raise IdentificationError(f"no number {wanted!r} to free; available: {', '.join(sorted(known))}")
     return ParameterSet([replace(p, frozen=False) if p.name in freed else p for p in found])
 
 
 def unit_with(unit: CompliantUnit, parameters: ParameterSet) -> CompliantUnit:
-    """The unit with the values of `unknowns`."""
+    """Return the unit with the values of `unknowns`."""
     of = parameters.numbers()
     own = unit.actuator.parameters()
     try:
@@ -125,7 +124,7 @@ def _values(unit: CompliantUnit) -> dict[str, float]:
 
 
 def _positive(parameter: Parameter) -> Parameter:
-    """With bounds that have logarithms, and a free value within them."""
+    """Return the parameter with positive bounds, and a free value within them."""
     lower = max(parameter.lower, LEAST * parameter.upper)
     if parameter.frozen:
         return parameter
@@ -133,17 +132,17 @@ def _positive(parameter: Parameter) -> Parameter:
 
 
 MODES = (Mode.SPRING_EQ_PRES, Mode.PID_EQ_PRES)
-"""In which a goal is an equilibrium."""
+"""Modes in which a goal is an equilibrium."""
 ROW = 5e-4
-"""Longest time between two simulated positions [s]: a straight line between them is off by 0.01 mrad at 300 rad/s², and
-so is a command that acts in their middle."""
+"""Longest interval between two simulated positions [s]: linear interpolation is off by 0.01 mrad at 300 rad/s², and so
+is a command that acts in the middle."""
 COARSER = 4
-"""Steps are so many times longer than `safe_step`, which is fine enough for the energy to stay; positions differ by
-some 0.01 mrad, as the controllers are sampled once a step."""
+"""Factor by which steps exceed `safe_step`, which also conserves energy; positions differ by some 0.01 mrad, because
+the controllers are sampled once per step."""
 FINER = 4
-"""Steps so many times shorter tell what the steps' length makes."""
+"""Factor of shorter steps that measures the discretisation error."""
 _SETTLING = 16
-"""Halfway steps of the motors to where they hold the springs, some 5 mrad away: far below what is measured."""
+"""Halving steps of the motors to the position at which they hold the springs, some 5 mrad away."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,15 +151,15 @@ class _Run:
     bench: Bench
     preset: float
     row: float
-    """Between two simulated positions [s]"""
+    """Interval between two simulated positions [s]."""
     commands: Array
-    """(rows, 2) of the motors [rad; an adjuster in its own unit]"""
+    """Commands of the motors [rad], or of an adjuster in its own unit, shape (rows, 2)."""
     powered: Array
-    """(rows,) share of the time in which the torque is on"""
+    """Share of the time with the torque on, shape (rows,)."""
     time: Array
-    """(n,) of the samples, since the first row [s]"""
+    """Times of the samples since the first row [s], shape (n,)."""
     measured: Array
-    """(n,) rad"""
+    """Measured positions [rad], shape (n,)."""
     velocity: float
 
 
@@ -176,15 +175,23 @@ class CompliantRuns:
         dt: float | None = None,
         threads: int | None = None,
     ) -> None:
-        """unit: whose springs and steps all candidates share; mode: one of MODES; dt [s]: None keeps regular grids.
+        """Prepare runs.
 
-        Raises IdentificationError for no runs, runs of something else, or runs without a stiffness preset.
+        Args:
+            recordings: Recordings of the actuator.
+            unit: Unit whose springs set the steps of all candidates.
+            mode: One of MODES.
+            dt: Time step [s]. None: that of regular recordings.
+            threads: Number of threads. None: all available.
+
+        Raises:
+            IdentificationError: No runs, runs of another actuator, or runs without a stiffness preset.
         """
         if not recordings:
             raise IdentificationError("no recordings to compare with; record some of a compliant actuator")
         if mode not in MODES:
             raise IdentificationError(
-                f"a recording's goal is an equilibrium, which mode {int(mode)} is not told; take mode 6 or 3"
+                f"a recording's goal is an equilibrium, which mode {int(mode)} does not use; use mode 6 or 3"
             )
         self._mode = mode
         self._runs = [_prepared(recording, unit, dt) for recording in recordings]
@@ -194,11 +201,11 @@ class CompliantRuns:
         self.samples = np.array([len(run.measured) for run in self._runs])
 
     def positions(self, unit: CompliantUnit) -> list[Array]:
-        """Simulated link positions of each run, (n,) rad, not finite where the motion leaves all bounds."""
+        """Return simulated link positions of each run, (n,) [rad]; not finite if unstable."""
         return [self._simulated(unit, run, parts) for run, parts in zip(self._runs, self._parts, strict=True)]
 
     def residuals(self, units: Sequence[CompliantUnit]) -> list[Array]:
-        """Simulated less measured positions of candidates, per run (samples, candidates) rad, at most DIVERGED."""
+        """Return simulated minus measured positions of each run, (samples, candidates) [rad], within ±DIVERGED."""
         motions = self._each(units, self.positions)
         found: list[Array] = []
         for place, run in enumerate(self._runs):
@@ -207,17 +214,17 @@ class CompliantRuns:
         return found
 
     def errors(self, unit: CompliantUnit) -> Array:
-        """Mean absolute position error of each run, (n_runs,) rad."""
+        """Return the mean absolute position error of each run, (n_runs,) [rad]."""
         return np.array([np.abs(residuals).mean() for residuals in self.residuals([unit])])
 
     def finer_for(self, unit: CompliantUnit) -> CompliantRuns:
-        """The same runs in steps no longer than a unit's `safe_step`."""
+        """Return the same runs with steps no longer than a unit's `safe_step`."""
         other = copy.copy(self)
         other._parts = [COARSER * _parts(unit, run, self._mode) for run in self._runs]
         return other
 
     def discretisation_error(self, unit: CompliantUnit) -> float:
-        """Mean absolute difference of the positions from those of steps a quarter as long [rad]."""
+        """Return the mean absolute difference from positions with steps a quarter as long [rad]."""
         fine = [self._simulated(unit, run, FINER * parts) for run, parts in zip(self._runs, self._parts, strict=True)]
         return float(np.mean([np.abs(a - b).mean() for a, b in zip(self.positions(unit), fine, strict=True)]))
 
@@ -239,12 +246,12 @@ class CompliantRuns:
 
 
 def require_runs_of(recordings: Sequence[Recording], actuator: str) -> None:
-    """Raise IdentificationError for runs that something else made than the compliant actuator of this name."""
+    """Raise IdentificationError for runs of anything but the compliant actuator of this name."""
     for recording in recordings:
         own = recording.settings.actuator
         if own != actuator:
             made_by = f"the {recording.settings.servo}'s own motor" if own is None else f"a {own}"
-            remedy = "use bench identify" if own is None else f"take --actuator {own}"
+            remedy = "use bench identify" if own is None else f"use --actuator {own}"
             raise IdentificationError(
                 f"run {recording.id} is of {made_by}, not of a {actuator}; leave it out, or {remedy}"
             )
@@ -254,7 +261,7 @@ def _prepared(recording: Recording, unit: CompliantUnit, dt: float | None) -> _R
     preset = recording.settings.preset
     if preset is None and unit.actuator.preset_unit:
         raise IdentificationError(
-            f"run {recording.id} does not say its stiffness preset, which a {unit.actuator.title} needs; leave it out"
+            f"run {recording.id} has no stiffness preset, which a {unit.actuator.title} needs; leave it out"
         )
     try:
         known = unit.checked_preset(0.0 if preset is None else preset)
@@ -283,7 +290,7 @@ def _parts(unit: CompliantUnit, run: _Run, mode: Mode) -> int:
 
 
 def _hold(joint: CompliantJoint, state: Array, commands: Array) -> None:
-    """Put motors where their controllers hold the springs' load at the link's position, friction relaxed."""
+    """Move motors to where their controllers hold the springs' load at the link's position, friction relaxed."""
     actuator = joint.actuator
     compiled = actuator.compiled_elastic()
     numbers, kind = constants(actuator), int(actuator.kind)

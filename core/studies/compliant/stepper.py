@@ -1,4 +1,4 @@
-"""A compliant joint step by step, for a simulated servo and for whoever closes a loop around it."""
+"""A compliant joint step by step, for a simulated servo and for the user's own control loop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from core.studies.compliant.modes import Mode, commands_of
 
 
 class CompliantStepper:
-    """A compliant joint step by step, with the manner of `core.simulation.Stepper`.
+    """Step-by-step simulation of a compliant joint, with the interface of `core.simulation.Stepper`.
 
-    The goal is the first reference of the mode: the equilibrium position in modes 3 and 6, the link's in mode 1. The
-    preset is fixed. With the torque off, motors and link move freely; ideal motors (modes 2 and 3) stay where they are.
+    The goal is the first reference of the mode: the equilibrium position in modes 3 and 6, the link's position in mode
+    1. The preset is fixed. With the torque off, motors and link move freely; ideal motors (modes 2 and 3) stay in
+    place.
     """
 
     def __init__(
@@ -32,13 +33,24 @@ class CompliantStepper:
         nominal_supply: float = 12.0,
         torque_constant: float = math.inf,
     ) -> None:
-        """dt: time one step advances [s], in `substeps` parts, by default `safe_substeps`.
+        """Set up a joint with motors at rest.
 
-        nominal_supply [V]: there is no electrical model, it is only reported; torque_constant [N·m/A] turns torque into
-        the current that is reported, none by default. Raises ModelError for a mode whose goal is no position.
+        Args:
+            joint: The joint.
+            dt: Duration of a step [s].
+            mode: Operation mode whose goal is a position.
+            preset: Stiffness preset.
+            substeps: Substeps of a step. None: `safe_substeps`.
+            position: Start position of the link [rad].
+            velocity: Start velocity of the link [rad/s].
+            nominal_supply: Supply voltage, only reported back: there is no electrical model [V].
+            torque_constant: Torque constant that turns torque into the reported current [N·m/A].
+
+        Raises:
+            ModelError: The goal of the mode is not a position.
         """
         if mode in (Mode.LINK_TORQUE, Mode.MOTOR_TORQUES):
-            raise ModelError(f"compliant joint: mode {int(mode)} is told torques, not positions; take mode 1, 3 or 6")
+            raise ModelError(f"compliant joint: mode {int(mode)} takes torques, not positions; use mode 1, 3 or 6")
         self._joint, self._mode, self._preset = joint, mode, float(preset)
         self._parts = safe_substeps(joint, mode, dt, preset) if substeps is None else substeps
         self._h = dt / self._parts
@@ -48,7 +60,7 @@ class CompliantStepper:
         self.reset(position, velocity)
 
     def reset(self, position: float = 0.0, velocity: float = 0.0) -> None:
-        """Go to a state of the link [rad, rad/s], the motors at rest where they have it as their equilibrium."""
+        """Set the link's state [rad, rad/s], with the motors at rest at its equilibrium."""
         self._commands = self._commands_at(position)
         self._state = initial_state(self._joint, self._mode, self._commands[0], position, velocity)
         self._motor_torque = 0.0
@@ -68,11 +80,21 @@ class CompliantStepper:
     ) -> None:
         """Advance by dt with a held command.
 
-        goal [rad]; torque_enable: share of the step in which the motors are powered, 0 … 1; hand_torque on the link
-        [N·m]; motor_torque [N·m] replaces the position law for torque_share of the step: on the link in mode 1, else
-        shared by the motors alike; raises ModelError in modes 2 and 3, whose motors know no torque. A step that is
-        partly position law, partly torque is that which fills more of it. supply_voltage [V] is reported and does
-        nothing. next_goal [rad] replaces the goal for the last next_share of the step; the joint follows their mean.
+        A step that is partly position control, partly torque control uses the one that fills more of it.
+
+        Args:
+            goal: Goal [rad].
+            torque_enable: Share of the step in which the motors are powered, 0 … 1.
+            supply_voltage: Supply voltage, only reported back [V].
+            hand_torque: External torque on the link [N·m].
+            motor_torque: Torque that replaces position control, on the link in mode 1, otherwise shared equally by the
+                motors [N·m].
+            torque_share: Share of the step with `motor_torque`.
+            next_goal: Goal of the last part of the step [rad]; the joint follows the mean.
+            next_share: Share of the step with `next_goal`.
+
+        Raises:
+            ModelError: A torque in modes 2 and 3, whose ideal motors take none.
         """
         if next_goal is not None:
             goal += next_share * (next_goal - goal)
@@ -82,7 +104,7 @@ class CompliantStepper:
         if motor_torque is not None and by_torque >= powered:
             powered = by_torque
             if mode in (Mode.SPRING_REFS, Mode.SPRING_EQ_PRES):
-                raise ModelError(f"compliant joint: ideal motors of mode {int(mode)} take no torque; take mode 6")
+                raise ModelError(f"compliant joint: ideal motors of mode {int(mode)} take no torque; use mode 6")
             run = run.by_torque
             share = motor_torque / self._joint.actuator.motors if mode.has_motors else motor_torque
             commands = np.array([[share, share if self._joint.actuator.motors == 2 else self._preset]])
@@ -102,35 +124,35 @@ class CompliantStepper:
 
     @property
     def position(self) -> float:
-        """Of the link [rad]"""
+        """Position of the link [rad]."""
         return float(self._state[0, 0])
 
     @property
     def velocity(self) -> float:
-        """Of the link [rad/s]"""
+        """Velocity of the link [rad/s]."""
         return float(self._state[0, 1])
 
     @property
     def motor_positions(self) -> tuple[float, float]:
-        """Of motor 1 and of motor 2 or the adjuster [rad, rad or m]"""
+        """Positions of motor 1, and of motor 2 or the adjuster [rad, rad or m]."""
         return float(self._state[1, 0]), float(self._state[2, 0])
 
     @property
     def motor_torque(self) -> float:
-        """Of all motors, at the begin of the last step [N·m]; of the springs on the link where motors are ideal"""
+        """Torque of all motors at the beginning of the last step [N·m]; for ideal motors, spring torque on the link."""
         return self._motor_torque
 
     @property
     def current(self) -> float:
-        """During the last step [A]"""
+        """Motor current during the last step [A]."""
         return self._motor_torque / self._torque_constant
 
     @property
     def duty_cycle(self) -> float:
-        """Share of the motors' largest torque during the last step"""
+        """Used share of the motors' torque limit during the last step."""
         return self._motor_torque / self._limit
 
     @property
     def supply_voltage(self) -> float:
-        """During the last step [V]"""
+        """Supply voltage during the last step [V]."""
         return self._supply

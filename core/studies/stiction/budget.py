@@ -1,7 +1,7 @@
-"""Laws that follow from friction budgets M1–M6 (seed 004) at one moment: F_S and F_C by the loads of that moment.
+"""Laws of friction budgets M1–M6 (Duclusaud et al.) at one moment, with F_S and F_C from the current loads.
 
-A budget is K_v·|v| + F_C + exp(−|v/v_s|^α)·(F_S − F_C), where the loads decide about F_C and F_S: seed 001's Stribeck
-function with D = K_v and v_S = v_s. M1 and M3 have no stiction.
+A budget is K_v·|v| + F_C + exp(−|v/v_s|^α)·(F_S − F_C), where F_C and F_S depend on the loads. This is the Stribeck
+function of Cisneros et al. with D = K_v and v_S = v_s. M1 and M3 have no stiction.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.friction import friction_budget, require_friction_model
 from core.terms import FRICTION, QuadraticGate
 
 FAR = 1e12
-"""Speed over v_s at which nothing of stiction is left for any exponent a model may have, 0.2 or more."""
+"""Speed in units of v_s at which no stiction remains for any possible exponent, 0.2 or more."""
 
 
 def law_of_budget(
@@ -28,11 +28,20 @@ def law_of_budget(
     shape: str = "stribeck",
     quadratic_gate: QuadraticGate = "larger_torque",
 ) -> FrictionLaw:
-    """The law of a budget M1–M6 while the torques [N·m] are what they are.
+    """Return the law of a budget M1–M6 at constant torques [N·m].
 
-    values: by parameter name, as `core.friction.friction_budget`, whose evaluation at rest is F_S and far beyond v_s,
-    without its viscous part, F_C. shape: how stiction falls with speed; the rational shape has no exponent and leaves
-    α unused. Raises ModelError for unknown names and for numbers that no law can have.
+    F_S is the budget at rest. F_C is the budget far beyond v_s, without its viscous part.
+
+    Args:
+        model: Friction model, "m1" to "m6".
+        values: Parameter values by name, as in `core.friction.friction_budget`.
+        motor_torque: Motor torque [N·m].
+        external_torque: Load [N·m].
+        shape: Decay of stiction with speed, "stribeck" or "rational". The latter ignores α.
+        quadratic_gate: Condition under which the quadratic term acts.
+
+    Raises:
+        ModelError: An unknown name, or numbers that no law can have.
     """
     name = require_friction_model(model)
     growing = [key for key, term in FRICTION.items() if term.speed_power < 0]
@@ -47,5 +56,5 @@ def law_of_budget(
     if shape == "rational":
         return Rational(static=static, coulomb=coulomb, breakaway_speed=speed, viscous=viscous)
     if shape != "stribeck":
-        raise ModelError(f"no shape {shape!r} of stiction; there are stribeck and rational")
+        raise ModelError(f"no shape {shape!r} of stiction; available: stribeck, rational")
     return Stribeck(static=static, coulomb=coulomb, breakaway_speed=speed, viscous=viscous, exponent=values["alpha"])

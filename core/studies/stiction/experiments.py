@@ -1,7 +1,7 @@
-"""Experiments with stiction: the joint of seed 001's section V, and what other friction does in its place.
+"""Experiments with stiction: the joint of Cisneros et al., section V, and other friction laws in its place.
 
-Constants are the seed's (`core.studies.stiction.published`), gains (20, 2) without and (50, 14) with the integral term,
-λ = 1.
+Constants are those of the paper (`core.studies.stiction.published`). Gains are (20, 2) without and (50, 14) with the
+integral term, λ = 1.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from core.studies.stiction.joint import (
 from core.studies.stiction.published import DAMPING, INERTIA, STEP, STIFFNESS
 
 GOAL = math.pi / 2.0
-"""[rad]"""
+"""Goal of the step [rad]."""
 PLAIN = JointDrive(kp=20.0, kv=2.0, goal=GOAL)
 INTEGRAL = JointDrive(kp=50.0, kv=14.0, goal=GOAL, integral=1.0)
 PLAIN_DURATION, INTEGRAL_DURATION = 6.0, 60.0
-"""[s]"""
+"""Durations without and with the integral term [s]."""
 RESTING_SPEED = 1e-3
-"""Below it the joint counts as resting [rad/s]."""
+"""Speed below which the joint counts as resting [rad/s]."""
 SLIP = 0.01
-"""A motion counts as a slip from this distance on, which the bristle alone does not reach [rad]."""
+"""Smallest distance of a slip, more than the bristle's deflection [rad]."""
 PULL = 0.9
-"""Below F_S, for holding and chattering: the torque that the seed's joint held in its experiment [N·m]."""
+"""Torque below F_S for the holding experiment, as in the paper [N·m]."""
 SPRING, PULL_SPEED = 20.0, 0.1
-"""Of the pulled joint [N·m/rad, rad/s]."""
+"""Spring stiffness and speed of its end for the pulled joint [N·m/rad, rad/s]."""
 PULLED = Stribeck(static=2.5, coulomb=0.4, breakaway_speed=0.06, viscous=0.5)
-"""Of the pulled joint: Fig. 3 with less viscous friction, in which it would barely slip."""
+"""Law of the pulled joint: Fig. 3 with less viscous friction, with which it would barely slip."""
 STEPS = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3)
-"""Of the pulled joint's comparison [s]."""
+"""Time steps for the comparison of the pulled joint [s]."""
 SETTLING, HOUR = 10.0, 3600.0
-"""[s]"""
+"""Settling time and duration of the holding experiment [s]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepResponse:
-    """The joint's step to 90° and what is read off it."""
+    """Step response of the joint to 90°, and the quantities read from it."""
 
     law: FrictionLaw
     drive: JointDrive
@@ -59,12 +59,12 @@ class StepResponse:
 
     @property
     def rest(self) -> float:
-        """Last position [rad]."""
+        """Final position [rad]."""
         return float(self.motion.position[-1])
 
     @property
     def stop_time(self) -> float | None:
-        """When it came to rest for good [s]; None where it still moves or creeps, with more torque than F_S."""
+        """Time at which the joint stops for good [s]; None if it still moves, or creeps at more torque than F_S."""
         moving = np.flatnonzero(np.abs(self.motion.velocity) > RESTING_SPEED)
         last = int(moving[-1]) if len(moving) else 0
         creeps = abs(self.held_torque) > self.law.static
@@ -72,12 +72,12 @@ class StepResponse:
 
     @property
     def held_torque(self) -> float:
-        """The drive's last torque [N·m]; below F_S where stiction holds the joint."""
+        """Final torque of the drive [N·m]; below F_S if stiction holds the joint."""
         return float(self.motion.torque[-1])
 
     @property
     def slips(self) -> tuple[int, ...]:
-        """Samples at which the joint breaks away from rest, the first step from rest left out."""
+        """Indices of the samples at which the joint breaks away from rest, without the first start."""
         moving = np.abs(self.motion.velocity) > RESTING_SPEED
         begins = np.flatnonzero(moving[1:] & ~moving[:-1]) + 1
         ends = np.flatnonzero(~moving[1:] & moving[:-1]) + 1
@@ -91,45 +91,45 @@ class StepResponse:
 
     @property
     def breakaway_torques(self) -> tuple[float, ...]:
-        """Magnitudes of the drive's torque where the joint breaks away [N·m]: the tips of the sawtooth."""
+        """Magnitudes of the drive's torque at breakaway [N·m]: the peaks of the sawtooth."""
         return tuple(float(abs(self.motion.torque[k])) for k in self.slips)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """What a constant torque below F_S does to a joint at rest."""
+    """Response of a joint at rest to a constant torque below F_S."""
 
     friction: JointFriction
     reversals: float
-    """Changes of the velocity's sign per second."""
+    """Sign changes of the velocity per second."""
     drift: float
-    """Mean velocity [rad/s]"""
+    """Mean velocity [rad/s]."""
     ripple: float
-    """Largest speed [rad/s]"""
+    """Largest speed [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StickSlip:
-    """A joint pulled by a spring, at one step."""
+    """Stick-slip of a joint pulled by a spring, at one time step."""
 
     friction: JointFriction
     step: float
-    """[s]"""
+    """Time step [s]."""
     frequency: float
-    """Of slips [1/s]; NaN where there were fewer than three."""
+    """Frequency of slips [1/s]; NaN for fewer than three slips."""
     reversals: float
-    """Changes of the velocity's sign per second; a slip has two at most."""
+    """Sign changes of the velocity per second; a slip has at most two."""
 
 
 def elastoplastic(law: FrictionLaw, stiffness: float = STIFFNESS, damping: float = DAMPING) -> Elastoplastic:
-    """A law on the seed's bristle."""
+    """Return elastoplastic friction with the paper's bristle."""
     return Elastoplastic(law=law, stiffness=stiffness, damping=damping)
 
 
 def alternatives(
     law: FrictionLaw, stiffness: float = STIFFNESS, damping: float = DAMPING
 ) -> tuple[Elastoplastic, NaiveSign, SmoothSign, Karnopp]:
-    """Elastoplastic friction and what people use instead, with thresholds of a sixth of the seed's v_S."""
+    """Return elastoplastic friction and its usual alternatives, with thresholds of a sixth of the paper's v_S."""
     return (
         elastoplastic(law, stiffness, damping),
         NaiveSign(law=law),
@@ -141,7 +141,7 @@ def alternatives(
 def step_response(
     friction: JointFriction, drive: JointDrive, duration: float, *, inertia: float = INERTIA, step: float = STEP
 ) -> StepResponse:
-    """Section V-B: the joint from 0 towards its goal. Raises ModelError as `simulate_joint`."""
+    """Simulate section V-B: the joint moves from 0 towards its goal. Raises ModelError as `simulate_joint`."""
     motion = simulate_joint(friction, drive, inertia=inertia, duration=duration, step=step)
     return StepResponse(law=friction.law, drive=drive, motion=motion)
 
@@ -149,7 +149,7 @@ def step_response(
 def holding(
     friction: JointFriction, torque: float, *, duration: float = 10.0, inertia: float = INERTIA, step: float = STEP
 ) -> tuple[Holding, JointMotion]:
-    """A torque [N·m] that begins at once; measured over the second half. Raises ModelError as `simulate_joint`."""
+    """Apply a constant torque [N·m]; measure over the second half. Raises ModelError as `simulate_joint`."""
     motion = simulate_joint(friction, JointDrive(torque=torque), inertia=inertia, duration=duration, step=step)
     half = len(motion.time) // 2
     velocity, position = motion.velocity[half:], motion.position[half:]
@@ -166,12 +166,16 @@ def holding(
 def hold_for(
     friction: Elastoplastic, torque: float, duration: float = HOUR, *, inertia: float = INERTIA, step: float = STEP
 ) -> tuple[float, float]:
-    """Displacement [rad] under a torque below F_S, and how much it changes in a duration [s], after SETTLING seconds.
+    """Hold a joint with a torque below F_S for a duration [s], after SETTLING seconds.
 
-    Raises ModelError for a torque of F_S or more, which nothing holds, and as `simulate_joint`.
+    Returns:
+        Displacement and its change over the duration [rad].
+
+    Raises:
+        ModelError: The torque is F_S or more, which friction does not hold, or as `simulate_joint`.
     """
     if abs(torque) >= friction.law.static:
-        raise ModelError(f"{torque:g} N·m is not held by F_S = {friction.law.static:g} N·m: ask for a smaller torque")
+        raise ModelError(f"{torque:g} N·m is not held by F_S = {friction.law.static:g} N·m: use a smaller torque")
     drive = JointDrive(torque=torque)
     low, high = excursion(friction, drive, inertia=inertia, settling=SETTLING, duration=duration, step=step)
     return 0.5 * (low + high), high - low
@@ -180,11 +184,11 @@ def hold_for(
 def pulled(
     friction: JointFriction, *, step: float, duration: float = 60.0, inertia: float = INERTIA
 ) -> tuple[StickSlip, JointMotion]:
-    """A joint on a spring of SPRING N·m/rad whose other end moves at PULL_SPEED: it sticks and slips.
+    """Pull a joint by a spring of SPRING N·m/rad whose other end moves at PULL_SPEED: it sticks and slips.
 
-    A slip begins where the joint overtakes the spring's end; the first quarter of the time is left out. K and B are
-    those of the seed at every step: B alone is more than (F_S − F_C)/v_S − D, so that (14) holds however small T is,
-    and K·T² + 2·B·T < 4·M up to 2 ms. Raises ModelError as `simulate_joint`.
+    A slip begins when the joint overtakes the spring's end. The first quarter of the time is ignored. K and B are those
+    of the paper at every time step. B alone exceeds (F_S − F_C)/v_S − D, so (14) holds for any T, and
+    K·T² + 2·B·T < 4·M holds up to 2 ms. Raises ModelError as `simulate_joint`.
     """
     drive = JointDrive(kp=SPRING / inertia, goal_velocity=PULL_SPEED)
     motion = simulate_joint(friction, drive, inertia=inertia, duration=duration, step=step)
@@ -197,18 +201,18 @@ def pulled(
 
 
 def stick_slip(frictions: Sequence[JointFriction], steps: Sequence[float] = STEPS) -> list[StickSlip]:
-    """`pulled` with each friction at each step [s]."""
+    """Run `pulled` with each friction at each time step [s]."""
     return [pulled(friction, step=step)[0] for friction in frictions for step in steps]
 
 
 def spread(found: Sequence[StickSlip]) -> float:
-    """Largest difference of the frequencies over their mean."""
+    """Return the largest difference of the frequencies divided by their mean."""
     frequencies = [each.frequency for each in found]
     return (max(frequencies) - min(frequencies)) / float(np.mean(frequencies))
 
 
 def _reversals(velocity: np.ndarray) -> int:
-    """Changes of sign; sinking to 0 and going on is none."""
+    """Count sign changes; reaching 0 and continuing in the same direction is none."""
     signs = np.sign(velocity)
     signs = signs[signs != 0.0]
     return int(np.count_nonzero(signs[1:] != signs[:-1]))

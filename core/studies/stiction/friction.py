@@ -1,4 +1,4 @@
-"""Elastoplastic friction for a person's own loop, or over a whole record of velocities."""
+"""Elastoplastic friction for the user's own loop, or for a whole series of velocities."""
 
 # pyright: basic
 
@@ -16,31 +16,31 @@ from core.errors import ModelError
 
 
 class ElastoplasticFriction:
-    """Algorithm 1 of seed 001: velocities in, friction torques out, the bristle's deflection in between.
+    """Algorithm 1 of Cisneros et al.: velocities in, friction torques out; keeps the bristle's deflection.
 
-    Raises ModelError for a law and a bristle that do not go together, with what to change.
+    Raises ModelError for a law and a bristle that are not sound together, and suggests a change.
     """
 
     def __init__(self, law: FrictionLaw, bristle: Bristle) -> None:
         require_sound(law, bristle)
         self.law, self.bristle = law, bristle
         self.deflection = 0.0
-        """e [rad]; 0 at first, as where the bristle is relaxed."""
+        """Deflection e [rad]; initially 0, a relaxed bristle."""
 
     def transformed(self, wished: ArrayLike) -> Array:
-        """Φ_Z [N·m] at hypothetical velocities v* [rad/s] of any shape, eq. (30); changes nothing."""
+        """Return Φ_Z [N·m] at hypothetical velocities v* [rad/s] of any shape, eq. (30); keeps the state."""
         x = _finite(wished, "hypothetical velocities")
         return _over_wished(self.law.row, self.bristle.Z, x.ravel()).reshape(x.shape)
 
     def step(self, velocity: float) -> float:
-        """Friction [N·m] over the step that begins with a velocity [rad/s]; subtract it from what drives the joint.
+        """Return the friction [N·m] over the step that begins with a velocity [rad/s].
 
-        Raises ModelError for a velocity that is not finite.
+        Subtract it from the torque that drives the joint. Raises ModelError for a velocity that is not finite.
         """
         return float(self.run(np.array([velocity]))[0])
 
     def run(self, velocity: ArrayLike) -> Array:
-        """Friction [N·m] of steps that begin with velocities (n,) [rad/s], one after the other.
+        """Return the friction [N·m] of consecutive steps that begin with velocities (n,) [rad/s].
 
         Raises ModelError for velocities that are not finite.
         """
@@ -52,7 +52,7 @@ class ElastoplasticFriction:
 def _finite(values: ArrayLike, what: str) -> Array:
     found = np.asarray(values, dtype=np.float64)
     if not np.isfinite(found).all():
-        raise ModelError(f"elastoplastic friction at {what} that are not finite: leave them out")
+        raise ModelError(f"elastoplastic friction at {what} that are not finite: remove them")
     return found
 
 

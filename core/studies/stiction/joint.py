@@ -1,11 +1,12 @@
-"""A joint that turns an inertia against friction: the rig of every experiment with stiction.
+"""A joint that turns an inertia against friction, used by every experiment with stiction.
 
-It is driven by the torque of seed 001's eqs (50), (51) towards a goal that may move at a constant velocity, q̈_d = 0,
+It is driven by the torque of Cisneros et al., eqs (50), (51), towards a goal that may move at a constant velocity,
+q̈_d = 0,
 
     q̈_r = k_p·(q_d − q) + k_v·(q̇_d − q̇),   τ = τ_0 + M·q̈_r + λ·M·(∫q̈_r dt − q̇),   |τ| ≤ τ_max,
 
-which is also a spring of k_p·M pulled at a constant velocity (k_v = λ = 0) and a constant torque (k_p = 0). Torques are
-held for a step, over which the motion is exact. Friction may be elastoplastic or one of three that people use instead.
+which includes a spring of k_p·M pulled at a constant velocity (k_v = λ = 0) and a constant torque (k_p = 0). Torques
+are held for a step, over which the motion is exact. Friction is elastoplastic or one of three common alternatives.
 """
 
 # pyright: basic
@@ -31,24 +32,24 @@ _UNUSED = (1.0, 1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Elastoplastic:
-    """Seed 001's friction: sticking is a spring and a damper."""
+    """Friction of Cisneros et al.: sticking is a spring and a damper."""
 
     name: ClassVar[str] = "elastoplastic"
 
     law: FrictionLaw
     stiffness: float
-    """K [N·m/rad]"""
+    """K [N·m/rad]."""
     damping: float
-    """B [N·m·s/rad]"""
+    """B [N·m·s/rad]."""
 
     def bristle(self, step: float) -> Bristle:
-        """For a step [s]; raises ModelError for numbers that are not positive."""
+        """Return the bristle for a time step [s]; raise ModelError for numbers that are not positive."""
         return Bristle(stiffness=self.stiffness, damping=self.damping, step=step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveSign:
-    """Φ at the velocity of the moment, with sgn 0 = 0."""
+    """Φ at the current velocity, with sgn 0 = 0."""
 
     name: ClassVar[str] = "sign"
 
@@ -57,24 +58,24 @@ class NaiveSign:
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothSign:
-    """Φ with its sign replaced by tanh(v/width): no static friction is left."""
+    """Φ with its sign replaced by tanh(v/width): no static friction remains."""
 
     name: ClassVar[str] = "tanh"
 
     law: FrictionLaw
     width: float
-    """[rad/s]"""
+    """Width [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Karnopp:
-    """Φ above a threshold; below it the joint is stopped, unless more than F_S drives it (seed 001, [15])."""
+    """Φ above a threshold; below, the joint stops unless more than F_S drives it (Cisneros et al., [15])."""
 
     name: ClassVar[str] = "Karnopp"
 
     law: FrictionLaw
     threshold: float
-    """[rad/s]"""
+    """Threshold speed [rad/s]."""
 
 
 JointFriction = Elastoplastic | NaiveSign | SmoothSign | Karnopp
@@ -82,54 +83,54 @@ JointFriction = Elastoplastic | NaiveSign | SmoothSign | Karnopp
 
 @dataclass(frozen=True, kw_only=True)
 class JointDrive:
-    """What turns the joint; see the module."""
+    """Drive of the joint; see the module."""
 
     torque: float = 0.0
-    """τ_0 [N·m]"""
+    """τ_0 [N·m]."""
     kp: float = 0.0
-    """[1/s²]"""
+    """k_p [1/s²]."""
     kv: float = 0.0
-    """[1/s]"""
+    """k_v [1/s]."""
     integral: float = 0.0
-    """λ [1/s]"""
+    """λ [1/s]."""
     goal: float = 0.0
-    """q_d at first [rad]"""
+    """Initial q_d [rad]."""
     goal_velocity: float = 0.0
-    """q̇_d [rad/s]"""
+    """q̇_d [rad/s]."""
     limit: float = math.inf
-    """τ_max [N·m]; above 0"""
+    """τ_max [N·m]; above 0."""
 
     def __post_init__(self) -> None:
         if not self.limit > 0.0:
-            raise ModelError(f"a torque limit of {self.limit:g} N·m is not possible: give more than 0")
+            raise ModelError(f"a torque limit of {self.limit:g} N·m is not possible: use a value above 0")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JointMotion:
-    """What the joint did, all (n,), before each step."""
+    """Motion of the joint before each step; all arrays have shape (n,)."""
 
     time: Array
-    """[s]"""
+    """Time [s]."""
     position: Array
-    """[rad]"""
+    """Position [rad]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity [rad/s]."""
     torque: Array
-    """Of the drive [N·m]"""
+    """Torque of the drive [N·m]."""
     integral_torque: Array
-    """The part of (51) [N·m]"""
+    """Part of the integral term (51) [N·m]."""
     friction: Array
-    """[N·m]"""
+    """Friction torque [N·m]."""
     step: float
-    """[s]"""
+    """Time step [s]."""
 
 
 def simulate_joint(
     friction: JointFriction, drive: JointDrive, *, inertia: float, duration: float, step: float
 ) -> JointMotion:
-    """The joint from rest at 0, for a duration [s]; inertia M [kg·m²].
+    """Simulate the joint from rest at 0 for a duration [s], with inertia M [kg·m²] and a time step [s].
 
-    Raises ModelError for friction that is not sound at this step, and for an inertia that the bristle would shake.
+    Raises ModelError for friction that is not sound at this time step, and for an inertia too small for the bristle.
     """
     law, compiled = _compiled_friction(friction, inertia, step)
     out = np.empty((max(2, round(duration / step)), 5))
@@ -149,9 +150,9 @@ def simulate_joint(
 def excursion(
     friction: JointFriction, drive: JointDrive, *, inertia: float, settling: float, duration: float, step: float
 ) -> tuple[float, float]:
-    """Smallest and largest position [rad] after a settling time, over a duration [s]; nothing is kept in between.
+    """Return the smallest and largest position [rad] over a duration [s], after a settling time [s].
 
-    Raises ModelError as `simulate_joint`.
+    Nothing else is stored. Raises ModelError as `simulate_joint`.
     """
     law, compiled = _compiled_friction(friction, inertia, step)
     steps = (round(settling / step), round(duration / step))
@@ -160,13 +161,13 @@ def excursion(
 
 def _compiled_friction(friction: JointFriction, inertia: float, step: float):
     if not (math.isfinite(inertia) and inertia > 0.0 and math.isfinite(step) and step > 0.0):
-        raise ModelError(f"a joint needs positive inertia and step, not {inertia:g} kg·m² and {step:g} s")
+        raise ModelError(f"a joint needs a positive inertia and time step, not {inertia:g} kg·m² and {step:g} s")
     if isinstance(friction, Elastoplastic):
         bristle = friction.bristle(step)
         require_sound(friction.law, bristle)
         if inertia <= bristle.least_inertia:
             raise ModelError(
-                f"the bristle would shake an inertia of {inertia:g} kg·m²: at this step it has to be above "
+                f"the bristle makes an inertia of {inertia:g} kg·m² oscillate: at this time step it must exceed "
                 f"(K·T² + 2·B·T)/4 = {bristle.least_inertia:.4g} kg·m²; lower T, B or K"
             )
         return friction.law.row, (_ELASTOPLASTIC, 0.0, bristle.row)
@@ -191,7 +192,7 @@ def _compiled_drive(drive: JointDrive, inertia: float) -> tuple[float, ...]:
 
 @njit(error_model="numpy")
 def _friction(compiled, law, inertia, step, deflection, velocity, applied):
-    """Friction [N·m] and the bristle's next deflection; applied: what drives the joint [N·m]."""
+    """Return friction [N·m] and the bristle's next deflection; `applied` is the driving torque [N·m]."""
     kind, width, bristle = compiled
     if kind == _ELASTOPLASTIC:
         return elastoplastic_step(law, bristle, deflection, velocity)
@@ -201,7 +202,7 @@ def _friction(compiled, law, inertia, step, deflection, velocity, applied):
         return (abs(sliding) - abs(viscous)) * math.tanh(velocity / width) + viscous, 0.0
     if kind == _KARNOPP and abs(velocity) < width:
         if abs(applied) <= law[1]:
-            # Whatever stops it by the end of the step.
+            # The torque that stops the joint by the end of the step.
             return applied + inertia * velocity / step, 0.0
         return math.copysign(law[1], applied), 0.0
     return sliding, 0.0
@@ -209,7 +210,7 @@ def _friction(compiled, law, inertia, step, deflection, velocity, applied):
 
 @njit(error_model="numpy")
 def _advance(compiled, law, drive, inertia, step, time, state):
-    """One step; state: position, velocity, deflection, ∫q̈_r dt. Also gives torques and friction of this step."""
+    """Advance (position, velocity, deflection, ∫q̈_r dt) by a step; also return its torques and friction."""
     torque, kp, kv, integral, goal, goal_velocity, limit = drive
     position, velocity, deflection, wanted = state
     reference = kp * (goal + goal_velocity * time - position) + kv * (goal_velocity - velocity)

@@ -1,15 +1,15 @@
-"""The look-up table of seed 001, section V-A, for the term of eq. (27) that needs Lambert's W.
+"""Look-up table of Cisneros et al., section V-A, for the term of eq. (27) that needs Lambert's W.
 
-The seed fills a table of −(v_S/Z)·W0(ψ₊(x)) over x for one set of parameters. Written with s = v_S·(1 + Z·D) and
-u = Z·(F_S − F_C)/s, eq. (25) is ψ₊ = −exp(−1 − q) with
+The paper tabulates −(v_S/Z)·W0(ψ₊(x)) over x for one set of parameters. With s = v_S·(1 + Z·D) and
+u = Z·(F_S − F_C)/s, eq. (25) becomes ψ₊ = −exp(−1 − q) with
 
-    q = (x − Z·F_S)/s + u − 1 − ln u ≥ 0,
+    q = (x − Z·F_S)/s + u − 1 − ln u ≥ 0.
 
-so that the term depends on q alone, and one table of w(t) = W0(−exp(−1 − t²)) over t = √q serves every parameter, also
-those that change with the load. The root takes the vertical tangent away: w = −1 + √2·t − (2/3)·t² + …
+The term depends only on q, so one table of w(t) = W0(−exp(−1 − t²)) over t = √q serves every parameter set, even one
+that changes with the load. The root removes the vertical tangent: w = −1 + √2·t − (2/3)·t² + …
 
-Between nodes at distance h a straight line is off by at most h²/8·max|w''|, and |w''| ≤ 4/3, its value at t = 0. Past
-the last node w is taken for 0, which is off by exp(−1 − t²) there, 1e-18. Friction is off by v_S/Z times that.
+Between nodes with spacing h, linear interpolation is off by at most h²/8·max|w''|, and |w''| ≤ 4/3, its value at t = 0.
+Beyond the last node w is taken as 0, which is off by exp(−1 − t²), 1e-18 there. The friction error is v_S/Z times that.
 """
 
 # pyright: basic
@@ -28,45 +28,45 @@ from core.contact.laws import Stribeck
 from core.errors import ModelError
 
 LAST = 6.35
-"""t of the last node."""
+"""Position t of the last node."""
 NODES = 2048
 STEEPEST_BEND = 4.0 / 3.0
-"""max|w''|, at t = 0."""
+"""max|w''|, reached at t = 0."""
 
 
 def error_bound(law: Stribeck, bristle: Bristle, nodes: int = NODES) -> float:
-    """How far friction by a table may be from eq. (27) [N·m]; raises ModelError for fewer than 2 nodes."""
+    """Return the error bound of friction by a table [N·m]; raise ModelError for fewer than 2 nodes."""
     if nodes < 2:
-        raise ModelError(f"a table of {nodes} nodes has nothing between them: ask for 2 or more")
+        raise ModelError(f"a table of {nodes} nodes cannot be interpolated: use 2 or more")
     spacing = LAST / (nodes - 1)
     return law.breakaway_speed / bristle.Z * (spacing**2 / 8.0 * STEEPEST_BEND + math.exp(-1.0 - LAST**2))
 
 
 def lambert_table(nodes: int = NODES) -> Array:
-    """w(t) = W0(−exp(−1 − t²)) at t = 0 … LAST, (nodes,)."""
+    """Return w(t) = W0(−exp(−1 − t²)) at t = 0 … LAST, shape (nodes,)."""
     t = np.linspace(0.0, LAST, nodes)
     return np.array([lambert_w0(x) for x in -np.exp(-1.0 - t * t)])
 
 
 class TabulatedStribeck:
-    """Φ_Z of Stribeck's function with α = 1 by the table. Raises ModelError for another α and what is not sound."""
+    """Φ_Z of Stribeck's function with α = 1 by the table. Raises ModelError for another α or an unsound bristle."""
 
     def __init__(self, law: Stribeck, bristle: Bristle, nodes: int = NODES) -> None:
         if law.exponent != 1.0:
-            raise ModelError(f"the table is of eq. (27), for α = 1, not {law.exponent:g}: set α to 1 or do without it")
+            raise ModelError(f"the table needs α = 1, eq. (27), not {law.exponent:g}: set α to 1 or omit the table")
         require_sound(law, bristle)
         self.error_bound = error_bound(law, bristle, nodes)
-        """[N·m]"""
+        """Error bound of the friction [N·m]."""
         self._law, self._z, self._table = law, bristle.Z, lambert_table(nodes)
 
     def transformed(self, wished: Array) -> Array:
-        """Φ_Z [N·m] at hypothetical velocities v* (n,) [rad/s]."""
+        """Return Φ_Z [N·m] at hypothetical velocities v* (n,) [rad/s]."""
         return _over_wished(self._law.row, self._z, self._table, np.ascontiguousarray(wished, dtype=np.float64))
 
 
 @njit(error_model="numpy")
 def table_offset(law, z):
-    """u − 1 − ln u, which depends on the law and Z alone; infinite without stiction."""
+    """Return u − 1 − ln u, which depends only on the law and Z; infinite without stiction."""
     _, static, coulomb, speed, viscous, _ = law
     u = z * (static - coulomb) / (speed * (1.0 + z * viscous))
     return u - 1.0 - math.log(u) if u > 0.0 else math.inf
@@ -74,9 +74,9 @@ def table_offset(law, z):
 
 @njit(error_model="numpy")
 def tabulated_friction(law, z, offset, table, wished):
-    """Φ_Z [N·m] as `core.contact.implicit.implicit_friction` of a Stribeck `Row` with α = 1.
+    """Return Φ_Z [N·m] as `core.contact.implicit.implicit_friction` does for a Stribeck `Row` with α = 1.
 
-    offset: `table_offset` of the law and z; table: `lambert_table`.
+    `offset` is `table_offset` of the law and z; `table` is `lambert_table`.
     """
     _, static, coulomb, speed, viscous, _ = law
     x = abs(wished)

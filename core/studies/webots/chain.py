@@ -1,16 +1,16 @@
-"""Servos in series (seed 002, section 3.42.11): each moves a body, and is mounted on the one before or on another.
+"""Servos in series (section 3.42.11): each moves a body and is mounted on the previous servo or on another one.
 
-Coordinates are the joints' own, x; a body is at the sum of x from the base up to it, all about one axis or along one
-line. With M the inertia
-in these coordinates, B the dampers and h the step, the velocity at its end solves
+Coordinates x are the joints' own. A body is at the sum of x from the base up to it, all about one axis or along one
+line. With the inertia M in these coordinates, the dampers B and the time step h, the velocity at the end of a step
+solves
 
     (M/h + B)·v = M/h·v₀ + gravity + springs + applied forces + motors + stops,
 
-in which each motor and each stop is a function of its own joint's v alone, and falls with it. It is therefore the
-minimum of a convex function, quadratic between the velocities at which a motor or a stop begins to push. Gauss–Seidel
-sweeps find which joints are at such a place; in between the others go to where they are best together, or until one of
-them comes to a place. One joint takes one such step, the formula of `core.studies.webots.law`. Springs act at the start
-of a step, so that without a damper they oscillate forever (3.42.9); a step must be well below their period.
+in which each motor and each stop is a decreasing function of its own joint's v alone. The solution is therefore the
+minimum of a convex function, quadratic between its kinks, the velocities at which a motor or a stop begins to push.
+Gauss–Seidel sweeps find the joints at a kink. In between, the other joints move to their common optimum, or until one
+of them reaches a kink. A single joint needs one such step, the formula of `core.studies.webots.law`. Springs act at the
+start of a step, so without a damper they oscillate forever (3.42.9); a time step must be well below their period.
 """
 
 from __future__ import annotations
@@ -24,42 +24,49 @@ from core.studies.webots.servo import ServoDevice
 
 SWEEPS = 10_000
 SETTLED = 1e-14
-"""Relative change of a sweep below which it is the solution."""
+"""Relative change in a sweep below which it has converged."""
 TOUCHING = 1e-9
-"""Relative distance from a motor's or a stop's velocity below which it is taken to be there."""
+"""Relative distance from a kink below which a velocity counts as being there."""
 
 
 class Chain:
-    """Servos and bodies, the one at the base first."""
+    """Servos and their bodies, from the base outwards."""
 
     def __init__(
         self, servos: Sequence[ServoDevice], loads: Sequence[Load], parents: Sequence[int | None] | None = None
     ) -> None:
-        """parents: place of the servo that each is mounted on, before its own, or None for the base.
+        """Connect servos to their bodies.
 
-        Without them each servo is mounted on the one before. Raises ModelError for a series that is not possible.
+        Args:
+            servos: Servos, from the base outwards.
+            loads: Body that each servo moves.
+            parents: Index of the servo on which each is mounted, lower than its own, or None for the base. By default
+                each servo is mounted on the previous one.
+
+        Raises:
+            ModelError: The series is impossible.
         """
         if not servos or len(servos) != len(loads):
             raise ModelError(f"{len(servos)} servos with {len(loads)} bodies: every servo in a series moves one body")
         if len({servo.fields.type for servo in servos}) > 1:
-            raise ModelError("servos in series here are all rotational, about one axis, or all linear, along one line")
+            raise ModelError("servos in series must be all rotational, about one axis, or all linear, along one line")
         self.servos, self.loads = tuple(servos), tuple(loads)
         self._turns = 1.0 if servos[0].fields.type == ROTATIONAL else 0.0
         size = len(servos)
         mounted = [None, *range(size - 1)] if parents is None else parents
         self._up_to: list[list[int]] = []
-        """Servos from the base up to each, in order."""
+        """Indices of the servos from the base up to each one."""
         for i, parent in enumerate(mounted):
             self._up_to.append([*([] if parent is None else self._up_to[parent]), i])
         self._beyond = [[k for k in range(size) if i in self._up_to[k]] for i in range(size)]
-        """Bodies that each servo moves."""
+        """Indices of the bodies that each servo moves."""
         self._mass = [
             [sum(loads[k].inertia for k in self._beyond[i] if k in self._beyond[j]) for j in range(size)]
             for i in range(size)
         ]
 
     def step(self, step: float, external: Sequence[float] | None = None) -> None:
-        """Advance by a step [s]; external: a further force on each body, e.g. a hand's, None for none."""
+        """Advance by a time step [s]; `external` is an additional force on each body, e.g. of a hand."""
         servos, size = self.servos, len(self.servos)
         wanted = [servo.wanted(step) for servo in servos]
         available = [servo.available_force for servo in servos]
@@ -92,7 +99,7 @@ class Chain:
 
 
 def single(fields: ServoFields, load: Load, name: str = "servo") -> Chain:
-    """One servo with its load."""
+    """Return a chain of one servo with its load."""
     return Chain([ServoDevice(fields, name)], [load])
 
 
@@ -104,7 +111,7 @@ def _together(
     bounds: list[tuple[float, float]],
     begin: list[float],
 ) -> list[tuple[float, float]]:
-    """Velocity and motor force of each joint."""
+    """Solve for the velocity and motor force of each joint."""
     size = len(begin)
     found = [(velocity, 0.0) for velocity in begin]
     for _ in range(SWEEPS):
@@ -126,7 +133,7 @@ def _together(
 
 
 def _places(wanted: float, force: float, bounds: tuple[float, float]) -> tuple[float, ...]:
-    """Velocities at which a joint's motor or stop begins to push: the kinks of what is minimised."""
+    """Return the kinks: velocities at which a joint's motor or stop begins to push."""
     return (wanted, *bounds) if force > 0.0 else bounds
 
 
@@ -138,7 +145,7 @@ def _freely(
     bounds: list[tuple[float, float]],
     guess: list[tuple[float, float]],
 ) -> tuple[list[int], list[float]]:
-    """Joints that are at no place, and the best velocities of all while the others stay at theirs."""
+    """Return the joints that are at no kink, and all velocities with these at their optimum."""
     size = len(guess)
     best = [v for v, _ in guess]
     free = [
@@ -162,7 +169,7 @@ def _until_a_place(
     free: list[int],
     end: list[float],
 ) -> float:
-    """Share of the way from `begin` to `end` on which no free joint passes a place of its own."""
+    """Return the share of the way from `begin` to `end` on which no free joint passes a kink."""
     share = 1.0
     for i in free:
         start, way = begin[i][0], end[i] - begin[i][0]
@@ -180,7 +187,7 @@ def _confirmed(
     bounds: list[tuple[float, float]],
     velocity: list[float],
 ) -> list[tuple[float, float]] | None:
-    """Velocity and motor force of each joint if these velocities are the solution, else None."""
+    """Return velocity and motor force of each joint if these velocities are the solution, otherwise None."""
     exact: list[tuple[float, float]] | None = []
     for i, v in enumerate(velocity):
         others = sum(resistance[i][j] * velocity[j] for j in range(len(velocity)) if j != i)
@@ -192,7 +199,7 @@ def _confirmed(
 
 
 def _eliminated(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Solution of a few equations, changed in place, whose matrix is positive definite and needs no pivots."""
+    """Solve a small positive definite system in place, without pivoting."""
     size = len(right)
     for k in range(size):
         for i in range(k + 1, size):

@@ -1,7 +1,7 @@
-"""The module `controller` of a Webots Python program: `from controller import Robot, Servo`.
+"""Module `controller` of a Webots Python program: `from controller import Robot, Servo`.
 
-Names are those of the classes of that generation of Webots; each method is the function of `core.studies.webots.api` of
-the same name. A program that `run_program` runs finds the functions there too.
+Names are those of that generation of Webots. Each method calls the function of `core.studies.webots.api` with the same
+name. Programs run by `run_program` also find the functions in this module.
 """
 
 from __future__ import annotations
@@ -19,102 +19,102 @@ from core.studies.webots.robot import SimulatedRobot
 
 
 class Servo:
-    """A servo of the attached robot, by its name."""
+    """Servo of the attached robot, by its name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._tag = api.wb_robot_get_device(name)
 
     def getName(self) -> str:
-        """The name it was asked for by."""
+        """Return the name given to the constructor."""
         return self._name
 
     def setPosition(self, position: float) -> None:
-        """Target position; float("inf") for velocity control."""
+        """Set the target position; float("inf") for velocity control."""
         api.wb_servo_set_position(self._tag, position)
 
     def setVelocity(self, velocity: float) -> None:
-        """Velocity to move at."""
+        """Set the velocity."""
         api.wb_servo_set_velocity(self._tag, velocity)
 
     def setAcceleration(self, acceleration: float) -> None:
-        """Acceleration to change velocity with; −1 for no limit."""
+        """Set the acceleration limit; −1 for none."""
         api.wb_servo_set_acceleration(self._tag, acceleration)
 
     def setMotorForce(self, force: float) -> None:
-        """Force that is available to the motor."""
+        """Set the force available to the motor."""
         api.wb_servo_set_motor_force(self._tag, force)
 
     def setControlP(self, p: float) -> None:
-        """P of the P-controller [1/s]."""
+        """Set P of the P-controller [1/s]."""
         api.wb_servo_set_control_p(self._tag, p)
 
     def setForce(self, force: float) -> None:
-        """Force control."""
+        """Apply a force to the joint (force control)."""
         api.wb_servo_set_force(self._tag, force)
 
     def enablePosition(self, ms: int) -> None:
-        """Measure the position every so many milliseconds."""
+        """Measure the position every `ms` milliseconds."""
         api.wb_servo_enable_position(self._tag, ms)
 
     def disablePosition(self) -> None:
-        """Measure the position no more."""
+        """Stop measuring the position."""
         api.wb_servo_disable_position(self._tag)
 
     def getPositionSamplingPeriod(self) -> int:
-        """Of the position's measurement [ms], 0 while it is disabled."""
+        """Return the sampling period of the position [ms], 0 while disabled."""
         return api.wb_servo_get_position_sampling_period(self._tag)
 
     def getPosition(self) -> float:
-        """The most recent measurement; NaN where there is none."""
+        """Return the latest measured position; NaN if there is none."""
         return api.wb_servo_get_position(self._tag)
 
     def enableMotorForceFeedback(self, ms: int) -> None:
-        """Measure the motor's force every so many milliseconds."""
+        """Measure the motor's force every `ms` milliseconds."""
         api.wb_servo_enable_motor_force_feedback(self._tag, ms)
 
     def disableMotorForceFeedback(self) -> None:
-        """Measure the motor's force no more."""
+        """Stop measuring the motor's force."""
         api.wb_servo_disable_motor_force_feedback(self._tag)
 
     def getMotorForceFeedbackSamplingPeriod(self) -> int:
-        """Of the force's measurement [ms], 0 while it is disabled."""
+        """Return the sampling period of the force [ms], 0 while disabled."""
         return api.wb_servo_get_motor_force_feedback_sampling_period(self._tag)
 
     def getMotorForceFeedback(self) -> float:
-        """The most recent measurement of the motor's own force; NaN where there is none."""
+        """Return the latest measured force of the motor itself; NaN if there is none."""
         return api.wb_servo_get_motor_force_feedback(self._tag)
 
 
 class Robot:
-    """The attached robot; programs derive theirs from it or use it as it is."""
+    """The attached robot; programs use it directly or derive from it."""
 
     def __init__(self) -> None:
         api.wb_robot_init()
 
     def step(self, ms: int) -> int:
-        """Simulate so many milliseconds; −1 once the simulation is over, else 0."""
+        """Simulate `ms` milliseconds; return −1 once the simulation is over, otherwise 0."""
         return api.wb_robot_step(ms)
 
     def getServo(self, name: str) -> Servo:
-        """The servo of a name."""
+        """Return a servo by its name."""
         return Servo(name)
 
     def getBasicTimeStep(self) -> float:
-        """`basicTimeStep` of the world [ms]."""
+        """Return the world's `basicTimeStep` [ms]."""
         return api.wb_robot_get_basic_time_step()
 
     def getTime(self) -> float:
-        """Simulated so far [s]."""
+        """Return the simulated time [s]."""
         return api.wb_robot_get_time()
 
 
 MODULE = "controller"
-"""What programs import."""
+"""Name of the module that programs import."""
 
 
 def controller_module() -> ModuleType:
-    """The module that programs import: the classes and the functions."""
+    """Return the module that programs import, with classes and functions."""
     module = ModuleType(MODULE, __doc__)
     vars(module).update({name: getattr(api, name) for name in api.__all__})
     vars(module).update(Robot=Robot, Servo=Servo)
@@ -122,10 +122,21 @@ def controller_module() -> ModuleType:
 
 
 def run_program(program: Path, robot: SimulatedRobot, arguments: Sequence[str] = ()) -> int:
-    """Run a Python file, in its own folder, until it ends or goes on after the simulation's end; its exit code.
+    """Run a Python program in its own folder until it ends, or steps beyond the end of the simulation.
 
-    It changes this process for good, its folder, its modules and its arguments, and may do whatever a program may:
-    give it a process of its own. Whatever it raises passes through; raises InputError where there is no such file.
+    It changes the folder, modules and arguments of this process for good, and may do whatever a program may: run it in
+    a process of its own. Exceptions of the program pass through.
+
+    Args:
+        program: Path of the program.
+        robot: Robot for the program.
+        arguments: Arguments of the program.
+
+    Returns:
+        Exit code of the program.
+
+    Raises:
+        InputError: The file does not exist.
     """
     path = program.resolve()
     if not path.is_file():

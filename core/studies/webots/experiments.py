@@ -1,4 +1,4 @@
-"""What a Webots Servo does, as small experiments: the pictures of the help pages, and the window's own."""
+"""Small experiments with a Webots Servo, for the figures of the help pages and of the window."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from core.studies.webots.servo import ServoDevice
 from core.studies.webots.trace import Trace, TraceLog
 
 Act = Callable[[float, Chain], object]
-"""Called before each step with its time [s]: what a controller does."""
+"""Controller, called before each step with its time [s]."""
 Push = Callable[[float], float]
 """Force on the last body at a time [s]."""
 
 STEP = 0.008
 """`basicTimeStep` of the experiments [s]."""
 LOAD = Load(inertia=0.01125, gravity_torque=0.736)
-"""0.5 kg at 0.15 m."""
+"""Pendulum of 0.5 kg at 0.15 m."""
 LIGHT = Load(inertia=0.01125)
-"""The same about a vertical axis."""
+"""The same pendulum about a vertical axis."""
 LONGEST = 200_000
-"""Steps of one experiment at most."""
+"""Largest number of time steps of an experiment."""
 
 
 def play(chain: Chain, step: float, duration: float, act: Act, push: Push | None = None) -> list[Trace]:
-    """Let a controller act on servos for a while; one trace a servo, the base's first. Raises ModelError."""
+    """Simulate servos under a controller; return one trace per servo, from the base outwards."""
     if not (step > 0.0 and duration > 0.0 and duration / step <= LONGEST):
-        raise ModelError(f"{duration:g} s in steps of {step:g} s are not possible; at most {LONGEST} steps are")
+        raise ModelError(f"{duration:g} s in time steps of {step:g} s are not possible; at most {LONGEST} steps are")
     log = TraceLog(chain.servos)
     hand = [0.0] * len(chain.servos)
     for k in range(math.ceil(duration / step - 1e-9)):
@@ -45,7 +45,7 @@ def play(chain: Chain, step: float, duration: float, act: Act, push: Push | None
 
 
 def position_control() -> list[Trace]:
-    """One target, with and without a limit of the acceleration, and with too little force (3.42.5)."""
+    """Move to one target, with and without an acceleration limit, and with too little force (3.42.5)."""
     fields = ServoFields(max_velocity=3.0)
     kinds = {
         "no limit": fields,
@@ -59,7 +59,7 @@ def position_control() -> list[Trace]:
 
 
 def modes() -> list[Trace]:
-    """Position, velocity, force, and position control again (3.42.5–3.42.7)."""
+    """Switch between position, velocity, force and position control (3.42.5–3.42.7)."""
 
     def act(now: float, chain: Chain) -> None:
         servo = chain.servos[0]
@@ -78,7 +78,7 @@ def modes() -> list[Trace]:
 
 
 def limits() -> list[Trace]:
-    """A target beyond the soft limit, then a push that the motor cannot hold, up to the stop (3.42.8)."""
+    """Move to the soft limit, then push beyond what the motor can hold, up to the stop (3.42.8)."""
     fields = ServoFields(
         max_force=0.5, max_velocity=3.0, min_position=-0.8, max_position=0.8, min_stop=-1.2, max_stop=1.2
     )
@@ -90,7 +90,7 @@ def limits() -> list[Trace]:
 
 
 def forces() -> list[Trace]:
-    """The rows of Table 3.7, each from 0.8 rad; the motors' target is 0."""
+    """Simulate the rows of Table 3.7 from 0.8 rad; the motors' target is 0."""
     passive = ServoFields(max_force=0.0, position=0.8)
     kinds = {
         "regular motor": ServoFields(position=0.8, max_velocity=2.0),
@@ -109,7 +109,7 @@ def forces() -> list[Trace]:
 
 
 def series() -> list[Trace]:
-    """A motor that moves the resting position of a spring and a damper (3.42.11, Fig. 3.28)."""
+    """Let a motor move the rest position of a spring and a damper (3.42.11, Fig. 3.28)."""
     motor = ServoDevice(ServoFields(max_velocity=3.0), "motor")
     spring = ServoDevice(ServoFields(max_force=0.0, spring_constant=1.5, damping_constant=0.02), "spring and damper")
 
@@ -126,4 +126,4 @@ EXPERIMENTS: dict[str, tuple[str, Callable[[], list[Trace]]]] = {
     "forces": ("Motor, spring and damper", forces),
     "series": ("A motor and a spring in series", series),
 }
-"""Name → title and what gives its traces."""
+"""Title and function of each experiment, by name."""

@@ -1,4 +1,4 @@
-"""What a Servo node says, with the ranges its manual gives (seed 002, section 3.42), and what its joint moves."""
+"""Fields of a Servo node with the ranges of its manual (section 3.42), and the load of its joint."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ UNITS = {
     ROTATIONAL: {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s²", "force": "N·m"},
     LINEAR: {"position": "m", "velocity": "m/s", "acceleration": "m/s²", "force": "N"},
 }
-"""Table 3.5."""
+"""Units of Table 3.5."""
 NO_LIMIT = -1.0
-"""An acceleration that is not limited."""
+"""Value of an unlimited acceleration."""
 LIMIT_TOLERANCE = 1e-9
-"""What a decimal number in a file may lie beyond ±π."""
+"""Tolerance of decimal numbers in a file around ±π."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoFields:
-    """The node's fields with their defaults; in rad and N·m for a rotational servo, in m and N for a linear one.
+    """Fields of the node with their defaults, in rad and N·m for a rotational servo, in m and N for a linear one.
 
-    Raises ModelError for a value outside of the range that the manual gives.
+    Raises ModelError for a value outside the manual's range.
     """
 
     type: str = ROTATIONAL
     max_velocity: float = 10.0
-    """Vd, and the most that a controller may ask for; (0, ∞)"""
+    """Vd, and the limit for a controller; (0, ∞)."""
     max_force: float = 10.0
-    """The most that a controller may allow the motor; [0, ∞), 0 for a passive joint"""
+    """Limit of the motor force that a controller may set; [0, ∞), 0 for a passive joint."""
     control_p: float = 10.0
-    """P [1/s]; (0, ∞)"""
+    """P [1/s]; (0, ∞)."""
     acceleration: float = NO_LIMIT
-    """A; −1 or (0, ∞)"""
+    """A; −1 or (0, ∞)."""
     position: float = 0.0
-    """Where the joint is at first, from its initial transformation"""
+    """Initial position of the joint, relative to its initial transformation."""
     min_position: float = 0.0
-    """(−∞, 0]; soft limits are off while both are 0"""
+    """Lower soft limit, (−∞, 0]; soft limits are off if both are 0."""
     max_position: float = 0.0
-    """[0, ∞)"""
+    """Upper soft limit, [0, ∞)."""
     min_stop: float = 0.0
-    """[−π, 0]; hard limits are off while both are 0"""
+    """Lower stop, [−π, 0]; stops are off if both are 0."""
     max_stop: float = 0.0
-    """[0, π]"""
+    """Upper stop, [0, π]."""
     spring_constant: float = 0.0
-    """K; [0, ∞)"""
+    """K; [0, ∞)."""
     damping_constant: float = 0.0
-    """B; [0, ∞)"""
+    """B; [0, ∞)."""
 
     def __post_init__(self) -> None:
         if self.type not in UNITS:
@@ -91,50 +91,50 @@ class ServoFields:
 
     @property
     def has_soft_limits(self) -> bool:
-        """Whether the P-controller keeps within minPosition … maxPosition (3.42.8)."""
+        """True if the P-controller stays within minPosition … maxPosition (3.42.8)."""
         return self.min_position != 0.0 or self.max_position != 0.0
 
     @property
     def has_stops(self) -> bool:
-        """Whether the joint ends at minStop and maxStop (3.42.8)."""
+        """True if the joint has stops at minStop and maxStop (3.42.8)."""
         return self.min_stop != 0.0 or self.max_stop != 0.0
 
     @property
     def soft_limits(self) -> tuple[float, float]:
-        """Where targets are clipped; infinite where nothing is."""
+        """Limits of targets; infinite without soft limits."""
         return (self.min_position, self.max_position) if self.has_soft_limits else (-math.inf, math.inf)
 
     @property
     def stops(self) -> tuple[float, float]:
-        """Where the joint ends; infinite where it does not."""
+        """Positions of the stops; infinite without stops."""
         return (self.min_stop, self.max_stop) if self.has_stops else (-math.inf, math.inf)
 
     @property
     def units(self) -> dict[str, str]:
-        """Of position, velocity, acceleration and force (Table 3.5)."""
+        """Units of position, velocity, acceleration and force (Table 3.5)."""
         return UNITS[self.type]
 
 
 def seed_name(name: str) -> str:
-    """A field as the node has it: "max_velocity" is maxVelocity."""
+    """Return a field's name in the node: "max_velocity" is maxVelocity."""
     first, *others = name.split("_")
     return first + "".join(part.capitalize() for part in others)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """The body that a joint moves: a pendulum about a rotational servo's axis, or a mass on a linear one's slope.
+    """Body moved by a joint: a pendulum about a rotational servo's axis, or a mass on a linear servo's slope.
 
-    The node's Physics and boundingObject say it in Webots. Gravity pulls with G·sin(x + offset) against a pendulum's
-    angle x, and with G·sin(offset) against a mass on a slope of that angle, whose G is its weight.
+    In Webots, the node's Physics and boundingObject describe it. Gravity pulls with G·sin(x + offset) at a pendulum's
+    angle x, and with G·sin(offset) on a mass on a slope of that angle, where G is its weight.
     """
 
     inertia: float
-    """Of the body about the axis [kg·m²], or its mass [kg]; above 0"""
+    """Inertia about the axis [kg·m²], or mass [kg]; above 0."""
     gravity_torque: float = 0.0
-    """G: with the arm horizontal [N·m], or the weight [N]"""
+    """G: gravity torque with the arm horizontal [N·m], or weight [N]."""
     offset: float = 0.0
-    """Angle that gravity sees at joint angle 0, or of the slope [rad]"""
+    """Angle of the pendulum at joint angle 0, or of the slope [rad]."""
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(value) for value in (self.inertia, self.gravity_torque, self.offset)):
@@ -142,12 +142,12 @@ class Load:
         if not self.inertia > 0.0:
             raise ModelError(
                 f"load of a Servo: an inertia of {self.inertia:g} is not possible; every body that a servo moves needs "
-                "a mass, a dummy one between overlayed axes too"
+                "a mass, even a dummy body between overlaid axes"
             )
 
 
 def load_of(bench: Bench, armature: float = 0.0, offset: float = 0.0) -> Load:
-    """A bench's pendulum with the servo's own inertia [kg·m²] and a further angle offset [rad]."""
+    """Return a bench's pendulum with the servo's own inertia [kg·m²] and an additional angle offset [rad]."""
     return Load(
         inertia=bench.inertia + armature,
         gravity_torque=bench.gravity_torque,

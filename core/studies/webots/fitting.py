@@ -1,10 +1,9 @@
-"""The node that moves most like given runs: by CMA-ES over populations of nodes, with intervals by Gauss–Newton.
+"""Fit a node to the motion of given runs by CMA-ES over populations of nodes, with intervals by Gauss–Newton.
 
 A node's numbers are positive and differ by orders of magnitude, so the search moves their logarithms. It starts at the
-servo's own no-load speed and stall torque and never exceeds them. A number that the runs do not feel keeps the value of
-the start. A servo's gain that is k times another's is a P that is k times as large. Beside the node's own numbers,
-recordings leave open what the servo's own inertia and the error of the bench's angle are; a world has them in its
-Physics nodes.
+servo's own no-load speed and stall torque and never exceeds them. A number without effect on the runs keeps its start
+value. Multiplying a servo's gain by k multiplies P by k. Besides the node's own numbers, recordings leave open the
+servo's own inertia and the error of the bench's angle; a world has these in its Physics nodes.
 """
 
 from __future__ import annotations
@@ -31,103 +30,103 @@ UNITS = {
     "angle_offset": "rad",
 }
 SPAN = math.log(30.0)
-"""Each number is searched from a thirtieth to thirty times its start."""
+"""Each number is searched between 1/30 and 30 times its start value."""
 FACTS = ("max_velocity", "max_force")
-"""The start's are the servo's no-load speed and stall torque: no node may be faster or stronger."""
+"""Numbers that start at the servo's no-load speed and stall torque, which no node may exceed."""
 UNFELT = 1e-3
-"""Relative change of the error below which a number keeps the value of the start."""
+"""Relative change of the error below which a number keeps its start value."""
 OFFSET_SPAN = 0.2
 """Largest error of the bench's angle [rad]."""
 POPULATION, GENERATIONS = 16, 50
 SEEDS = (1, 2)
-"""Each search is run with both and the better end is kept: the error has more than one valley."""
+"""Each search runs once per seed and the better result is kept: the error has several local minima."""
 FIRST_STEP = 0.4
-"""Standard deviation of the first generation, of a logarithm."""
+"""Standard deviation of the logarithms in the first generation."""
 OFFSET_STEP = 0.05
-"""The same of the angle offset, as a share [rad]."""
+"""Factor on FIRST_STEP for the angle offset [rad]."""
 PIECE = 1.0
-"""Residuals of pieces of a run of this length are taken to be independent for the intervals [s]."""
+"""Length of the pieces of a run whose residuals count as independent for the intervals [s]."""
 NUDGE = 1e-3
-"""Of a logarithm or of an angle [rad], for derivatives."""
+"""Finite-difference step of a logarithm or of an angle [rad]."""
 NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitRun:
-    """One run to move like."""
+    """Run to which a node is fitted."""
 
     id: str
     load: Load
     gain: float
-    """What P is multiplied by."""
+    """Factor on P."""
     step: float
-    """[s]"""
+    """Time step [s]."""
     goal: Array
-    """(n,) rad"""
+    """Goals [rad], shape (n,)."""
     enable: Array
-    """(n,) 1 or 0"""
+    """Torque enable, 1 or 0, shape (n,)."""
     measured: Array
-    """Positions, (n,) rad; the node starts at the first"""
+    """Positions [rad], shape (n,); the node starts at the first."""
     velocity: float = 0.0
-    """At the start [rad/s]"""
+    """Start velocity [rad/s]."""
 
     @property
     def setup(self) -> Array:
-        """The kernel's numbers of a run."""
+        """Numbers of the run for the kernel."""
         begin = float(self.measured[0])
         return np.array([*astuple(self.load), 1.0, self.gain, self.step, begin, self.velocity])
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedNumber:
-    """One number of a fit."""
+    """Fitted number of a node."""
 
     name: str
     unit: str
     value: float
     interval: tuple[float, float]
-    """95 %, within the bound; 0 or −∞ to ∞ where the runs do not determine the number"""
+    """95 % interval within the bound; 0 or −∞ to ∞ if the runs do not determine the number."""
     at_bound: bool
-    """At the servo's own limit, or at the end of the search"""
+    """True at the servo's own limit, or at the end of the search range."""
 
     @property
     def determined(self) -> bool:
-        """Return whether the runs determine the number."""
+        """True if the runs determine the number."""
         return math.isfinite(self.interval[1])
 
     @property
     def remark(self) -> str:
-        """Short note for a table: where the number stands and whether the runs determine it; may be empty."""
+        """Short note for a table: bound reached, or not determined; may be empty."""
         place = ("the servo's own limit" if self.name in FACTS else "end of the search") if self.at_bound else ""
         return ", ".join(part for part in ("" if self.determined else "not determined", place) if part)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeFit:
-    """The node that was found, and how far its motion is from the runs."""
+    """Fitted node and its errors on the runs."""
 
     node: ServoFields
     armature: float
-    """Of the servo itself, to be added to the load's inertia [kg·m²]"""
+    """Inertia of the servo itself, to be added to the load's [kg·m²]."""
     angle_offset: float
-    """[rad]"""
+    """Error of the bench's angle [rad]."""
     errors: Array
-    """Mean absolute position error of each run [rad]"""
+    """Mean absolute position error of each run [rad]."""
     evaluations: int
 
     @property
     def mean_mrad(self) -> float:
-        """Over the runs [mrad]."""
+        """Mean error over the runs [mrad]."""
         return 1e3 * float(self.errors.mean())
 
     @property
     def row(self) -> Array:
-        """For the kernel."""
+        """Row of the node for the kernel."""
         return row_of(self.node, self.armature, self.angle_offset)
 
 
 def run_errors(runs: Sequence[FitRun], rows: Array) -> Array:
-    """Mean absolute position error of candidates (p, len(ROW)) on runs, (runs, p) rad."""
+    """Return mean absolute position errors (runs, p) [rad] of candidates (p, len(ROW))."""
     samples = np.array([len(run.goal) for run in runs])
     return population_errors(
         np.ascontiguousarray(rows),
@@ -148,10 +147,14 @@ def fit_node(
     armature: float = 0.0,
     generations: int = GENERATIONS,
 ) -> NodeFit:
-    """Search the numbers of these names around a start; the same arguments give the same node.
+    """Fit the named numbers around a start; the same arguments give the same node.
 
-    start: with the servo's own numbers, of which FACTS are upper bounds; armature: at the start [kg·m²], above 0 if it
-    is searched. 0 generations judge the start.
+    Args:
+        runs: Runs to fit.
+        start: Node with the servo's own numbers, of which FACTS are upper bounds.
+        names: Numbers to fit.
+        armature: Start value [kg·m²], above 0 if it is fitted.
+        generations: Generations of each search; 0 judges the start.
     """
     begin = row_of(start, armature)
     logarithmic = np.array([name != "angle_offset" for name in names])
@@ -184,11 +187,18 @@ def fit_node(
 def _searched(
     errors_at: Callable[[Array], Array], bounds: Array, first: Array, generations: int
 ) -> tuple[Array, float, int]:
-    """The best point (p,) of searches from 0 within bounds (p, 2), its error, and how many points were judged.
+    """Search from 0 within bounds (p, 2).
 
-    errors_at: points (k, p) → (k,); first: standard deviations (p,) of the first generation.
+    Args:
+        errors_at: Maps points (k, p) to errors (k,).
+        bounds: Bounds, shape (p, 2).
+        first: Standard deviations of the first generation, shape (p,).
+        generations: Generations of each search.
+
+    Returns:
+        The best point (p,), its error, and the number of judged points.
     """
-    # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
+    # cmaes imports scipy.stats, which takes half a second; other export targets do not need it.
     from cmaes import CMA
 
     best_point, evaluations = np.zeros(len(first)), 1
@@ -208,7 +218,7 @@ def _searched(
 
 
 def _without_unfelt(errors_at: Callable[[Array], Array], point: Array, error: float) -> Array:
-    """A point (p,) with those of its numbers at the start's, 0, that the runs do not feel."""
+    """Reset the numbers of a point (p,) without effect on the runs to the start value, 0."""
     for place in range(len(point)):
         kept = np.where(np.arange(len(point)) == place, 0.0, point)
         there = float(errors_at(kept[None])[0])
@@ -220,10 +230,17 @@ def _without_unfelt(errors_at: Callable[[Array], Array], point: Array, error: fl
 def fitted_numbers(
     fit: NodeFit, start: ServoFields, runs: Sequence[FitRun], names: Sequence[str] = ALL_NUMBERS, armature: float = 0.0
 ) -> list[FittedNumber]:
-    """What the runs tell about each number: 95 % intervals from residuals and their derivatives at the fit.
+    """Return each number with its 95 % interval, from residuals and their derivatives at the fit.
 
-    The covariance is (JᵀJ)⁺·(Σ sₖsₖᵀ)·(JᵀJ)⁺ with the scores sₖ = Jₖᵀrₖ of pieces of PIECE seconds, within which
-    residuals of a motion are not independent. start, armature: where the fit began.
+    The covariance is (JᵀJ)⁺·(Σ sₖsₖᵀ)·(JᵀJ)⁺ with the scores sₖ = Jₖᵀrₖ of pieces of PIECE seconds, within which the
+    residuals of a motion are correlated.
+
+    Args:
+        fit: The fit.
+        start: Node at which the fit started.
+        runs: Runs of the fit.
+        names: Numbers to report.
+        armature: Start value of the armature [kg·m²].
     """
     before = row_of(start, armature)
     jacobian_square = np.zeros((len(names), len(names)))

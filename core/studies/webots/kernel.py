@@ -1,4 +1,4 @@
-"""Whole runs of one servo with its load, compiled: one node, or many of them over many recordings."""
+"""Compiled simulation of whole runs of one servo with its load, for one node or for many over many recordings."""
 
 # pyright: basic
 
@@ -16,35 +16,35 @@ from core.studies.webots import law
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields
 
 NODE = ("control_p", "max_velocity", "max_force", "acceleration", "damping_constant", "spring_constant")
-"""Fields of a node in its row, before its limits and what its load adds."""
+"""Fields of a node at the beginning of its row."""
 ROW = (*NODE, "min_position", "max_position", "min_stop", "max_stop", "armature", "angle_offset")
-"""Numbers of a candidate: limits are infinite where they are off; armature [kg·m²] and angle offset [rad] add to the
+"""Numbers of a candidate. Disabled limits are infinite; armature [kg·m²] and angle offset [rad] are added to the
 load's."""
 AT = {name: place for place, name in enumerate(ROW)}
 SETUP = ("inertia", "gravity_torque", "offset", "turns", "gain", "step", "position", "velocity")
-"""Numbers of a run: its load, 1 for a pendulum or 0 for a slide, what P is multiplied by, its step [s], its start."""
+"""Numbers of a run: load, 1 for a pendulum or 0 for a slide, factor on P, time step [s], start state."""
 DIVERGED = 1e3
-"""No error is larger, however far a simulation runs away [rad]."""
+"""Upper limit of an error, for diverging simulations [rad]."""
 
 
 def row_of(node: ServoFields, armature: float = 0.0, angle_offset: float = 0.0) -> Array:
-    """A node as a candidate, (len(ROW),)."""
+    """Return a node as a candidate, shape (len(ROW),)."""
     limits = (*node.soft_limits, *node.stops)
     return np.array([*(getattr(node, name) for name in NODE), *limits, armature, angle_offset])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ServoMotion:
-    """A simulated run; sample k is the state before step k, and what happened during it. All arrays (n,)."""
+    """Simulated run; sample k is the state before step k and the forces during it. All arrays have shape (n,)."""
 
     position: Array
-    """[rad]"""
+    """Position [rad]."""
     velocity: Array
-    """[rad/s]"""
+    """Velocity [rad/s]."""
     wanted: Array
-    """Vc [rad/s]"""
+    """Vc, the commanded velocity [rad/s]."""
     motor_force: Array
-    """[N·m]"""
+    """Force of the motor [N·m]."""
 
 
 def simulate_node(
@@ -57,10 +57,16 @@ def simulate_node(
     position: float | None = None,
     velocity: float = 0.0,
 ) -> ServoMotion:
-    """A node that follows goals, one every `step` [s].
+    """Simulate a node that follows goals, one every `step` [s].
 
-    goal (n,) [rad], an infinite one for velocity control at maxVelocity; enable (n,): 0 sets the motor's force to 0,
-    which leaves spring and damper; position: at first, None for the node's [rad].
+    Args:
+        node: The node.
+        load: Its load.
+        goal: Goals [rad], shape (n,); infinite for velocity control at maxVelocity.
+        enable: 0 sets the motor's force to 0, which leaves spring and damper; shape (n,).
+        step: Time step [s].
+        position: Start position [rad]. None: the node's.
+        velocity: Start velocity [rad/s].
     """
     low, high = node.soft_limits
     begin = node.position if position is None else position
@@ -70,7 +76,7 @@ def simulate_node(
 
 
 def motion_of(row: Array, setup: Array, goal: Array, enable: Array) -> ServoMotion:
-    """A candidate's motion in a run; row (len(ROW),), setup (len(SETUP),), goal and enable (n,) as `simulate_node`."""
+    """Simulate a candidate: row (len(ROW),), setup (len(SETUP),), goal and enable (n,) as in `simulate_node`."""
     out = np.empty((len(goal), 4))
     targets, driven = (np.ascontiguousarray(each, dtype=np.float64) for each in (goal, enable))
     _kernels()[0](row, setup, targets, driven, out)
@@ -88,10 +94,16 @@ def population_errors(
     enable: Array,
     measured: Array,
 ) -> Array:
-    """Mean absolute position error of candidates on runs, (runs, p) [rad].
+    """Return the mean absolute position errors of candidates on runs, shape (runs, p) [rad].
 
-    rows (p, len(ROW)); setups (runs, len(SETUP)); first, samples (runs,): where each run lies in goal, enable and
-    measured, (N,).
+    Args:
+        rows: Candidates, shape (p, len(ROW)).
+        setups: Runs, shape (runs, len(SETUP)).
+        first: Index of each run's first sample, shape (runs,).
+        samples: Number of each run's samples, shape (runs,).
+        goal: Goals of all runs [rad], shape (N,).
+        enable: Torque enable of all runs, shape (N,).
+        measured: Positions of all runs [rad], shape (N,).
     """
     errors = np.empty((len(setups), len(rows)))
     _kernels()[1](rows, setups, first, samples, goal, enable, measured, errors)
@@ -100,7 +112,7 @@ def population_errors(
 
 @cache
 def _kernels():
-    """The compiled loops of `simulate_node` and `population_errors`."""
+    """Compile the loops of `simulate_node` and `population_errors`."""
     wanted_velocity = njit(error_model="numpy", inline="always")(law.wanted_velocity)
     reached_velocity = njit(error_model="numpy", inline="always")(law.reached_velocity)
     gravity = njit(error_model="numpy", inline="always")(law.gravity)

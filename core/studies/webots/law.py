@@ -1,6 +1,6 @@
-"""One step of a Servo node, as seed 002 has it; plain arithmetic, so that `core.studies.webots.kernel` can compile it.
+"""One step of a Servo node by the manual, in plain arithmetic that `core.studies.webots.kernel` can compile.
 
-Everything else steps servos with these functions, compiled or not, and therefore gives the same numbers.
+All other code steps servos with these functions, compiled or not, and therefore gives the same numbers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,18 @@ def wanted_velocity(
     high: float,
     step: float,
 ) -> float:
-    """Velocity Vc that the P-controller asks of the motor (3.42.5); an infinite target asks for `velocity` (3.42.6).
+    """Return the velocity Vc that the P-controller commands (3.42.5); an infinite target commands `velocity` (3.42.6).
 
-    previous: Vp; velocity: Vd, signed for an infinite target; low, high: soft limits, which the controller does not
-    attempt to pass at a velocity either; step: ts [s].
+    Args:
+        target: Target position.
+        position: Current position.
+        previous: Vp, the previous Vc.
+        control_p: P [1/s].
+        velocity: Vd, signed for an infinite target.
+        acceleration: Acceleration limit, or NO_LIMIT.
+        low: Lower soft limit, which velocity control does not pass either.
+        high: Upper soft limit.
+        step: ts, the time step [s].
     """
     if math.isinf(target):
         wanted = min(max(velocity, min((low - position) / step, 0.0)), max((high - position) / step, 0.0))
@@ -40,10 +48,10 @@ def wanted_velocity(
 def reached_velocity(
     resistance: float, carried: float, wanted: float, force: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Velocity at the end of a step and the motor's force during it, from resistance·v = carried + motor + stop.
+    """Return the velocity at the end of a step and the motor's force, from resistance·v = carried + motor + stop.
 
-    The motor reaches the wanted velocity if ±force suffices (3.42.5, third stage); a stop holds the velocity within
-    low … high with whatever force that takes (3.42.8), and a motor that it blocks presses with all it has.
+    The motor reaches the wanted velocity if ±force suffices (3.42.5, third stage). A stop keeps the velocity within
+    low … high with any force necessary (3.42.8). A motor blocked by a stop presses with its full force.
     """
     motor = min(max(resistance * wanted - carried, -force), force)
     velocity = (carried + motor) / resistance
@@ -58,5 +66,5 @@ def reached_velocity(
 
 
 def gravity(gravity_torque: float, offset: float, turns: float, position: float) -> float:
-    """Force of gravity on a load; turns: 1 for a pendulum, 0 for a mass on a slope."""
+    """Return the force of gravity on a load; `turns` is 1 for a pendulum, 0 for a mass on a slope."""
     return -gravity_torque * math.sin(turns * position + offset)

@@ -1,7 +1,7 @@
-"""How many milliradians a Webots Servo loses against friction models M1–M6 on the same runs.
+"""Compare a Webots Servo with friction models M1–M6 on the same runs: the loss in milliradians.
 
-The node is fitted to recordings, or to the motion of an identified model over the bench's grid of exports. A quarter of
-the recordings, or the runs at a load and gain between those of the grid, are held out of the fit.
+The node is fitted to recordings, or to the motion of an identified model over the bench's grid of export runs. A
+quarter of the recordings, or the runs at a load and gain between those of the grid, are held out of the fit.
 """
 
 from __future__ import annotations
@@ -42,53 +42,53 @@ from core.words import counted
 Progress = Callable[[float, str], None]
 
 TIMESTEP = 0.005
-"""`basicTimeStep` that a node is fitted to a model at, where nobody says another [s]."""
+"""Default `basicTimeStep` of a node's fit to a model [s]."""
 RECORDING_GENERATIONS = 100
-"""Of a fit to recordings, which has more numbers and more noise than one to a model."""
+"""Generations of a fit to recordings, which has more numbers and more noise than one to a model."""
 SMALLEST_ARMATURE = 1e-6
-"""A start that a search of logarithms can leave [kg·m²]."""
+"""Smallest start value, above 0 for a search over logarithms [kg·m²]."""
 FITTED_M1 = "M1 fitted"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossRow:
-    """A friction model beside the node."""
+    """Errors of a friction model on the node's runs."""
 
     name: str
     friction: str
     train_mae: float
-    """Mean over the runs that the node was fitted to [rad]"""
+    """Mean error over the runs that the node was fitted to [rad]."""
     validation_mae: float | None
-    """Mean over those it was not [rad]"""
+    """Mean error over the held-out runs [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ServoLoss:
-    """A fitted node, how far it is from its runs, and how far M1–M6 are."""
+    """Fitted node with its errors, and the errors of M1–M6 on the same runs."""
 
     title: str
-    """What the runs are."""
+    """Description of the runs."""
     kp: float
-    """Gain that the node's P belongs to; another one scales it."""
+    """Gain for which the node's P is valid; P scales with the gain."""
     fit: NodeFit
     numbers: tuple[FittedNumber, ...]
     train_mae: float
-    """[rad]"""
+    """Mean error on the fitted runs [rad]."""
     validation_mae: float | None
-    """[rad]"""
+    """Mean error on the held-out runs [rad]."""
     train: tuple[str, ...]
-    """Runs of the fit"""
+    """Ids of the fitted runs."""
     validation: tuple[str, ...]
     rows: tuple[LossRow, ...]
 
     def lost(self, row: LossRow) -> float:
-        """What the node loses against a model on the held-out runs, else on all of them [rad]."""
+        """Return the node's error minus a model's on the held-out runs, or on the fitted runs if none [rad]."""
         if self.validation_mae is None or row.validation_mae is None:
             return self.train_mae - row.train_mae
         return self.validation_mae - row.validation_mae
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, in rad and SI units."""
+        """Return plain data in rad and SI units."""
         return {
             "title": self.title,
             "kp": self.kp,
@@ -105,11 +105,11 @@ class ServoLoss:
 
 
 def no_progress(share: float, text: str) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 def recording_runs(recordings: Sequence[Recording], kp: float, dt: float | None = None) -> list[FitRun]:
-    """Recordings for a node whose P belongs to the gain kp, on their own grid or one of dt [s]."""
+    """Convert recordings for a node with P for the gain kp, at their own time step or at dt [s]."""
     found: list[FitRun] = []
     for recording in recordings:
         run, step = on_grid(recording, dt)
@@ -139,8 +139,16 @@ def loss_on_recordings(
 ) -> ServoLoss:
     """Fit a node, the servo's armature and the bench's angle to recordings, and judge models on them.
 
-    models: by name, None for those the catalogue has of the servo; validation: as `split_recordings`; dt [s]: grid.
-    Raises ServoBenchError for recordings of several servos or of one that the catalogue does not have.
+    Args:
+        recordings: Recordings of one servo.
+        models: Models by name. None: the catalogue's models of the servo.
+        validation: Rule of `split_recordings`.
+        dt: Time step [s]. None: that of the recordings.
+        generations: Generations of each search.
+        progress: Called with the completed share and a description.
+
+    Raises:
+        ServoBenchError: Recordings of several servos, or of one that the catalogue does not have.
     """
     servos = sorted({recording.settings.servo for recording in recordings})
     if len(servos) != 1:
@@ -148,7 +156,7 @@ def loss_on_recordings(
     spec = load_servo(servos[0])
     compared = published_models(servos[0]) if models is None else models
     split = split_recordings(recordings, validation)
-    # The models are to be judged on another actuator's runs too, a node's above all.
+    # Models are also judged on runs of another actuator, especially of a node.
     train, held = ([as_own_motor(r) for r in recordings if r.id in ids] for ids in (split.train, split.validation))
     nominal = nominal_model(spec)
     middle = sorted(recordings, key=lambda r: r.bench.gravity_torque)[len(recordings) // 2]
@@ -188,10 +196,16 @@ def loss_on_model(
     generations: int = GENERATIONS,
     progress: Progress = no_progress,
 ) -> ServoLoss:
-    """Fit a node to a model's motion over the bench's grid, and judge other models on it.
+    """Fit a node to a model's motion over the bench's grid of runs, and judge other models on it.
 
-    models: by name, None for those of the catalogue and an M1 fitted to the model; bench, settings: None for
-    a pendulum that suits the servo and the catalogue's gain; step: `basicTimeStep` [s].
+    Args:
+        model: Model whose motion is the reference.
+        models: Models by name. None: the catalogue's models and an M1 fitted to the model.
+        bench: Pendulum. None: one that suits the servo.
+        settings: Settings of the servo. None: the catalogue's.
+        step: `basicTimeStep` [s].
+        generations: Generations of each search.
+        progress: Called with the completed share and a description.
     """
     load, kept = bench or default_bench(model), settings or model.default_settings()
     grids = bench_grid(load, kept), held_back_grid(load, kept)
@@ -223,12 +237,12 @@ def loss_on_model(
 
 
 def published_models(servo: str) -> dict[str, ServoModel]:
-    """The catalogue's models of a servo by their titles' last word, M1 first."""
+    """Return the catalogue's models of a servo by friction name, M1 first."""
     return {friction.upper(): load_model(servo, friction) for friction in shipped_models(servo)}
 
 
 def _distance(model: ServoModel, runs: Sequence[FitRun], grid: Sequence[GridRun], step: float) -> float:
-    """Mean absolute difference of a model's own motion at the step from the runs, over them [rad]."""
+    """Return the mean absolute difference between a model's motion at the time step and the runs [rad]."""
     return float(
         np.mean(
             [

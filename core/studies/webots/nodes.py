@@ -1,10 +1,10 @@
-"""Servo nodes of a user's own file: their fields, and how a tree of them moves its bodies (seed 002, section 3.42).
+"""Read Servo nodes of a user's own file: their fields, and how a tree of them moves its bodies (section 3.42).
 
     tree = read_servo_tree(Path("robot.wbt"))
     robot = robot_of(tree.servos)
 
 Servos whose axes lie on one line, or that slide along one direction, are in series (3.42.11). All others are
-independent (3.42.12): each moves what lies beyond it as if the joints in between stayed at their first positions. A
+independent (3.42.12): each moves everything beyond it as if the joints in between stayed at their initial positions. A
 body's mass and inertia are those of its Physics, or of its boundingObject at the Physics' density.
 """
 
@@ -26,41 +26,41 @@ from core.studies.webots.fields import ROTATIONAL, Load, ServoFields, seed_name
 from core.studies.webots.robot import MountedServo
 
 SEED_NAMES = {seed_name(field.name): field.name for field in fields(ServoFields)}
-"""Field of the node to that of ServoFields."""
+"""Fields of ServoFields by the node's field names."""
 INHERITED = (
     *("translation", "rotation", "scale", "children", "name", "model", "author", "constructor", "description"),
     *("contactMaterial", "immersionProperties", "boundingObject", "physics", "joint", "locked"),
 )
-"""Fields that a Servo has from Transform, Solid and Device."""
+"""Fields that a Servo inherits from Transform, Solid and Device."""
 GRAVITY = (0.0, -9.81, 0.0)
-"""Of a world that gives none [m/s²]."""
+"""Default gravity of a world [m/s²]."""
 DENSITY = 1000.0
-"""Of a Physics node that gives none [kg/m³]."""
+"""Default density of a Physics node [kg/m³]."""
 LARGEST = 1e9
-"""Magnitude of a size, place or mass, SI units: products of five of them stay finite."""
+"""Largest size, position or mass, SI units: products of five of them stay finite."""
 SMALLEST_VOLUME = 1e-30
-"""Volume below which a boundingObject gives no inertia [m³]."""
+"""Volume below which a boundingObject has no inertia [m³]."""
 ALIGNED = 1e-9
-"""Distance of unit vectors, or of axes [m], that decimal numbers in a file may make."""
+"""Tolerance of decimal numbers in a file for unit vectors, or for distances of axes [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServoTree:
-    """Servos of a file in their order there."""
+    """Servos of a file, in the file's order."""
 
     servos: tuple[MountedServo, ...]
     notes: tuple[str, ...]
-    """One line for each servo that is simulated independently of the one it is mounted on"""
+    """One line for each servo that is simulated independently of the servo it is mounted on."""
     basic_time_step: int | None
-    """WorldInfo's [ms]; None where the file has none"""
+    """WorldInfo's basicTimeStep [ms]; None if the file has none."""
 
 
 @dataclass(frozen=True)
 class _Pose:
     turn: Array
-    """(3, 3)"""
+    """Rotation matrix, shape (3, 3)."""
     place: Array
-    """(3,) m"""
+    """Position [m], shape (3,)."""
 
     def moved(self, translation: Array, turn: Array) -> _Pose:
         return _Pose(self.turn @ turn, self.place + self.turn @ translation)
@@ -70,22 +70,22 @@ class _Pose:
 class _Body:
     mass: float
     centre: Array
-    """(3,) m"""
+    """Centre of mass [m], shape (3,)."""
     inertia: Array
-    """About its centre, (3, 3) kg·m²"""
+    """Inertia about the centre of mass [kg·m²], shape (3, 3)."""
 
 
 @dataclass
 class _Found:
-    """A Servo in the world at its first position."""
+    """Servo in the world at its initial position."""
 
     node: Node
     fields: ServoFields
     parent: int | None
     axis: Array
-    """Unit vector, (3,)"""
+    """Unit vector, shape (3,)."""
     anchor: Array
-    """(3,) m"""
+    """Point on the axis [m], shape (3,)."""
     bodies: list[_Body]
 
     @property
@@ -94,7 +94,7 @@ class _Found:
 
 
 def read_servo_node(path: Path) -> ServoFields:
-    """Fields of a file's only Servo node, defaults where none are written; raises ExportError."""
+    """Read the fields of a file's only Servo node, with defaults for missing ones; raise ExportError."""
     try:
         found = _servos(path, read_vrml(path))
         if len(found) != 1:
@@ -105,16 +105,21 @@ def read_servo_node(path: Path) -> ServoFields:
 
 
 def read_servo_tree(path: Path, end_load: Callable[[ServoFields], Load]) -> ServoTree:
-    """Read the Servo nodes of a file and the bodies they move; raises a ServoBenchError that says what is wrong.
+    """Read the Servo nodes of a file and the bodies they move.
 
-    end_load: body of a servo that carries none and is the last of its series.
+    Args:
+        path: The file.
+        end_load: Returns the body of a servo that carries none and is the last of its series.
+
+    Raises:
+        ServoBenchError: The file cannot be read or is unsuitable.
     """
     nodes = read_vrml(path)
     info = next((node for node in nodes if node.name == "WorldInfo"), Node("WorldInfo"))
     step = _number(path, info, "basicTimeStep", 0.0)
     found = _servos(path, nodes)
     if not found:
-        raise InputError(f"{path}: there is no Servo node in it")
+        raise InputError(f"{path}: it has no Servo node")
     gravity = _vector(path, info, "gravity", GRAVITY)
     in_series = [servo.parent if _is_in_series(servo, found) else None for servo in found]
     names = [servo.name or (f"servo{place + 1}" if len(found) > 1 else "") for place, servo in enumerate(found)]
@@ -126,25 +131,25 @@ def read_servo_tree(path: Path, end_load: Callable[[ServoFields], Load]) -> Serv
             turned = sum(found[k].fields.position for k in _up_to(place, in_series))
             load = _load(servo, bodies, gravity, turned)
         elif place in in_series:
-            raise InputError(f"{path}: Servo {names[place]!r} carries another and needs physics of its own (3.42.11)")
+            raise InputError(f"{path}: Servo {names[place]!r} carries another servo and needs own physics (3.42.11)")
         else:
             load = end_load(servo.fields)
         servos.append(MountedServo(name=names[place], fields=servo.fields, load=load, parent=in_series[place]))
         if servo.parent is not None and in_series[place] is None:
             notes.append(
-                f"{names[place]}: its axis is not that of {names[servo.parent]}, so they are simulated independently; "
-                f"{names[servo.parent]} moves it with all joints beyond at their first positions"
+                f"{names[place]}: its axis differs from that of {names[servo.parent]}, so they are simulated "
+                f"independently; {names[servo.parent]} moves it with all joints beyond at their initial positions"
             )
     return ServoTree(servos=tuple(servos), notes=tuple(notes), basic_time_step=int(step) or None)
 
 
 def _servos(path: Path, nodes: list[Node]) -> list[_Found]:
-    """All Servo nodes with the bodies rigidly on them."""
+    """Return all Servo nodes with the bodies rigidly attached to them."""
     found: list[_Found] = []
 
     def walk(node: Node, pose: _Pose, servo: int | None) -> None:
         if _vector(path, node, "scale", (1.0, 1.0, 1.0)).tolist() != [1.0, 1.0, 1.0]:
-            raise InputError(f"{path}: a {node.name} is scaled; write its sizes and places without scale")
+            raise InputError(f"{path}: a {node.name} is scaled; write its sizes and positions without scale")
         translation = _vector(path, node, "translation", (0.0, 0.0, 0.0))
         axis, angle = _rotation(path, node, "rotation")
         slide = np.zeros(3)
@@ -184,7 +189,7 @@ def _fields(path: Path, node: Node) -> ServoFields:
 
 
 def _is_in_series(servo: _Found, found: list[_Found]) -> bool:
-    """Return whether the servo it is mounted on turns about the same line, or slides along the same direction."""
+    """Return True if its parent servo turns about the same line, or slides along the same direction."""
     if servo.parent is None:
         return False
     below = found[servo.parent]
@@ -195,13 +200,13 @@ def _is_in_series(servo: _Found, found: list[_Found]) -> bool:
 
 
 def _up_to(place: int, in_series: list[int | None]) -> list[int]:
-    """A servo and those below it in its series."""
+    """Return the indices of a servo and of those below it in its series."""
     parent = in_series[place]
     return [place] if parent is None else [*_up_to(parent, in_series), place]
 
 
 def _bodies_moved(place: int, found: list[_Found], in_series: list[int | None]) -> list[_Body]:
-    """A servo's bodies and those of all independent servos on it."""
+    """Return a servo's bodies and those of all independent servos on it."""
     bodies = list(found[place].bodies)
     for other, servo in enumerate(found):
         if servo.parent == place and in_series[other] is None:
@@ -215,7 +220,7 @@ def _all_bodies(place: int, found: list[_Found]) -> list[_Body]:
 
 
 def _load(servo: _Found, bodies: list[_Body], gravity: Array, turned: float) -> Load:
-    """Bodies as one load; turned: sum of the first positions of the series up to this servo."""
+    """Combine bodies into one load; `turned` is the sum of initial positions in the series up to the servo."""
     axis, mass = servo.axis, sum(body.mass for body in bodies)
     pull = float(np.linalg.norm(gravity))
     if servo.fields.type != ROTATIONAL:
@@ -238,7 +243,7 @@ def _load(servo: _Found, bodies: list[_Body], gravity: Array, turned: float) -> 
 
 
 def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
-    """A node's body in the world."""
+    """Return a node's body in world coordinates."""
     mass = _number(path, physics, "mass", -1.0)
     matrix: object = physics.fields.get("inertiaMatrix") or []
     parts: list[_Body] = []
@@ -272,7 +277,7 @@ def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
 
 
 def _solids(path: Path, shape: Node, pose: _Pose) -> list[_Body]:
-    """Parts of a boundingObject with a density of 1 kg/m³."""
+    """Return the parts of a boundingObject at a density of 1 kg/m³."""
     if shape.name in ("Transform", "Group", "Shape"):
         inside = pose.moved(
             _vector(path, shape, "translation", (0.0, 0.0, 0.0)), _turn(*_rotation(path, shape, "rotation"))
@@ -283,8 +288,8 @@ def _solids(path: Path, shape: Node, pose: _Pose) -> list[_Body]:
     if shape.name not in _SHAPES:
         known = ", ".join(_SHAPES)
         raise InputError(
-            f"{path}: the mass of a boundingObject {shape.name} is not computed here, only of {known}; give its "
-            "Physics mass, centerOfMass and inertiaMatrix"
+            f"{path}: the mass of a boundingObject {shape.name} is not supported, only that of {known}; set "
+            "mass, centerOfMass and inertiaMatrix in its Physics"
         )
     volume, diagonal = _SHAPES[shape.name](path, shape)
     return [_Body(volume, pose.place, pose.turn @ np.diag(volume * diagonal) @ pose.turn.T)]
@@ -302,7 +307,7 @@ def _box(path: Path, shape: Node) -> tuple[float, Array]:
 
 
 def _cylinder(path: Path, shape: Node) -> tuple[float, Array]:
-    """About y, as in VRML."""
+    """Return volume and inertia per kg of a cylinder about y, as in VRML."""
     radius, height = _number(path, shape, "radius", 1.0), _number(path, shape, "height", 2.0)
     across = radius**2 / 4.0 + height**2 / 12.0
     return math.pi * radius**2 * height, np.array([across, radius**2 / 2.0, across])
@@ -313,7 +318,7 @@ _SHAPES: Mapping[str, Callable[[Path, Node], tuple[float, Array]]] = {
     "Box": _box,
     "Cylinder": _cylinder,
 }
-"""Volume [m³] and the inertia of 1 kg about the centre, (3,) m²."""
+"""Functions that return the volume [m³] and the inertia per kg about the centre [m²], shape (3,)."""
 
 
 def _nodes(path: Path, node: Node, name: str) -> list[Node]:
@@ -333,7 +338,7 @@ def _vector(path: Path, node: Node, name: str, default: tuple[float, ...]) -> Ar
 
 
 def _rotation(path: Path, node: Node, name: str) -> tuple[Array, float]:
-    """Unit vector (3,) and angle [rad]."""
+    """Return unit vector (3,) and angle [rad]."""
     *axis, angle = _numbers(path, node, name, (0.0, 1.0, 0.0, 0.0)).tolist()
     length = math.hypot(*axis)
     if not length > 0.0:
@@ -352,7 +357,7 @@ def _numbers(path: Path, node: Node, name: str, default: tuple[float, ...]) -> A
 
 
 def _turn(axis: Array, angle: float) -> Array:
-    """Rotation matrix (3, 3), Rodrigues' formula."""
+    """Return the rotation matrix (3, 3) by Rodrigues' formula."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross

@@ -1,4 +1,4 @@
-"""A robot of servos that a controller steps: time, devices by name, and what happened."""
+"""Robot of servos stepped by a controller: time, devices by name, and traces."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from core.studies.webots.servo import MILLISECOND, ServoDevice
 from core.studies.webots.trace import Trace, TraceLog
 
 BASIC_TIME_STEP = 8
-"""Of a world where nobody says another [ms]."""
+"""Default `basicTimeStep` of a world [ms]."""
 PENDULUM = Bench(mass=0.5, length=0.15)
-"""What a servo moves where nobody says another."""
+"""Default load of a servo."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MountedServo:
-    """A servo, the body it moves, and what it is mounted on.
+    """Servo with the body it moves and its parent.
 
     pan = MountedServo(name="pan", fields=ServoFields(), load=Load(inertia=0.01))
     tilt = MountedServo(name="tilt", fields=ServoFields(), load=Load(inertia=0.002, gravity_torque=0.1))
@@ -29,35 +29,35 @@ class MountedServo:
     """
 
     name: str
-    """Empty for the first name that a controller asks for"""
+    """Name; if empty, the servo takes the first name a controller requests."""
     fields: ServoFields
     load: Load
     parent: int | None = None
-    """Place of the servo it is in series with, before its own; None if no other servo feels its motion (3.42.12)"""
+    """Index of the previous servo in its series, lower than its own; None if independent (3.42.12)."""
 
 
 class SimulationOver(SystemExit):
-    """A controller goes on stepping though it has been told that the simulation is over."""
+    """Raised when a controller steps again after the end of the simulation was reported."""
 
 
 class SimulatedRobot:
-    """Servos, alone or in series; a nameless one takes the first name that it is asked for by."""
+    """Servos, independent or in series; a nameless servo takes the first requested name."""
 
     def __init__(
         self, chains: Sequence[Chain], *, basic_time_step: int = BASIC_TIME_STEP, duration: float = math.inf
     ) -> None:
-        """basic_time_step: `basicTimeStep` of WorldInfo [ms]; duration: when the simulation is over [s]."""
+        """Set up the robot; `basic_time_step` is WorldInfo's [ms], `duration` the end of the simulation [s]."""
         if basic_time_step < 1 or int(basic_time_step) != basic_time_step:
             raise InputError(
-                f"a basic time step of {basic_time_step} ms is not possible; give a whole number from 1 on"
+                f"a basic time step of {basic_time_step} ms is not possible; give a whole number, 1 or more"
             )
         if not duration > 0.0:
-            raise InputError(f"a simulation of {duration} s is not possible; give more than 0")
+            raise InputError(f"a simulation of {duration} s is not possible; give a value above 0")
         self.chains = tuple(chains)
         self.servos: tuple[ServoDevice, ...] = tuple(servo for chain in self.chains for servo in chain.servos)
         names = [servo.name for servo in self.servos]
         if not names or len(set(names)) < len(names):
-            raise InputError(f"a robot's servos need a name each, there are {names}")
+            raise InputError(f"a robot's servos need different names, but have {names}")
         self.basic_time_step, self.duration = int(basic_time_step), duration
         self._log = TraceLog(self.servos)
         self._steps = 0
@@ -65,15 +65,15 @@ class SimulatedRobot:
 
     @property
     def time(self) -> float:
-        """Simulated so far [s]."""
+        """Simulated time [s]."""
         return self._steps * self.basic_time_step * MILLISECOND
 
     def traces(self) -> list[Trace]:
-        """What each servo did so far."""
+        """Return the trace of each servo."""
         return self._log.traces()
 
     def device(self, name: str) -> ServoDevice:
-        """The servo of a name; raises InputError."""
+        """Return a servo by its name; raise InputError if unknown."""
         for servo in self.servos:
             if servo.name == name:
                 return servo
@@ -85,15 +85,15 @@ class SimulatedRobot:
         raise InputError(f"this robot has no device {name!r}; it has {known}")
 
     def step(self, milliseconds: int) -> int:
-        """Simulate so long, a multiple of the basic time step; 0, or −1 once the simulation is over.
+        """Simulate for a multiple of the basic time step; return 0, or −1 once the simulation is over.
 
-        Raises InputError for another duration, and SimulationOver at the next call after −1.
+        Raises InputError for other durations, and SimulationOver at the next call after −1.
         """
         count, rest = divmod(milliseconds, self.basic_time_step)
         if rest or count < 1:
             raise InputError(
-                f"a step of {milliseconds} ms is not possible here: it must be a multiple of the basic time step, "
-                f"{self.basic_time_step} ms; ask for such a step or choose another basic time step"
+                f"a step of {milliseconds} ms is not possible: it must be a multiple of the basic time step, "
+                f"{self.basic_time_step} ms; use such a step or another basic time step"
             )
         if self.time >= self.duration - 0.5 * MILLISECOND:
             if self._end_reported:
@@ -112,7 +112,7 @@ class SimulatedRobot:
 def robot_of(
     servos: Sequence[MountedServo], *, basic_time_step: int = BASIC_TIME_STEP, duration: float = math.inf
 ) -> SimulatedRobot:
-    """Robot of independent servos and series of them; raises ModelError and InputError for what is not possible."""
+    """Build a robot of independent servos and series; raise ModelError or InputError if impossible."""
     series: list[list[int]] = []
     for place, servo in enumerate(servos):
         if servo.parent is None:
@@ -141,6 +141,6 @@ def bench_robot(
     basic_time_step: int = BASIC_TIME_STEP,
     duration: float = math.inf,
 ) -> SimulatedRobot:
-    """One servo on a bench's pendulum, with an inertia of its own [kg·m²]."""
+    """Build a robot with one servo, of its own inertia [kg·m²], on a bench's pendulum."""
     servo = MountedServo(name=name, fields=fields, load=load_of(bench, armature))
     return robot_of([servo], basic_time_step=basic_time_step, duration=duration)

@@ -1,4 +1,4 @@
-"""A Webots servo in a simulated servo's place: the same calls as `core.simulation.Stepper`."""
+"""A Webots servo with the interface of `core.simulation.Stepper`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.studies.webots.servo import ServoDevice
 
 
 class WebotsStepper:
-    """Simulation step by step of a node on the bench's pendulum.
+    """Step-by-step simulation of a node on the bench's pendulum.
 
-    A node knows no electricity: its duty cycle is the share of maxForce that it uses, and its current follows from a
-    torque constant if one is given, else it is 0.
+    A node has no electrical model. Its duty cycle is the used share of maxForce. Its current follows from a torque
+    constant if one is given, otherwise it is 0.
     """
 
     def __init__(
@@ -31,21 +31,32 @@ class WebotsStepper:
         position: float = 0.0,
         velocity: float = 0.0,
     ) -> None:
-        """dt: time one step advances, `basicTimeStep` [s]; armature [kg·m²]; supply_voltage: nominal [V].
+        """Set up a node, released, at `position` [rad].
 
-        torque_constant [N·m/A]; starts at `position` [rad], released, and raises ModelError where a stop forbids that.
+        Args:
+            fields: Fields of the node.
+            bench: The pendulum.
+            dt: Duration of a step, `basicTimeStep` [s].
+            armature: Inertia of the servo [kg·m²].
+            supply_voltage: Nominal supply voltage [V].
+            torque_constant: Torque constant [N·m/A]. None: the current is 0.
+            position: Start position [rad].
+            velocity: Start velocity [rad/s].
+
+        Raises:
+            ModelError: Impossible numbers, or a start beyond a stop.
         """
         if not (math.isfinite(dt) and dt > 0.0):
-            raise ModelError(f"a step of {dt} s is not possible")
+            raise ModelError(f"a time step of {dt} s is not possible")
         if torque_constant is not None and not torque_constant > 0.0:
-            raise ModelError(f"a torque constant of {torque_constant} N·m/A is not possible; give more than 0 or None")
+            raise ModelError(f"a torque constant of {torque_constant} N·m/A is not possible; give one above 0 or None")
         self._fields, self._dt = fields, dt
         self._load = load_of(bench, armature)
         self._nominal_supply, self._torque_constant = supply_voltage, torque_constant
         self.reset(position, velocity)
 
     def reset(self, position: float = 0.0, velocity: float = 0.0) -> None:
-        """Go to a state [rad, rad/s] with the motor released."""
+        """Set the state [rad, rad/s] with the motor released."""
         self._servo = ServoDevice(replace(self._fields, position=position))
         self._servo.velocity = velocity
         self._chain = Chain([self._servo], [self._load])
@@ -65,10 +76,17 @@ class WebotsStepper:
     ) -> None:
         """Advance by dt with a held command.
 
-        goal [rad], clipped to the soft limits; torque_enable: share of maxForce, 0 … 1; supply_voltage [V] is only
-        repeated; hand_torque on the shaft [N·m]; motor_torque: force control with so much [N·m], within maxForce, for
-        torque_share of the step. A node knows one control at a time: the one that fills more of the step gets it.
-        next_goal [rad] replaces the goal for the last next_share of the step; the node follows their mean.
+        A node has one control mode at a time: the one that fills more of the step is used.
+
+        Args:
+            goal: Goal, clipped to the soft limits [rad].
+            torque_enable: Share of maxForce, 0 … 1.
+            supply_voltage: Supply voltage, only reported back [V].
+            hand_torque: External torque on the shaft [N·m].
+            motor_torque: Torque of force control, within maxForce [N·m].
+            torque_share: Share of the step with force control.
+            next_goal: Goal of the last part of the step [rad]; the node follows the mean.
+            next_share: Share of the step with `next_goal`.
         """
         if next_goal is not None:
             goal += next_share * (next_goal - goal)
@@ -87,30 +105,30 @@ class WebotsStepper:
 
     @property
     def position(self) -> float:
-        """[rad]"""
+        """Position [rad]."""
         return self._servo.position
 
     @property
     def velocity(self) -> float:
-        """[rad/s]"""
+        """Velocity [rad/s]."""
         return self._servo.velocity
 
     @property
     def motor_torque(self) -> float:
-        """During the last step [N·m]"""
+        """Motor torque during the last step [N·m]."""
         return self._servo.used_force + self._servo.applied_force
 
     @property
     def current(self) -> float:
-        """During the last step [A]; 0 without a torque constant"""
+        """Motor current during the last step [A]; 0 without a torque constant."""
         return 0.0 if self._torque_constant is None else self.motor_torque / self._torque_constant
 
     @property
     def duty_cycle(self) -> float:
-        """Share of maxForce that was used during the last step"""
+        """Used share of maxForce during the last step."""
         return self.motor_torque / self._fields.max_force if self._fields.max_force > 0.0 else 0.0
 
     @property
     def supply_voltage(self) -> float:
-        """During the last step [V]"""
+        """Supply voltage during the last step [V]."""
         return self._supply

@@ -1,4 +1,4 @@
-"""What servos did, step by step."""
+"""Traces of servos, step by step."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from core.studies.webots.servo import FORCE, VELOCITY, ServoDevice
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trace:
-    """One servo over time; sample k is the state before step k, and what happened during it. All arrays (n,).
+    """One servo over time; sample k is the state before step k and the forces during it. All arrays have shape (n,).
 
-    In rad and N·m of a rotational servo, in m and N of a linear one.
+    Units are rad and N·m for a rotational servo, m and N for a linear one.
     """
 
     name: str
     fields: ServoFields
     time: Array
-    """[s]"""
+    """Time [s]."""
     target: Array
-    """Of position control, NaN in the other modes"""
+    """Target of position control; NaN in the other modes."""
     position: Array
     velocity: Array
     wanted_velocity: Array
-    """Vc; NaN in force control"""
+    """Vc; NaN in force control."""
     motor_force: Array
-    """Used by the motor"""
+    """Force used by the motor."""
     force: Array
-    """Of force control; NaN in the other modes"""
+    """Force of force control; NaN in the other modes."""
     available_force: Array
-    """To the motor or to force control"""
+    """Force available to the motor or to force control."""
 
 
 COLUMNS = tuple(Trace.__annotations__)[2:]
-"""The arrays of a trace."""
+"""Names of the arrays of a trace."""
 
 
 class TraceLog:
-    """Keeps what servos do; `begin` before each of their steps, `end` after it."""
+    """Recorder of servos; call `begin` before and `end` after each of their steps."""
 
     def __init__(self, servos: Sequence[ServoDevice]) -> None:
         self._servos = tuple(servos)
@@ -52,11 +52,11 @@ class TraceLog:
         self._before: list[tuple[float, float, float]] = []
 
     def begin(self, now: float) -> None:
-        """The state before a step that begins at a time [s]."""
+        """Record the state before a step that begins at `now` [s]."""
         self._before = [(now, servo.position, servo.velocity) for servo in self._servos]
 
     def end(self) -> None:
-        """What happened during it."""
+        """Record the forces during the step."""
         for servo, rows, (now, position, velocity) in zip(self._servos, self._rows, self._before, strict=True):
             forced = servo.mode == FORCE
             target = math.nan if forced or servo.mode == VELOCITY else servo.target
@@ -64,7 +64,7 @@ class TraceLog:
             rows.extend((now, target, position, velocity, wanted, servo.used_force, force, servo.motor_force))
 
     def traces(self) -> list[Trace]:
-        """One a servo."""
+        """Return one trace per servo."""
         found: list[Trace] = []
         for servo, rows in zip(self._servos, self._rows, strict=True):
             table = np.array(rows).reshape(-1, len(COLUMNS))

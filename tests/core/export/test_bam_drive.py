@@ -94,9 +94,9 @@ def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path):
     assert (found["min_delay"], found["max_delay"], found["armature"]) == (5, 5, model.values["armature"])
     assert (found["joint_names_expr"], found["vin_range"]) == (["elbow"], (11.0, 12.6))
     notes = " ".join(result.notes)
-    assert "no place for dead band" in notes
+    assert "cannot represent dead band" in notes
     assert "21 ms is 5 steps of 5 ms" in notes
-    assert "from the identified model at 5 ms, over the four trajectories, two loads and two gains: 1.25 mrad" in notes
+    assert "from the identified model at 5 ms over the four trajectories, two loads and two gains is 1.25 mrad" in notes
 
 
 def test_values_carried_over_to_the_drive_lie_beside_with_both_errors(tmp_path, monkeypatch):

@@ -411,7 +411,7 @@ class TestExport:
 
         assert result.error_mrad == 0.0
         assert "kp 12" in text
-        assert "look as far ahead" in text
+        assert "that far ahead" in text
         assert identifier(model.title) in text
 
     def test_numbers_a_float_cannot_hold_are_refused(self, tmp_path):

@@ -175,9 +175,9 @@ class TestFiles:
             ("format_version: 2.0", "format_version: 1.0", "2.0"),
             ("angle_unit: degree", "angle_unit: radian", "degrees"),
             ("rotor_inertia: ", "rotor_inertias: ", "rotor_inertias"),
-            ("rotor_inertia: ", "rotor_inertia: x", "not of the format's type"),
+            ("rotor_inertia: ", "rotor_inertia: x", "has the wrong type"),
             ("joint_axis: [0.0", "joint_axis: [0.5", "not the exported pendulum"),
-            ("mass: 1.0", "mass: .inf", "not of the format's type"),
+            ("mass: 1.0", "mass: .inf", "has the wrong type"),
             ("name: BASE", "name: &a BASE", "anchors"),
             ("links:", "links: [", "YAML"),
             ("links:", "links: !!python/name:os.system\nother:", "YAML"),
@@ -192,7 +192,7 @@ class TestFiles:
             read_body(tmp_path / "a.body")
 
     def test_another_friction(self, tmp_path):
-        for text, complaint in (("[]", "no mapping"), ("format: x", "version 1"), ("a: [", "YAML")):
+        for text, complaint in (("[]", "not a mapping"), ("format: x", "version 1"), ("a: [", "YAML")):
             (tmp_path / "a.yaml").write_text(text)
             with pytest.raises(ExportError, match=complaint):
                 read_friction(tmp_path / "a.yaml")

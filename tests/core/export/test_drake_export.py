@@ -155,10 +155,10 @@ class TestInDrake:
         model = build_model("mx106", "m1")
         sdf, _ = export(tmp_path, model)
         sdf.write_text(sdf.read_text().replace("damping", "dampening"))
-        with pytest.raises(ExportError, match="Drake does not take the export"):
+        with pytest.raises(ExportError, match="Drake rejects the export"):
             check_drake(model, tmp_path, ServoOptions())
         (tmp_path / drake.PROGRAMS[0]).write_text("print(1)\n")
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_drake(model, tmp_path, ServoOptions())
 
     def test_what_friction_holds_does_not_creep(self, tmp_path):

@@ -90,7 +90,7 @@ class TestServo:
 
     def test_what_is_not_possible_is_refused(self, tmp_path):
         model = build_model("mx106", "m1")
-        with pytest.raises(ExportError, match="no drive 'fast'; there are servo, plain"):
+        with pytest.raises(ExportError, match="no drive 'fast'; available: servo, plain"):
             write_genesis(model, tmp_path, GenesisOptions(drive="fast"))
         with pytest.raises(ExportError, match="integral gain"):
             write_genesis(model, tmp_path, GenesisOptions(drive="plain", ki=1.0))
@@ -215,5 +215,5 @@ class TestInGenesis:
         with pytest.raises(ExportError, match="Genesis did not run it: ValueError"):
             check_genesis(model, tmp_path, options)
         (tmp_path / genesis.PROGRAM).write_text("print(1)\n")
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_genesis(model, tmp_path, options)

@@ -410,9 +410,9 @@ class TestJoints:
             ({"ball": MX106}, FLOATING.replace("STIFF", ""), "neither a hinge nor a slide"),
             ({"elbow": MX106}, ARM.replace('name="elbow"', 'name="elbow" actuatorfrcrange="-1 1"'), "its own limits"),
             ({"elbow": MX106}, ARM.replace("implicitfast", "RK4"), "RK4 does not suit"),
-            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("frictionloss"), 1), "switches off: frictionloss"),
-            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("refsafe"), 1), "switches off: refsafe"),
-            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("constraint"), 1), "switches off: constraint"),
+            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("frictionloss"), 1), "disables: frictionloss"),
+            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("refsafe"), 1), "disables: refsafe"),
+            ({"elbow": MX106}, ARM.replace("<worldbody>", OFF.format("constraint"), 1), "disables: constraint"),
             ({"elbow": {}}, ARM, "not a servo file"),
         ],
     )
@@ -429,7 +429,7 @@ class TestJoints:
             (lambda model, data: setattr(model.opt, "integrator", mujoco.mjtIntegrator.mjINT_RK4), "RK4"),
             (
                 lambda model, data: setattr(model.opt, "disableflags", mujoco.mjtDisableBit.mjDSBL_REFSAFE),
-                "switches off: refsafe",
+                "disables: refsafe",
             ),
             (lambda model, data: setattr(model.opt, "disableactuator", 1), "disableactuator"),
             (lambda model, data: mujoco.mj_step(model, data, 3), r"from 0 s to 0\.008 s without `update`"),
@@ -523,7 +523,7 @@ class TestExport:
         export_model(model, "mujoco-hook", tmp_path, bench=BENCH)
         (tmp_path / PROGRAMS[0]).write_text("import os")
 
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_export(model, "mujoco-hook", tmp_path, bench=BENCH)
 
     def test_the_example_runs_beside_its_files(self, written):

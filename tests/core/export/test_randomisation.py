@@ -98,7 +98,7 @@ def test_ranges_are_the_middle_of_the_units_and_say_whom_they_hold(spread, writt
     assert native.all_inside <= min(native.inside(name) for name in native.names)
     readme = (written[0] / "mujoco" / "README.md").read_text("utf-8")
     assert "with the share of units inside" in readme
-    assert "motions of the draws are spread" in readme
+    assert "motions of the draws have" in readme
 
 
 def test_the_motor_of_isaac_lab_is_that_of_its_export(spread, written):
@@ -135,7 +135,7 @@ def test_what_a_specimen_is_in_genesis_and_usd(spread, tmp_path):
 
 
 def test_what_is_not_possible_is_refused(spread, tmp_path):
-    with pytest.raises(ExportError, match="there are mujoco, mjlab, isaaclab"):
+    with pytest.raises(ExportError, match="available: mujoco, mjlab, isaaclab"):
         write_randomisation(spread, ["unity"], tmp_path)
     with pytest.raises(ExportError, match="at least 2"):
         prepare(spread, RandomisationOptions(draws=1))

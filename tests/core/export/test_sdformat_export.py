@@ -139,8 +139,8 @@ class TestWorld:
 
         text = (folder / world.name).read_text("utf-8")
         world.write_text(text.replace("<p_gain>", "<p_gain>1"), "utf-8")
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_sdformat(model, tmp_path, ServoOptions())
         world.write_text(text, "utf-8")
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_sdformat(model, tmp_path, ServoOptions(bench=replace(default_bench(model), gravity=3.7)))

@@ -172,7 +172,7 @@ class TestCheck:
             ("drive.json", '"armature"', '"armour"', "holds no URDF export .*'armature'"),
             ("drive.json", "{", "", "holds no URDF export"),
             ("drive.json", '"value": ', '"value": -', "a drive with .* is not possible"),
-            ("pendulum.urdf", "</robot>", "", "MuJoCo does not take the robot"),
+            ("pendulum.urdf", "</robot>", "", "MuJoCo rejects the robot"),
         ],
     )
     def test_damaged_files_are_refused(self, exported, tmp_path, ending, old, new, complaint):

@@ -206,7 +206,7 @@ class TestCheck:
         changed = tmp_path / f"{slug(model.title)}{ending}"
         changed.write_text(changed.read_text().replace("float ", "double ", 1))
 
-        with pytest.raises(ExportError, match="is not what this model with these options gives"):
+        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
             check_usd(model, tmp_path, UsdOptions())
 
     def test_m6_is_the_best_m1(self, tmp_path):

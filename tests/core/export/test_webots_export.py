@@ -87,7 +87,7 @@ class TestText:
             ("A { word open }", "not a string"),
             ('A { word "open }', "ends too early"),
             ("A { place 1 2 }", "not a number"),
-            ("A { places 1 2 3 }", "belongs"),
+            ("A { places 1 2 3 }", "expected"),
             ("A { number 1", "ends too early"),
             ("A " + "{ other A " * (DEEPEST + 2), "nested too deeply"),
         ],

@@ -58,11 +58,12 @@ def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():
     what, errors = fit_notes(MODEL, found, "An engine", ["friction M6", "the bridge"])
     base = written.values["friction_base"]
     assert what == (
-        "An engine has no place for friction M6, the bridge; written is the best servo with Coulomb–viscous friction, "
+        "An engine cannot represent friction M6, the bridge. The export holds the best servo with "
+        "Coulomb–viscous friction, "
         f"with friction_base refitted to the model's own motion (friction_base = {base:.6g})."
     )
     assert "4.00 mrad on average and 9.00 mrad in the worst run (up_and_down, " in errors
-    assert "5.00 mrad at a load and gain it was not fitted to" in errors
+    assert "at a load and gain it was not fitted to, 5.00 mrad" in errors
 
 
 def test_a_readme_holds_the_last_check_of_each_export(tmp_path):
@@ -82,7 +83,7 @@ def test_a_readme_holds_the_last_check_of_each_export(tmp_path):
     assert sorted(order, key=second.index) == list(order)
     assert text.count("## Check") == 2
     assert "Added later." not in second
-    with pytest.raises(ExportError, match=r"says nothing about an export of .* to three"):
+    with pytest.raises(ExportError, match=r"has no section on an export of .* to three"):
         state_check(tmp_path, MODEL, "three", "No such export.")
 
 

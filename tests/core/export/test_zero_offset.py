@@ -186,7 +186,7 @@ def test_the_torch_program_adds_the_joints_zero():
         torch.testing.assert_close(robot.motor_torque(still + goal(k), still + 0.1 + OFFSET, still + 0.3), own)
     assert float(own.abs().max()) > 1e-3
     for read in (program("servobench_torch").read_servo, program("servobench_servo").load_zero):
-        with pytest.raises(ValueError, match="is no angle"):
+        with pytest.raises(ValueError, match="is not an angle"):
             read(servo | {"joint_zero": "up"})
 
 

@@ -52,7 +52,7 @@ def test_two_workers_one_of_which_is_killed_give_the_plain_loops_numbers(plan, e
     assert numbers(found) == numbers(plain)
     executor._client.wait_for_workers(2)
     assert killed[0] not in processes(executor).values()
-    assert all("a worker was lost, its task is handed out again" in note for note in notes if note)
+    assert all("a worker was lost, its task is submitted again" in note for note in notes if note)
 
 
 def test_it_stops_between_tasks_and_leaves_the_cluster_to_the_next(plan, executor, tmp_path):

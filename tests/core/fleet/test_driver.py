@@ -179,7 +179,7 @@ def test_an_error_of_the_program_is_told_with_its_kind():
     def refuse():
         raise IdentificationError("too few runs")
 
-    assert outcome("k", fail).problem == "an error of the program: ZeroDivisionError: by nothing"
+    assert outcome("k", fail).problem == "internal error: ZeroDivisionError: by nothing"
     assert outcome("k", refuse) == Done(key="k", problem="too few runs")
     assert outcome("k", lambda: 3) == Done(key="k", value=3)
 

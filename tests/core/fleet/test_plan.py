@@ -90,7 +90,7 @@ def test_units_of_another_servo_one_name_or_one_condition_are_refused_by_name():
     request = FleetRequest(fit=IdentificationRequest(servo=SERVO))
     with pytest.raises(IdentificationError, match="xl330 cannot be in a fleet of mx106"):
         make_plan(request, [unit, replace(unit, servo="xl330")], Load(1))
-    with pytest.raises(IdentificationError, match="two units are called unit-001"):
+    with pytest.raises(IdentificationError, match="two units are named unit-001"):
         make_plan(request, [unit, unit], Load(1))
     with pytest.raises(IdentificationError, match=r"unit-001: .*every run has kp"):
         make_plan(replace(request, by=("kp",)), [unit], Load(1))

@@ -147,7 +147,7 @@ def test_where_the_mean_is_worse_draws_are_about_the_medoid(monkeypatch):
     assert found.centre == "unit-002"
     assert found.model.values == units[1].results["m1"].model.values
     assert "9" in bad.text
-    assert "draws are about the latter" in bad.text
+    assert "draws are spread around the latter" in bad.text
     kt = [np.log(m.values["kt"]) for m in found.samples(300)]
     between = found.population.of("kt").between
     assert np.mean(kt) == pytest.approx(np.log(found.model.values["kt"]), abs=4 * between / 300**0.5)
@@ -195,8 +195,8 @@ def test_agreement_by_hand():
     assert found.covered == pytest.approx(1.0 / 3.0)
     assert found.energy == pytest.approx((2.0 * 44.85 / 9.0 - 10.3 / 3.0 - 8.0 / 3.0) / (10.3 / 3.0))
     assert found.text == (
-        "motions of the draws are spread 0.73 times as wide as the units' (2.73e+03 mrad), 33 % of the units' "
-        "positions lie within the middle 95 % of the draws', energy distance 1.13"
+        "motions of the draws have 0.73 times the spread of the units' (2.73e+03 mrad), 33 % of the units' "
+        "positions lie within the central 95 % of the draws', energy distance 1.13"
     )
 
 

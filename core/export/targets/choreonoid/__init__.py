@@ -1,1 +1,1 @@
-"""Choreonoid: the body, and the friction of its customizer."""
+"""Choreonoid target: the body file, and the friction for a body customizer."""

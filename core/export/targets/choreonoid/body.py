@@ -1,11 +1,11 @@
-"""Export to Choreonoid: a body file of the pendulum, and constants of a friction that a body customizer computes.
+"""Export to Choreonoid: a body file of the pendulum, and friction constants for a body customizer.
 
-Body files (format_version 2.0) know a joint's rotor inertia, ranges and largest effort; friction they do not. It is
-written as constants of seed 001's elastoplastic friction (`core.export.targets.choreonoid.friction`), fitted with
-exponent 1 as the seed has it, together with the gains of a position drive: effort = clip(kp·(goal − q) − kd·q̇,
-±limit).
+Body files (format_version 2.0) hold a joint's rotor inertia, ranges and effort limit, but no friction. Friction is
+written as constants of the elastoplastic friction of Cisneros et al. (`core.export.targets.choreonoid.friction`),
+fitted with the exponent 1 of that paper. The gains of a position drive are added:
+effort = clip(kp·(goal − q) − kd·q̇, ±limit).
 
-Both files are YAML, written and read by a YAML library; angles in body files are in degrees.
+Both files are YAML, written and read by a YAML library. Angles in body files are in degrees.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from core.terms import CONTACTS
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)
-"""What a model with friction M1 is written as: the same law with Ts = Tc."""
+"""Form of a model with friction M1: the same law with Ts = Tc."""
 LARGEST_FILE = 1_000_000
 FRICTION_FORMAT = "servobench-elastoplastic-friction"
 GAIN_UNITS = {"kp": "N·m/rad", "kd": "N·m·s/rad", "limit": "N·m"}
@@ -53,20 +53,20 @@ GAIN_UNITS = {"kp": "N·m/rad", "kd": "N·m·s/rad", "limit": "N·m"}
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """What a body file says of the pendulum; the joint's rotor counts into the inertia."""
+    """Pendulum of a body file; its inertia includes the joint's rotor."""
 
     inertia: float
-    """About the joint [kg·m²]"""
+    """Inertia about the joint [kg·m²]."""
     moment: float
-    """Mass times distance of its centre [kg·m]"""
+    """Mass times distance of the centre of mass [kg·m]."""
     offset: float
-    """Angle that gravity sees at joint angle 0 [rad]"""
+    """Gravity offset: angle of the pendulum at joint angle 0 [rad]."""
     effort: float
-    """Largest effort [N·m]"""
+    """Effort limit [N·m]."""
 
 
 def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write `<name>.pendulum.body` and `<name>.friction.yaml`; raises ExportError for options that are not possible."""
+    """Write `<name>.pendulum.body` and `<name>.friction.yaml`; raise ExportError for impossible options."""
     settings = settings_of(model, options, "choreonoid")
     bench = options.bench or default_bench(model)
     form = COULOMB if model.friction == "m1" else STRIBECK
@@ -78,7 +78,7 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     body_file, friction_file = f"{name}.pendulum.body", f"{name}.friction.yaml"
     contents = {
         body_file: _dump(body_of(name, drive, bench, offset)),
-        friction_file: zero_comment(model, "# ", "Goals plus that are the joint's.")
+        friction_file: zero_comment(model, "# ", "Add this to goals to get joint angles.")
         + _dump(_friction_of(friction, drive)),
     }
     meanings = {
@@ -90,16 +90,16 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
         *fit.notes,
         *(
             [
-                f"w_brk is {friction.w_brk:.4g} rad/s, not the fitted {drive.stribeck_speed:.4g}: at "
-                f"{options.timestep * 1e3:g} ms no bristle could follow that; a smaller time step could."
+                f"w_brk is {friction.w_brk:.4g} rad/s, not the fitted {drive.stribeck_speed:.4g}, which no bristle can "
+                f"follow at {options.timestep * 1e3:g} ms; a smaller time step allows it."
             ]
             if raised
             else []
         ),
         settings_note(settings),
         bristle_note,
-        "Body files have no friction: it is the customizer's. Torque off is an effort of 0; friction stays.",
-        "Friction M3–M6 depends on loads that a customizer does not see; the C header of target `c` holds it.",
+        "Body files have no friction; the customizer adds it. Torque off is an effort of 0; friction remains.",
+        "Friction M3–M6 depends on loads that a customizer does not get; the C header of target `c` provides it.",
     ]
     return exported(
         folder, model, "choreonoid", "Choreonoid", contents, meanings, notes, _USAGE, error_mrad=fit.error_mrad
@@ -107,14 +107,14 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
 
 
 def _friction_on(model: ServoModel, drive: PlainDrive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:
-    """A fitted drive's friction, with the model's own bristle where a customizer can have it; a sentence on that."""
+    """Return a fitted drive's friction, with the model's own bristle if a customizer can follow it, and a note."""
     static, milliseconds = drive.friction + drive.extra_at_rest, f"{step * 1e3:g} ms"
     law = Stribeck(static=static, coulomb=drive.friction, breakaway_speed=drive.stribeck_speed, viscous=drive.viscous)
     made = friction_constants(static, drive.friction, drive.viscous, drive.stribeck_speed, inertia, step)
     usual = (
-        f"Kf and Bf are for {milliseconds} and this pendulum's inertia J: Kf = (0.2/dt)²·J, "
-        f"Bf = 2·√(Kf·J), raised where u = Z·(Ts − Tc)/(w_brk·D) ≤ 1 asks for it; here u = {made.u:.3g}. Choose "
-        "them anew for another joint."
+        f"Kf and Bf are valid for {milliseconds} and this pendulum's inertia J: Kf = (0.2/dt)²·J and "
+        f"Bf = 2·√(Kf·J), raised if u = Z·(Ts − Tc)/(w_brk·D) ≤ 1 requires it; here u = {made.u:.3g}. Choose "
+        "them again for another joint."
     )
     if model.contact == "rigid":
         return made, usual
@@ -122,18 +122,18 @@ def _friction_on(model: ServoModel, drive: PlainDrive, inertia: float, step: flo
     if not can_follow(law, Bristle(stiffness=stiffness, damping=damping, step=step), inertia):
         return made, (
             f"The model's bristle, {stiffness:.4g} N·m/rad and {damping:.4g} N·m·s/rad, is not possible with a "
-            f"customizer at {milliseconds}: it would jump or shake, as u ≤ 1 and Kf·dt² + 2·Bf·dt < 4·J do not both "
-            f"hold; a smaller time step may do. {usual}"
+            f"customizer at {milliseconds}: it would jump or oscillate, as u ≤ 1 and Kf·dt² + 2·Bf·dt < 4·J do not "
+            f"both hold. A smaller time step may help. {usual}"
         )
     own = replace(made, w_brk=drive.stribeck_speed, Kf=stiffness, Bf=damping)
     return own, (
-        "Kf and Bf are the model's own; the errors above are of the drive and the friction while it slips. They hold "
+        "Kf and Bf are the model's own; the errors above are those of drive and sliding friction. They are valid "
         f"for time steps at which u = Z·(Ts − Tc)/(w_brk·D) ≤ 1, here {own.u:.3g}, and Kf·dt² + 2·Bf·dt < 4·J."
     )
 
 
 def body_of(name: str, drive: PlainDrive, bench: Bench, offset: float) -> dict[str, Any]:
-    """The pendulum as a body; offset: what gravity adds to the joint's angle [rad]."""
+    """Return the pendulum as a body; `offset` is the gravity offset of the joint's angle [rad]."""
     mass, distance, inertia = pendulum_inertial(bench)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
     speed = math.degrees(drive.no_load_speed)
@@ -194,17 +194,17 @@ _LINK_KEYS = {
     "inertia": 9,
     "elements": list,
 }
-"""Keys of a link that we write, and their types; a number stands for that many floats."""
+"""Keys of an exported link and their types; a number stands for that many floats."""
 
 
 def read_body(path: Path) -> Body:
-    """The pendulum of a body file; raises ExportError for any other body."""
+    """Read the pendulum of a body file; raise ExportError for any other body."""
     data = _load(path)
     links = data.get("links")
     if tuple(data) != _BODY_KEYS or data["format"] != "ChoreonoidBody" or data["format_version"] != 2.0:
-        raise ExportError(f"{path}: not a body of ours in format_version 2.0")
+        raise ExportError(f"{path}: not an exported body in format_version 2.0")
     if data["angle_unit"] != "degree" or not is_array(links) or len(links) != 2:
-        raise ExportError(f"{path}: a body of ours has two links and angles in degrees")
+        raise ExportError(f"{path}: an exported body has two links and angles in degrees")
     for link in links:
         _require_link(path, link)
     link = links[1]
@@ -227,7 +227,7 @@ def read_body(path: Path) -> Body:
 
 
 def read_friction(path: Path) -> tuple[ChoreonoidFriction, tuple[float, float, float]]:
-    """Constants and gains (kp, kd, limit) of a friction file; raises ExportError."""
+    """Read the constants and gains (kp, kd, limit) of a friction file."""
     data = _load(path)
     constants, gains = data.get("friction"), data.get("drive")
     if data.get("format") != FRICTION_FORMAT or data.get("version") != 1:
@@ -239,7 +239,7 @@ def read_friction(path: Path) -> tuple[ChoreonoidFriction, tuple[float, float, f
 
 
 def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Simulate body and friction of an export by the customizer's rule at their step; raises ExportError."""
+    """Simulate body and friction of an export by the customizer's rule at their time step."""
     name = slug(model.title)
     body = read_body(folder / f"{name}.pendulum.body")
     friction, (kp, kd, limit) = read_friction(folder / f"{name}.friction.yaml")
@@ -286,12 +286,12 @@ def _load(path: Path) -> Mapping[str, Any]:
             raise ExportError(f"{path}: too large for an export")
         text = path.read_text(encoding="utf-8")
         if "&" in text or "*" in text:
-            raise ExportError(f"{path}: anchors and aliases have no place in an export")
+            raise ExportError(f"{path}: exports have no anchors or aliases")
         data = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
         raise ExportError(f"{path}: cannot be read as YAML: {error}") from None
     if not is_object(data):
-        raise ExportError(f"{path}: it holds no mapping")
+        raise ExportError(f"{path}: not a mapping")
     return data
 
 
@@ -307,12 +307,12 @@ def _require_link(path: Path, link: Any) -> None:
         else:
             fits = _is_float(value) if kind is float else isinstance(value, kind)
         if not fits:
-            raise ExportError(f"{path}: {key}: {str(value)[:40]} is not of the format's type")
+            raise ExportError(f"{path}: {key}: {str(value)[:40]} has the wrong type")
 
 
 def _floats(path: Path, data: Any, names: tuple[str, ...]) -> Mapping[str, float]:
     if not is_object(data) or tuple(data) != names or not all(map(_is_float, data.values())):
-        raise ExportError(f"{path}: {', '.join(names)} are needed, as numbers and in this order")
+        raise ExportError(f"{path}: {', '.join(names)} are required, as numbers and in this order")
     return data
 
 
@@ -321,8 +321,8 @@ def _is_float(value: Any) -> bool:
 
 
 _USAGE = """\
-In a body customizer, once a step and joint, with ω the joint's velocity and e = 0 at first (Cisneros et al., algorithm
-1):
+In a body customizer, once per step and joint, with ω the joint's velocity and e = 0 at the start (Cisneros et al.,
+algorithm 1):
 
     Z = 1/(Kf·dt + Bf)      D = 1 + Z·Tv      ω* = ω + Z·Kf·e
     |ω*| ≤ Z·Ts:  T = ω*/Z
@@ -337,7 +337,7 @@ clip(kp·(goal − q) − kd·q̇, ±limit), or 0 while the torque is off.
 EXPORTER = Exporter(
     target="choreonoid",
     title="Choreonoid",
-    description="A body file and the constants of a friction for a body customizer.",
+    description="Body file, and friction constants for a body customizer.",
     options=ServoOptions,
     contacts=tuple(CONTACTS),
     write=write_choreonoid,

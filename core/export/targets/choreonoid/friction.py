@@ -1,12 +1,12 @@
-"""Elastoplastic friction of seed 001 for Choreonoid: its constants from a fitted servo, and the law as a simulation.
+"""Elastoplastic friction of Cisneros et al. for Choreonoid: constants from a fitted servo, and a simulation of the law.
 
-A body customizer computes friction from a joint's velocity alone, by `core.studies.stiction` with Stribeck's function
-of α = 1. Constants have the names that they have in public code for Choreonoid. With Z = 1/(Kf·dt + Bf) and D = 1 +
-Z·Tv they are sound only if
+A body customizer computes friction from a joint's velocity alone, as `core.studies.stiction` does, with Stribeck's
+function of α = 1. Constants are named as in public code for Choreonoid. With Z = 1/(Kf·dt + Bf) and D = 1 + Z·Tv they
+are sound only if
 
     u = Z·(Ts − Tc)/(w·D) ≤ 1,
 
-see `core.contact.bristle`: `ChoreonoidFriction` refuses anything else.
+see `core.contact.bristle`. `ChoreonoidFriction` refuses anything else.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from core.errors import ExportError
 Triple = tuple[float, float, float]
 
 SOFTNESS = 0.2
-"""Angle by which the bristle's oscillation with the joint's inertia would advance in a step, undamped [rad]."""
+"""Phase advance per step of the undamped oscillation of bristle and joint inertia [rad]."""
 MARGIN = 1.05
-"""By which 1/Z exceeds what u = 1 asks for."""
+"""Factor by which 1/Z exceeds the value required for u = 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoreonoidFriction:
-    """Constants of a joint's friction, under seed 001's names."""
+    """Constants of a joint's friction, named as in public code for Choreonoid."""
 
     Ts: float
-    """Static friction F_S [N·m]"""
+    """Static friction F_S [N·m]."""
     Tc: float
-    """Coulomb friction F_C [N·m]"""
+    """Coulomb friction F_C [N·m]."""
     Tv: float
-    """Viscous friction D [N·m·s/rad]"""
+    """Viscous friction D [N·m·s/rad]."""
     w_brk: float
-    """Breakaway speed v_S [rad/s]"""
+    """Breakaway speed v_S [rad/s]."""
     Kf: float
-    """Bristle stiffness K [N·m/rad]"""
+    """Bristle stiffness K [N·m/rad]."""
     Bf: float
-    """Bristle damping B [N·m·s/rad]"""
+    """Bristle damping B [N·m·s/rad]."""
     dt: float
-    """Step they are for [s]"""
+    """Time step of the constants [s]."""
 
     def __post_init__(self) -> None:
         values = astuple(self)
@@ -64,17 +64,17 @@ class ChoreonoidFriction:
 
     @property
     def law(self) -> Stribeck:
-        """Φ, eq. (21)."""
+        """Stribeck function Φ, eq. (21)."""
         return Stribeck(static=self.Ts, coulomb=self.Tc, breakaway_speed=self.w_brk, viscous=self.Tv)
 
     @property
     def bristle(self) -> Bristle:
-        """Spring, damper and step."""
+        """Bristle: spring, damper and time step."""
         return Bristle(stiffness=self.Kf, damping=self.Bf, step=self.dt)
 
     @property
     def u(self) -> float:
-        """Z·(Ts − Tc)/(w·D), at most 1."""
+        """Soundness number Z·(Ts − Tc)/(w·D), at most 1."""
         z = self.bristle.Z
         return z * (self.Ts - self.Tc) / (self.w_brk * (1.0 + z * self.Tv))
 
@@ -82,11 +82,11 @@ class ChoreonoidFriction:
 def friction_constants(
     static: float, coulomb: float, viscous: float, breakaway_speed: float, inertia: float, step: float
 ) -> ChoreonoidFriction:
-    """Constants for a joint that turns an inertia [kg·m²] at a step [s].
+    """Choose constants for a joint that turns an inertia [kg·m²] at a time step [s].
 
-    Kf = (SOFTNESS/dt)²·inertia and Bf = 2·√(Kf·inertia): a bristle as stiff as the step allows with room, critically
-    damped. Where u asks for more, Bf is raised, up to a bristle that stops the joint in one step (1/Z = inertia/dt);
-    beyond that w_brk is raised to the smallest speed that is possible.
+    Kf = (SOFTNESS/dt)²·inertia and Bf = 2·√(Kf·inertia): a bristle nearly as stiff as the time step allows, critically
+    damped. If u requires more, Bf is raised, up to a bristle that stops the joint in one step (1/Z = inertia/dt).
+    Beyond that, w_brk is raised to the smallest possible speed.
     """
     stiffness = (SOFTNESS / step) ** 2 * inertia
     damping = 2.0 * math.sqrt(stiffness * inertia)
@@ -98,10 +98,10 @@ def friction_constants(
 
 
 def can_follow(law: Stribeck, bristle: Bristle, inertia: float) -> bool:
-    """Whether a customizer, which knows the velocity at the beginning of a step, can have a bristle on a joint.
+    """True if a customizer, which gets the velocity at the beginning of a step, can simulate a bristle on a joint.
 
-    inertia: of all that the joint turns [kg·m²]. The friction must be a function (seed 001, eq. 14), and its step with
-    the joint's not grow: K·h² + 2·B·h < 4·J.
+    The friction must be a function (Cisneros et al., eq. 14), and its oscillation with the joint's total `inertia`
+    [kg·m²] must not grow: K·h² + 2·B·h < 4·J.
     """
     step = bristle.step
     growing = bristle.stiffness * step * step + 2.0 * bristle.damping * step >= 4.0 * inertia
@@ -112,10 +112,17 @@ def simulate_choreonoid(
     friction: ChoreonoidFriction, gains: tuple[float, float, float], pendulum: tuple[float, float, float],
     goal: Array, enable: Array,
 ) -> Array:  # fmt: skip
-    """Positions before each step, from rest at 0, (n,) rad.
+    """Simulate from rest at 0. Torques are held for a step, over which the integration is exact.
 
-    gains: kp [N·m/rad], kd [N·m·s/rad], torque limit [N·m]; pendulum: inertia [kg·m²], gravity torque [N·m], angle
-    offset [rad]; goal, enable (n,). Torques are held for a step, over which the simulator's integration is exact.
+    Args:
+        friction: Constants of the friction.
+        gains: kp [N·m/rad], kd [N·m·s/rad], torque limit [N·m].
+        pendulum: Inertia [kg·m²], gravity torque [N·m], angle offset [rad].
+        goal: Goals [rad], shape (n,).
+        enable: 1 drives, 0 releases, shape (n,).
+
+    Returns:
+        Positions before each time step [rad], shape (n,).
     """
     out = np.empty(len(goal))
     driven = np.asarray(enable, dtype=np.float64)

@@ -1,1 +1,1 @@
-"""MuJoCo: its own actuators, the friction at run time as a program and as a plugin."""
+"""MuJoCo targets: its own actuators, and friction at run time by a Python program or an engine plugin."""

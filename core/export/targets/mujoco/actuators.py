@@ -1,8 +1,8 @@
-"""Export to MuJoCo: the servo as default class, and a pendulum scene that uses it (`core.export.targets.mujoco.xml`).
+"""Export to MuJoCo: the servo as a default class, and a pendulum scene that uses it (`core.export.targets.mujoco.xml`).
 
-Friction M1 is exact. M2–M6 have no counterpart in the engine: the best M1 is written instead, or the best M2 with the
-exponent 2 as LuGre friction, refitted to the model's own motion (`core.export.approximation`), with its error. The
-target "mujoco-hook" brings M1–M6 as they are. The engine itself is only needed by `core.export.targets.mujoco.check`.
+Friction M1 is exact. M2–M6 have no counterpart in the engine. The best M1, or the best M2 with exponent 2 as LuGre
+friction, is written instead, refitted to the model's own motion (`core.export.approximation`), with its error. The
+target "mujoco-hook" exports M1–M6 unchanged. Only `core.export.targets.mujoco.check` needs the engine itself.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ VERSIONS = {
     "3.7": "MuJoCo 3.7 to 3.11, which mjlab 1.6 uses",
     "3.1": "MuJoCo 3.1 and later, and MJX",
 }
-"""Versions that read each syntax; no other version does (`tests/bench/syntaxes.py`)."""
+"""Versions that read each syntax, and only these (`tests/bench/syntaxes.py`)."""
 LUGRE_NOTE = (
-    "LuGre friction needs time steps of 1 ms or less: at 5 ms its bristles are stiffer than the step allows. It gives "
-    "way by a milliradian before it slides, and stays on when the motor is released."
+    "LuGre friction needs time steps of 1 ms or less: at 5 ms its bristles are too stiff for the time step. It yields "
+    "by a milliradian before it slides, and stays on when the motor is released."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MujocoOptions(ServoOptions):
-    """What can be chosen for MuJoCo."""
+    """Options of the export to MuJoCo."""
 
     syntax: str = field(default="3.12", metadata={"choices": SYNTAXES})
     """Oldest version of MuJoCo that reads the files; see `VERSIONS`."""
@@ -64,7 +64,7 @@ class MujocoOptions(ServoOptions):
 
 
 def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> ExportResult:
-    """Write `<name>.servo.xml` and `<name>.pendulum.xml`; raises ExportError for options that are not possible."""
+    """Write `<name>.servo.xml` and `<name>.pendulum.xml`; raise ExportError for impossible options."""
     settings = settings_of(model, options, "mujoco")
     _require_possible(options)
     bench = options.bench or default_bench(model)
@@ -88,7 +88,7 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
 def _written(
     model: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
 ) -> tuple[list[str], Approximation | None, ServoModel]:
-    """Terms MuJoCo has no place for, the approximation that replaces them, if any, and the model that is written."""
+    """Return the terms MuJoCo lacks, the approximation that replaces them, if any, and the written model."""
     form = Form(
         friction="m2" if options.friction == "lugre" else "m1",
         kept=EXPRESSIBLE[options.syntax],
@@ -104,7 +104,7 @@ def _written(
 def _contents(
     model: ServoModel, written: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
 ) -> dict[str, str]:
-    """Text of the servo's file and of the scene that includes it, by file name."""
+    """Return the text of the servo's file and of the scene that includes it, by file name."""
     name, timestep, syntax = slug(model.title), options.timestep, options.syntax
     servo = f"{name}.servo.xml"
     return {
@@ -114,20 +114,24 @@ def _contents(
 
 
 def bench_title(bench: Bench) -> str:
-    """How a README names a pendulum."""
+    """Describe a pendulum in a README."""
     return f"{bench.mass:g} kg at {bench.length:g} m"
 
 
 def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Check:
-    """Run the exported scene in MuJoCo; raises ExportError, also where the installed one reads another syntax.
+    """Run the exported scene in MuJoCo.
 
-    Other loads and gains are those of the same servo: its refitted values stay.
+    Runs at other loads and gains use the same written servo, without another refit.
+
+    Raises:
+        ExportError: MuJoCo rejects the scene.
+        NotChecked: MuJoCo is not installed, or the installed version reads another syntax.
     """
     version, syntax = str(mujoco_engine().__version__), options.syntax
     if not loads(syntax, version):
         fitting = next(key for key in SYNTAXES if loads(key, version))
         raise NotChecked(
-            f"syntax {syntax} is for {VERSIONS[syntax]}, and {version} is installed here, which reads "
+            f"syntax {syntax} is for {VERSIONS[syntax]}, but {version} is installed here, which reads "
             f"`--set syntax={fitting}`"
         )
     read_setup(scene_of(folder, model))
@@ -156,9 +160,9 @@ def loads(syntax: str, version: str) -> bool:
 
 def _require_possible(options: MujocoOptions) -> None:
     if options.syntax not in SYNTAXES:
-        raise ExportError(f"export to mujoco: no syntax {options.syntax!r}; there are {', '.join(SYNTAXES)}")
+        raise ExportError(f"export to mujoco: no syntax {options.syntax!r}; available: {', '.join(SYNTAXES)}")
     if options.friction not in FRICTIONS:
-        raise ExportError(f"export to mujoco: no friction {options.friction!r}; there are {', '.join(FRICTIONS)}")
+        raise ExportError(f"export to mujoco: no friction {options.friction!r}; available: {', '.join(FRICTIONS)}")
     if options.syntax == "3.1" and (options.friction == "lugre" or options.ki > 0.0):
         raise ExportError("export to mujoco: LuGre friction and an integral gain need syntax 3.7 or later")
 
@@ -178,24 +182,24 @@ def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOp
         f"These files are for {VERSIONS[options.syntax]}. {others}.",
         settings_note(settings),
         lead_note(options.timestep),
-        f"Torque off is actuator group {DRIVE_GROUP} switched off: the motor is an open circuit, without back-EMF.",
+        f"For torque off, disable actuator group {DRIVE_GROUP}: the motor is then an open circuit, without back-EMF.",
         "Friction relies on `solreffriction` and `solimpfriction` of the class and on the engine's `refsafe` flag, "
-        "which is on unless disabled; integrator `implicitfast` suits it best.",
+        "which is on by default; integrator `implicitfast` suits it best.",
     ]
     values = model.values
     if values.get("command_delay", 0.0) > 0.0:
         notes.append(
-            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms. `nsample` suits time steps of "
-            f"{min(options.timestep, FINEST_STEP) * 1e3:g} ms and above; at shorter ones the engine loses the delay: "
-            "make it the delay divided by the time step, rounded up, plus 1. Releasing the motor is not delayed by "
-            "the engine: do it that much later."
+            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms. `nsample` is valid for time steps of "
+            f"{min(options.timestep, FINEST_STEP) * 1e3:g} ms and above. At shorter ones the engine loses the delay: "
+            "set `nsample` to the delay divided by the time step, rounded up, plus 1. The engine does not delay the "
+            "release of the motor: release it later by the delay."
         )
     if "goal_slew" in values:
-        notes.append("The limit of the goal's velocity starts at goal 0, whatever the joint's angle.")
+        notes.append("The goal velocity limit starts at goal 0, whatever the joint's angle.")
     if values.get("release_braking", 0.0) > 0.0:
         notes.append(
-            f"A released motor brakes: switch group {BRAKE_GROUP} on whenever group {DRIVE_GROUP} is off; its class is "
-            "the servo's with `-brake`."
+            f"A released motor brakes: enable group {BRAKE_GROUP} whenever group {DRIVE_GROUP} is disabled. Its class "
+            "is the servo's with `-brake`."
         )
     return notes
 
@@ -217,8 +221,8 @@ In your robot's MJCF, with the joint and actuators named as you like:
 </actuator>
 ```
 
-The control of the first actuator is the goal in rad. Servos that are released one by one need a `group` of their own
-each. In Python:
+The control of the first actuator is the goal in rad. Servos that are released separately each need a `group` of their
+own. In Python:
 
 ```python
 data.ctrl[0] = goal
@@ -231,7 +235,7 @@ model.opt.disableactuator = 1 << {DRIVE_GROUP}  # released
 EXPORTER = Exporter(
     target="mujoco",
     title="MuJoCo",
-    description="The servo as a default class and a pendulum scene; exact for M1, the best M1 for M2–M6.",
+    description="Default class of the servo and pendulum scene; exact for M1, the best M1 for M2–M6.",
     options=MujocoOptions,
     write=write_mujoco,
     check=check_written,

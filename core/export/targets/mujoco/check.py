@@ -1,7 +1,4 @@
-"""What exported scenes do in MuJoCo, against the identified model: the export's error, measured.
-
-Needs the `mujoco` package.
-"""
+"""Run exported scenes in MuJoCo to measure an export's error. Needs the `mujoco` package."""
 
 from __future__ import annotations
 
@@ -19,27 +16,32 @@ from core.model import ServoModel
 
 
 def scene_of(folder: Path | str, model: ServoModel) -> Path:
-    """Path of the pendulum scene that an export of the model wrote into a folder."""
+    """Return the path of the pendulum scene of an export."""
     return Path(folder) / f"{slug(model.title)}.pendulum.xml"
 
 
 def simulate_in_mujoco(
     scene: Path, trajectory: str, timestep: float, release_delay: float = 0.0
 ) -> NDArray[np.float64]:
-    """Positions of an exported scene on a trajectory, one before each step [rad].
+    """Run an exported scene on a trajectory.
 
     Args:
-        timestep: Of the engine [s]; goals are held for it.
-        release_delay: Time after which the motor follows a command to release it [s]; the engine delays goals alone.
+        scene: The scene's file.
+        trajectory: Name of the trajectory.
+        timestep: Time step of the engine [s]; goals are held over it.
+        release_delay: Delay of a command that releases the motor [s]; the engine delays only goals.
+
+    Returns:
+        Positions before each time step [rad].
 
     Raises:
-        ExportError: MuJoCo cannot read the scene, or the scene's buffer of commands is too short for the time step.
+        ExportError: MuJoCo cannot read the scene, or its command buffer is too short for the time step.
     """
     mujoco = mujoco_engine()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
     except ValueError as error:
-        raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
+        raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
     # MuJoCo before 3.7 has no delays.
     delay, held = getattr(engine, "actuator_delay", 0.0), getattr(engine, "actuator_history", np.ones((1, 2)))[:, 0]
     if np.any(delay > np.maximum(held - 1, 0) * timestep + 1e-12):

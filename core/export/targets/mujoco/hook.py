@@ -1,8 +1,8 @@
-"""Export to MuJoCo with friction M1–M6 at run time: a program beside the MJCF that sets friction before each step.
+"""Export to MuJoCo with friction M1–M6 at run time: a program that sets the friction before each step.
 
-Nothing is approximated, an elastoplastic contact included. The program, `core/export/standalone/servobench_mujoco.py`,
-which explains itself, runs control law, motor and command path as well; written with it are the servo's numbers, a
-pendulum, a 2R arm and an example.
+Nothing is approximated, not even an elastoplastic contact. The program, `core/export/standalone/servobench_mujoco.py`,
+also computes control law, motor and command path. The export adds the servo's numbers, a pendulum, a 2R arm and an
+example.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
 
 
 def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the programs, the servo's numbers, two scenes and an example; raises ExportError."""
+    """Write the programs, the servo's numbers, two scenes and an example."""
     settings = settings_of(model, options, "mujoco-hook")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -49,22 +49,22 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     meanings = {
         PROGRAMS[0]: "puts servos on the joints of a MuJoCo model; needs mujoco and numpy, faster with numba",
         PROGRAMS[1]: "the servo itself, which the program above uses",
-        servo: "numbers of this servo",
+        servo: "parameters of this servo",
         scene: f"pendulum, {printable(bench_title(bench))}",
         arm: "arm with two of these servos",
         example: "runs both scenes",
     }
     notes = [
-        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; both can be changed at run "
-        'time, `servos.numbers["kp"]` per rad of the position error.',
+        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V. Both can be changed at run "
+        'time; `servos.numbers["kp"]` is per rad of position error.',
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",
-        "`attach` and every `update` refuse what makes the engine another servo: RK4, friction, `refsafe`, damping or "
-        "actuation switched off, `actuatorfrcrange`, `ctrlrange` and `forcerange`, another time step than that of "
-        "`attach`, commands that are not finite, and steps taken without `update`.",
-        "What cannot be noticed: `mujoco.rollout`, MJX and MuJoCo Warp do not call the program and take goals as raw "
-        "torques. For rollouts and threads export to `mujoco-plugin`, for MuJoCo Warp to `mjlab`.",
-        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
-        "Torque off is `enable` 0 in `update`; it is per joint.",
+        "`attach` and every `update` refuse settings that would change the servo: RK4; friction, `refsafe`, damping or "
+        "actuation switched off; `actuatorfrcrange`, `ctrlrange` and `forcerange`; a time step other than at "
+        "`attach`; commands that are not finite; and steps taken without `update`.",
+        "The program cannot detect that `mujoco.rollout`, MJX and MuJoCo Warp do not call it: they take goals as raw "
+        "torques. Export to `mujoco-plugin` for rollouts and threads, to `mjlab` for MuJoCo Warp.",
+        "Commands given for a step act half a step later on average, as with a servo that polls them.",
+        "For torque off, pass `enable` 0 to `update`, per joint.",
         *bristle_notes(model, "`servos.reset()`"),
     ]
     return exported(
@@ -73,7 +73,7 @@ def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Export
 
 
 def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
-    """The pendulum bench with a plain motor."""
+    """Return the pendulum bench with a plain motor."""
     root = pendulum_element(name, model, bench, settings, timestep)
     _add_class(root, name, model)
     ET.SubElement(ET.SubElement(root, "actuator"), "motor", name="servo", joint="servo")
@@ -81,7 +81,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
 
 
 def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> ET.Element:
-    """Two links with half the bench's load each, a servo at the shoulder and one at the elbow."""
+    """Return an arm of two links with half the bench's load each and servos at shoulder and elbow."""
     root = ET.Element("mujoco", model=f"{name} arm")
     ET.SubElement(root, "compiler", angle="radian")
     gravity = numbers(0.0, 0.0, -bench.gravity)
@@ -108,7 +108,7 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
 
 
 def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported pendulum with the exported servo in MuJoCo; raises ExportError."""
+    """Run the exported pendulum with the exported servo in MuJoCo."""
     version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
 
@@ -121,7 +121,7 @@ def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
 
 
 def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) -> NDArray[np.float64]:
-    """Positions of an exported scene on a trajectory, one before each step [rad]; goals are held for a timestep [s]."""
+    """Return an exported scene's positions before each step [rad]; goals are held over a `timestep` [s]."""
     mujoco = mujoco_engine()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
@@ -129,7 +129,7 @@ def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) ->
         data = mujoco.MjData(engine)
         servos = program("servobench_mujoco").attach(engine, data, {"servo": servo})
     except ValueError as error:
-        raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
+        raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
     goals, enable = held_commands(trajectory, timestep)
     positions = np.empty(len(goals))
     for k in range(len(goals)):
@@ -148,7 +148,7 @@ def _add_class(root: ET.Element, name: str, model: ServoModel) -> None:
 
 def _example(servo: str, scene: str, arm: str) -> str:
     return f"""\
-\"\"\"Moves the pendulum, then the arm, and prints where they are.\"\"\"
+\"\"\"Move the pendulum, then the arm, and print their final positions.\"\"\"
 
 import math
 from pathlib import Path
@@ -171,7 +171,7 @@ for scene, joints in (({json.dumps(scene)}, ("servo",)), ({json.dumps(arm)}, ("s
 
 def _usage(servo: str) -> str:
     return f"""\
-Give each joint a plain motor in your robot's MJCF, `<motor joint="elbow"/>`, and keep the files above beside your
+In your robot's MJCF, give each joint a plain motor, `<motor joint="elbow"/>`, and keep the files above next to your
 script:
 
 ```python
@@ -181,10 +181,10 @@ servos = attach(model, data, {{"shoulder": "{servo}", "elbow": "{servo}"}})
 servos.step([0.5, -0.2])  # goals in rad, then mj_step; or servos.update(...) before your own mj_step
 ```
 
-`attach` sets armature, damping and friction of the joints. Joints may have servos of different files. After a reset of
-the data or when joints were moved by hand: `servos.reset()`. Simulations that step at the same time need a model each.
-`servos.motor_torque`, `servos.external_torque` and `servos.friction_budget` tell what happened in the last step,
-`servos.deflection` how far an elastoplastic contact has given.
+`attach` sets armature, damping and friction of the joints. Joints may use different servo files. Call `servos.reset()`
+after a reset of the data or after moving joints by hand. Simulations that run in parallel need a model each.
+`servos.motor_torque`, `servos.external_torque` and `servos.friction_budget` hold the values of the last step, and
+`servos.deflection` the deflection of an elastoplastic contact.
 """
 
 

@@ -1,7 +1,7 @@
-"""Export to MuJoCo as an engine plugin in C: friction M1–M6 at the engine's own speed, in threads and in rollouts.
+"""Export to MuJoCo as an engine plugin in C: friction M1–M6 at native speed, in threads and in rollouts.
 
-The plugin, `core/export/standalone/servobench_mujoco_plugin.c`, which explains itself, is built from the header for
-firmware; the servo is one of its instances, in MJCF.
+The plugin, `core/export/standalone/servobench_mujoco_plugin.c`, builds on the header for firmware. A servo is one of
+its instances in MJCF.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PROGRAMS = ("servobench_mujoco_plugin.py", "servobench_mujoco_plugin.c", "servob
 PLUGIN = "servobench.servo"
 GOAL, ENABLE = "servo", "servo_enable"
 SMALLEST_BUDGET = 1e-12
-"""A friction of 0 would take the joint's row out of the engine's constraints [N·m]."""
+"""Smallest friction [N·m]: at 0 the engine would remove the joint's row from its constraints."""
 
 
 def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the plugin's sources and a pendulum with the servo; raises ExportError."""
+    """Write the plugin's sources and a pendulum with the servo."""
     settings = settings_of(model, options, "mujoco-plugin")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
@@ -55,16 +55,16 @@ def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
     notes = [
         settings_note(settings),
         "Builds with MuJoCo 3.7 and later. Time steps of up to 5 ms with integrator `Euler`, `implicit` or "
-        "`implicitfast`, on the processor: MJX and MuJoCo Warp have no plugins.",
-        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
-        "What the servo keeps is in the state of the simulation: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
-        "with several threads work as ever.",
+        "`implicitfast`, on the CPU: MJX and MuJoCo Warp have no plugins.",
+        "Commands given for a step act half a step later on average, as with a servo that polls them.",
+        "The servo's state is part of the simulation state: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
+        "with several threads work as usual.",
     ]
     return exported(folder, model, "mujoco-plugin", "MuJoCo plugin", contents, meanings, notes, _usage(name, scene))
 
 
 def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
-    """The pendulum bench with the servo as a plugin instance, its goal and the switch of its torque."""
+    """Return the pendulum bench with the servo as a plugin instance, with actuators for its goal and torque."""
     root = pendulum_element(name, model, bench, settings, timestep)
     own = servo_numbers(model, settings)
     kt = own["torque_constant"]
@@ -87,7 +87,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
 
 
 def check_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Build the plugin and run the exported pendulum in MuJoCo; raises ExportError."""
+    """Build the plugin and run the exported pendulum in MuJoCo."""
     version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
     load_plugin()
@@ -100,13 +100,13 @@ def check_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
 
 
 def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
-    """Positions of an exported scene on a trajectory, one before each of its steps [rad]; goals are held for a step."""
+    """Return an exported scene's positions before each of its steps [rad]; goals are held over a step."""
     mujoco = mujoco_engine()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
         data = mujoco.MjData(engine)
     except (ValueError, mujoco.FatalError) as error:
-        raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
+        raise ExportError(f"{scene}: MuJoCo rejects it: {error}") from None
     commands = np.stack(held_commands(trajectory, engine.opt.timestep), axis=1)
     positions = np.empty(len(commands))
     for k in range(len(commands)):
@@ -117,7 +117,7 @@ def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
 
 
 def load_plugin() -> None:
-    """Build and load the plugin in this process, once; raises NotChecked where there is no C compiler, ExportError."""
+    """Build the plugin and load it into this process; raise NotChecked without a C compiler."""
     mujoco_engine()
     compiler()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
@@ -133,16 +133,16 @@ def _usage(name: str, scene: str) -> str:
 import mujoco
 from servobench_mujoco_plugin import load
 
-load()  # before any model that uses it
+load()  # before loading any model that uses it
 model = mujoco.MjModel.from_xml_path("{scene}")
 data = mujoco.MjData(model)
 data.ctrl[:] = 0.5, 1  # goal in rad, torque on
 mujoco.mj_step(model, data)
 ```
 
-In your robot's MJCF: the class `{name}` for the joint, an `<instance>` with a name of its own for each joint, its
-configuration copied, and two `<plugin>` actuators that name it. Without the second actuator the torque is always on.
-`simulate` and other programs load the library that `python servobench_mujoco_plugin.py` prints.
+In your robot's MJCF, use the class `{name}` for the joint, one `<instance>` with a unique name and a copy of the
+configuration per joint, and two `<plugin>` actuators that refer to it. Without the second actuator the torque is
+always on. `simulate` and other programs load the library whose path `python servobench_mujoco_plugin.py` prints.
 """
 
 

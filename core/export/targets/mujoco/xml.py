@@ -1,21 +1,21 @@
 """MJCF of a servo and of its pendulum bench, in the syntax of three generations of MuJoCo.
 
-"3.12" (3.12 and later): `dcmotor` is the voltage law of seed 004, eqs (12, 13), exactly. Its controller takes gains in
-torque and compensates the back-EMF, τ = kp'·(u − q) − kd'·q̇ and U = clip(R/k_t·τ + k_t·q̇, ±Vmax). The gains
+"3.12" (3.12 and later): `dcmotor` is exactly the voltage law of Duclusaud et al., eqs (12, 13). Its controller takes
+gains in torque and compensates the back-EMF: τ = kp'·(u − q) − kd'·q̇ and U = clip(R/k_t·τ + k_t·q̇, ±Vmax). The gains
 
     voltage law:  kp' = kp·U·k_t/R   kd' = k_t²/R   Vmax = U·(largest duty)                  cancel the compensation,
     current law:  kp' = k_t·kp       kd' = k_t·damping·√kp   Vmax = U   torque ±k_t·I_heat    are eqs (14, 15).
 
 "3.7" (3.7 to 3.11): the same actuator with gains in volts and no compensation, U = clip(kp·U·(u − q) − kd·q̇, ±Vmax).
-Those that only brake or rub have a voltage for a control there, which stays 0.
+Actuators that only brake or rub have a voltage as control in this syntax, which stays 0.
 
-"3.1" (3.1 and later; MJX, which has no `dcmotor`): two `general` actuators, one with the torque limit, one for the
-back-EMF, which no limit bounds: the voltage law exactly. The current law is without its limit by the supply voltage.
+"3.1" (3.1 and later; MJX, which has no `dcmotor`): two `general` actuators, one with the torque limit, one unlimited
+for the back-EMF. This is exactly the voltage law. The current law loses its limit by the supply voltage.
 
-Friction is a constraint in MuJoCo. Its reference acceleration is −2·q̇/(time constant); with the shortest time
-constant the engine allows, twice its time step, that is the stopping torque of eq. (4), and with an impedance of 0.9999
-the joint does not creep. At the default of 20 ms friction asks for a gentler stop than that: it pushes along the motion
-wherever the other torques decelerate the joint faster.
+Friction is a constraint in MuJoCo. Its reference acceleration is −2·q̇/(time constant). With the shortest time constant
+the engine allows, twice its time step, this is the stopping torque of eq. (4), and with an impedance of 0.9999 the
+joint does not creep. With the default of 20 ms, friction aims at a gentler stop: it pushes along the motion wherever
+the other torques decelerate the joint faster.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 
 SYNTAXES = ("3.12", "3.7", "3.1")
-"""The oldest version of MuJoCo that reads each."""
+"""Syntaxes, each named after the oldest version of MuJoCo that reads it."""
 EXPRESSIBLE = {
     "3.12": ("command_delay", "error_gain_ratio", "goal_slew", "release_braking"),
     "3.7": ("command_delay", "error_gain_ratio", "goal_slew", "release_braking"),
     "3.1": ("error_gain_ratio", "release_braking"),
 }
-"""Command path terms that each has a place for."""
+"""Command path terms that each syntax can express."""
 FINEST_STEP = 1e-4
-"""Shortest time step that the buffer of delayed commands is long enough for, unless the scene's own is shorter [s]."""
+"""Shortest time step for which the command buffer is sized, unless the scene's own is shorter [s]."""
 DRIVE_GROUP, BRAKE_GROUP = 1, 2
-"""Actuator groups: switching the first off releases the motor; the second brakes a released one."""
+"""Actuator groups: disabling the first releases the motor; the second brakes a released motor."""
 SETUP_TEXT = "servobench"
-"""Name of the scene's custom text that holds what it was exported with, as JSON."""
+"""Name of the scene's custom text that holds the settings and the bench of the export, as JSON."""
 BRISTLE_DEFLECTION = 1e-3
-"""LuGre's deflection at the Coulomb friction [rad]: its bristles are this much softer than a joint that sticks."""
+"""LuGre's deflection at the Coulomb friction [rad]: its bristles yield this much before the joint slides."""
 _SMALLEST_INERTIA = 1e-9
 _NO_MOTOR = 1e-9
-"""Torque constant of an actuator that is no motor [N·m/A]."""
+"""Torque constant of a passive actuator [N·m/A]."""
 
 
 def actuator_classes(model: ServoModel, syntax: str) -> tuple[tuple[str, str], ...]:
-    """Actuators that make a servo: the end of each one's class and its element."""
+    """Return the actuators of a servo: suffix of each one's class, and its element."""
     element = "general" if syntax == "3.1" else "dcmotor"
     classes = [("", element)]
     if syntax == "3.1" and model.control.law == "voltage":
@@ -71,7 +71,7 @@ def actuator_classes(model: ServoModel, syntax: str) -> tuple[tuple[str, str], .
 
 
 def joint_attributes(armature: float, damping: float, friction: float) -> dict[str, str]:
-    """Attributes of a joint whose friction stops it within a step and does not creep; kg·m², N·m·s/rad, N·m."""
+    """Return attributes of a joint whose friction stops it within a step without creep; kg·m², N·m·s/rad, N·m."""
     return {
         "armature": numbers(armature),
         "damping": numbers(damping),
@@ -82,7 +82,7 @@ def joint_attributes(armature: float, damping: float, friction: float) -> dict[s
 
 
 def servo_element(name: str, model: ServoModel, settings: ServoSettings, timestep: float, syntax: str) -> ET.Element:
-    """The servo as a default class; model has friction M1, or M2 with the exponent 2, which becomes LuGre friction."""
+    """Return the servo as a default class; its friction is M1, or M2 with exponent 2, written as LuGre."""
     values = model.values
     root = ET.Element("mujoco", model=name)
     _state_zero(root, model)
@@ -97,11 +97,11 @@ def servo_element(name: str, model: ServoModel, settings: ServoSettings, timeste
 
 
 def _state_zero(parent: ET.Element, model: ServoModel) -> None:
-    """Say in a comment how a joint's angles become the servo's, whose unit depends on the file that it is copied to."""
+    """Explain the zero offset in a comment, in both units, as the unit depends on the file it is copied to."""
     offset = model.values.get("q_offset", 0.0)
     if offset:
         ref = f'ref="{-offset:.9g}" (angle="radian") or ref="{-math.degrees(offset):.9g}" (angle="degree")'
-        text = zero_comment(model, remedy=f"With {ref} a joint of yours has the servo's angles.")
+        text = zero_comment(model, remedy=f"With {ref} your joint has the servo's angles.")
         parent.append(ET.Comment(f" {text} "))
 
 
@@ -128,7 +128,7 @@ def _as_dcmotor(
             motor.set("nsample", str(math.ceil(delay / min(timestep, FINEST_STEP)) + 1))
             motor.set("interp", "linear")
         return
-    # Before 3.12 an actuator has a control whatever it does; 0 V leave a winding to its back-EMF.
+    # Before 3.12 every actuator has a control; at 0 V only the winding's back-EMF acts.
     passive = {
         "input": "none" if syntax == "3.12" else "voltage",
         "controller": "0 0 0 0 0 0",
@@ -149,17 +149,17 @@ def _as_dcmotor(
 
 
 def _controller(model: ServoModel, settings: ServoSettings, timestep: float, syntax: str) -> tuple[float, ...]:
-    """kp, ki, kd, slew, integral limit, voltage limit as the actuator takes them."""
+    """Return kp, ki, kd, slew, integral limit and voltage limit in the actuator's units."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, timestep)
     kt, resistance, supply = model.values["kt"], model.values["R"], settings.supply_voltage
     current_law = model.control.law == "current"
-    # Torque per unit of what the law computes: duty cycle or A.
+    # Torque per unit of the law's output: duty cycle or A.
     torque = kt if current_law else supply * kt / resistance
     damping = torque * row[Slot.KV] + (0.0 if current_law else kt * kt / resistance)
     limit = row[Slot.OUTPUT_LIMIT]
     scale = 1.0
     if syntax == "3.7":
-        # Volts per torque; what the actuator does not compensate must not be cancelled.
+        # Volts per torque; without compensation by the actuator, nothing must be cancelled.
         scale = resistance / kt
         damping -= kt * kt / resistance
     return (
@@ -205,7 +205,7 @@ def scene_element(
     timestep: float,
     syntax: str = "3.12",
 ) -> ET.Element:
-    """The pendulum bench as a scene that includes the servo's file."""
+    """Return the pendulum bench as a scene that includes the servo's file."""
     root = pendulum_element(name, model, bench, settings, timestep)
     root.insert(0, ET.Element("include", file=servo_file))
     option = root.find("option")
@@ -224,7 +224,7 @@ def scene_element(
 def pendulum_element(
     name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float
 ) -> ET.Element:
-    """The pendulum bench without actuators; its joint `servo` is of class `name`."""
+    """Return the pendulum bench without actuators; its joint `servo` is of class `name`."""
     root = ET.Element("mujoco", model=f"{name} pendulum")
     ET.SubElement(root, "compiler", angle="radian")
     ET.SubElement(
@@ -242,7 +242,7 @@ def pendulum_element(
     ET.SubElement(world, "light", pos="0 -1 1", dir="0 1 -1")
     body = ET.SubElement(world, "body", name="pendulum")
     _state_zero(body, model)
-    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
+    # Looking along +y with x to the right and z up, counter-clockwise is positive and 0 hangs down.
     ET.SubElement(body, "joint", {"name": "servo", "class": name, "axis": "0 -1 0"})
     mass, distance, inertia = pendulum_inertial(bench)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
@@ -264,9 +264,12 @@ def pendulum_element(
 
 
 def pendulum_inertial(bench: Bench) -> tuple[float, float, float]:
-    """Mass [kg], distance of the centre of mass [m] and inertia about it [kg·m²] with the bench's inertia and gravity.
+    """Return a body with the bench's inertia and gravity torque.
 
-    m·g·d is the gravity torque and m·d² + I the inertia about the shaft; a body must have some of each.
+    m·g·d is the gravity torque and m·d² + I the inertia about the shaft. Engines need a positive mass and inertia.
+
+    Returns:
+        Mass m [kg], distance d of the centre of mass [m] and inertia I about it [kg·m²].
     """
     mass = max(bench.mass + bench.arm_mass, 1e-6)
     moment = bench.gravity_torque / bench.gravity if bench.gravity > 0.0 else 0.0
@@ -279,23 +282,23 @@ def pendulum_inertial(bench: Bench) -> tuple[float, float, float]:
 
 
 def numbers(*values: float) -> str:
-    """Numbers as MJCF reads them back bit for bit."""
+    """Format numbers so that MJCF reads them back bit for bit."""
     return " ".join(repr(float(value)) for value in values)
 
 
 def xml_text(root: ET.Element) -> str:
-    """Text of a file, indented."""
+    """Return the indented text of a file."""
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
 def read_setup(scene: Path) -> Mapping[str, Mapping[str, float]]:
-    """Settings and bench a pendulum scene was exported with; raises ExportError for any other file."""
+    """Read the settings and bench of an exported pendulum scene; raise ExportError for any other file."""
     try:
         root = ET.parse(scene).getroot()
         text = root.find(f"custom/text[@name='{SETUP_TEXT}']")
         if text is None:
-            raise ValueError("it says nothing about its export")
+            raise ValueError("it has no record of its export")
         return json.loads(text.attrib["data"])
     except (OSError, ET.ParseError, KeyError, ValueError) as error:
         raise ExportError(f"{scene}: not a pendulum scene of this program: {error}") from None

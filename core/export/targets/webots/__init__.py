@@ -1,1 +1,1 @@
-"""Webots: the controller in torque mode, and the Servo node of versions before 7."""
+"""Webots targets: a controller in torque mode, and the format of its worlds."""

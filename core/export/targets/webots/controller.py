@@ -1,11 +1,11 @@
-"""Export to Webots R2023b and later: a pendulum's world, and a controller that is the servo in torque mode.
+"""Export to Webots R2023b and later: the world of a pendulum, and a controller that runs the servo in torque mode.
 
-Webots' own position control gives a joint a velocity and all the torque it may take to reach it; while it acts, the
-joint's friction is not added to it (the engine takes the larger of the motor's torque and `staticFriction`). A servo is
-therefore exported as a program, `servobench_webots.py`, which explains itself: friction M1–M6, control law, motor and
-command path as they are, with the joint's own friction and damping at 0.
+Webots' own position control gives a joint a velocity and a torque limit to reach it. While it acts, the joint's
+friction is not added: the engine takes the larger of the motor's torque and `staticFriction`. A servo is therefore
+exported as a program, `servobench_webots.py`, with friction M1–M6, control law, motor and command path as identified.
+The joint's own friction and damping are 0.
 
-The check reads world, servo and program back, and runs the program with the engine's integrator: velocities first,
+The check reads world, servo and program back, and runs the program with the engine's integrator, which updates
 positions with the new velocities.
 """
 
@@ -39,7 +39,7 @@ HEADER = "#VRML_SIM R2023b utf8"
 PROGRAM, LIBRARY = "servobench_webots.py", "servobench_servo.py"
 MOTOR = "servo"
 TORQUE_ROOM = 10.0
-"""Torque that the motor node allows, in stall torques: the program's torque holds the friction, too."""
+"""Torque limit of the motor node, in stall torques: the program's torque includes friction."""
 
 SCHEMA: Schema = {
     "WorldInfo": {"title": "SFString", "info": "MFString", "basicTimeStep": "SFFloat", "gravity": "SFFloat"},
@@ -83,11 +83,11 @@ SCHEMA: Schema = {
     "PBRAppearance": {"baseColor": "SFColor", "metalness": "SFFloat", "roughness": "SFFloat"},
     "Sphere": {"radius": "SFFloat"},
 }
-"""Nodes of our worlds with the fields used of them, and the types Webots R2023b has for them."""
+"""Nodes of exported worlds with their used fields and the types in Webots R2023b."""
 
 
 def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write the world, the servo's numbers and the controller; raises ExportError for options that are not possible."""
+    """Write the world, the servo's numbers and the controller; raise ExportError for impossible options."""
     settings = settings_of(model, options, "webots")
     milliseconds = _milliseconds(options.timestep)
     bench = options.bench or default_bench(model)
@@ -103,20 +103,21 @@ def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
     }
     meanings = {
         world_file: f"world (R2023b): pendulum, {bench.mass:g} kg at {bench.length:g} m, controller `<extern>`",
-        servo_file: "numbers of the servo",
+        servo_file: "parameters of the servo",
         PROGRAM: "controller: the servo in torque mode, any number of joints",
-        LIBRARY: "what the controller computes with",
+        LIBRARY: "the servo itself, which the controller uses",
     }
     notes = [
         settings_note(settings),
-        "Webots ignores a joint's friction under its own position control; the program drives the motor by "
+        "Webots ignores a joint's friction under its own position control. The program drives the motor with "
         "`setTorque`, with `staticFriction` and `dampingConstant` of the joint at 0.",
         f"Webots has no armature: the world's pendulum carries {model.values['armature']:.6g} kg·m² of it in its "
-        "`inertiaMatrix`. That is right where one joint alone turns the solid about a fixed axis.",
-        "The program needs the inertia that the joint turns, armature included; with friction M2–M6 an error of a "
-        "fifth in it costs one to two milliradians.",
-        "Steps of 1 to 5 ms suit the program, as it knows that Webots moves positions with the new velocity.",
-        "Torque off is `enable` 0.",
+        "`inertiaMatrix`. This is exact if a single joint turns the solid about a fixed axis.",
+        "The program needs the joint's total inertia, armature included. With friction M2–M6 an error of a fifth in it "
+        "costs one to two milliradians.",
+        "Use time steps of 1 to 5 ms: the program takes into account that Webots updates positions with the new "
+        "velocity.",
+        "For torque off, pass `enable` 0.",
     ]
     return exported(
         folder, model, "webots", "Webots R2023b and later", contents, meanings, notes, _usage(servo_file, inertia)
@@ -124,7 +125,7 @@ def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
 
 
 def joint_inertia(model: ServoModel, bench: Bench) -> float:
-    """Inertia that the pendulum's joint turns, armature included [kg·m²]."""
+    """Return the total inertia of the pendulum's joint, armature included [kg·m²]."""
     mass, distance, inertia = pendulum_inertial(bench)
     return inertia + mass * distance**2 + model.values["armature"]
 
@@ -132,8 +133,8 @@ def joint_inertia(model: ServoModel, bench: Bench) -> float:
 def world_nodes(
     model: ServoModel, bench: Bench, settings: ServoSettings, servo_file: str, milliseconds: int
 ) -> list[Node]:
-    """The pendulum's world; its robot is controlled from outside."""
-    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
+    """Return the pendulum's world, whose robot has an external controller."""
+    # Looking along +y with x to the right and z up, counter-clockwise is positive and 0 hangs down.
     parameters = {"axis": (0.0, -1.0, 0.0), "anchor": (0.0, 0.0, 0.0), "dampingConstant": 0.0, "staticFriction": 0.0}
     motor = {"name": MOTOR, "maxVelocity": 1000.0, "maxTorque": TORQUE_ROOM * torque_law(model, settings).limit}
     joint = Node(
@@ -164,7 +165,7 @@ def world_nodes(
 
 
 def _pendulum(model: ServoModel, bench: Bench) -> Node:
-    """The solid that the joint turns, with the armature as part of its inertia."""
+    """Return the solid that the joint turns, with the armature in its inertia."""
     mass, distance, inertia = pendulum_inertial(bench)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
     direction = (math.sin(offset), 0.0, -math.cos(offset))
@@ -204,25 +205,25 @@ def _pendulum(model: ServoModel, bench: Bench) -> Node:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What a world says of the pendulum."""
+    """Pendulum of a world file."""
 
     step: float
-    """[s]"""
+    """Time step [s]."""
     inertia: float
-    """About the joint [kg·m²]"""
+    """Inertia about the joint [kg·m²]."""
     gravity_torque: float
-    """With the arm horizontal [N·m]"""
+    """Gravity torque with the arm horizontal [N·m]."""
     offset: float
-    """Angle that gravity sees at joint angle 0 [rad]"""
+    """Gravity offset: angle of the pendulum at joint angle 0 [rad]."""
     largest_torque: float
-    """That the motor applies [N·m]"""
+    """Torque limit of the motor [N·m]."""
     servo_file: str
     known_inertia: float
-    """The one that the controller is told [kg·m²]"""
+    """Inertia passed to the controller [kg·m²]."""
 
 
 def read_world(path: Path) -> World:
-    """The pendulum of a world file; raises ExportError for any other world."""
+    """Read the pendulum of a world file; raise ExportError for any other world."""
     nodes = Node("world", {"nodes": read_vrml(path, SCHEMA, HEADER)})
     info, robot = nodes.only("nodes", "WorldInfo"), nodes.only("nodes", "Robot")
     joint = robot.only("children", "HingeJoint")
@@ -234,7 +235,7 @@ def read_world(path: Path) -> World:
     joint.only("device", "PositionSensor")
     arguments = robot["controllerArgs"]
     if len(physics["centerOfMass"]) != 1 or len(physics["inertiaMatrix"]) != 2 or len(arguments) != 2:
-        raise ExportError(f"{path}: one centre of mass, an inertia matrix and two controller arguments are needed")
+        raise ExportError(f"{path}: one centre of mass, an inertia matrix and two controller arguments are required")
     (x, _, z), mass = physics["centerOfMass"][0], physics["mass"]
     distance = math.hypot(x, z)
     try:
@@ -256,14 +257,14 @@ def read_world(path: Path) -> World:
 
 
 def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the controller of an export with Webots' integrator at the world's step; raises ExportError."""
+    """Run the controller of an export with Webots' integrator at the world's time step."""
     require_unchanged(folder, (PROGRAM, LIBRARY))
     name = slug(model.title)
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         world = read_world(place / f"{name}.pendulum.wbt")
         if world.servo_file != f"{name}.servo.json":
-            raise ExportError(f"{place}: the world asks for {world.servo_file!r}, which is not this export's servo")
+            raise ExportError(f"{place}: the world refers to {world.servo_file!r}, which is not this export's servo")
         return [simulate_world(world, place / world.servo_file, run.trajectory) for run in runs]
 
     how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator"
@@ -277,14 +278,14 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
 
 
 def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: str) -> NDArray[np.float64]:
-    """Positions of a world's pendulum on a trajectory, one before each step [rad]; commands are held for a step.
+    """Return the pendulum's positions on a trajectory before each step [rad]; commands are held for a step.
 
-    servo: its file, or that file's content.
+    `servo` is the servo file, or its content.
     """
     try:
         joint = program("servobench_webots").JointServo(servo, world.step, world.known_inertia)
     except ValueError as error:
-        raise ExportError(f"the controller does not take the servo: {error}") from None
+        raise ExportError(f"the controller rejects the servo: {error}") from None
     joint.limit = world.largest_torque
     goal, driven = held_commands(trajectory, world.step)
     positions = np.empty(len(goal))
@@ -302,21 +303,21 @@ def _milliseconds(timestep: float) -> int:
     milliseconds = round(1e3 * timestep)
     if milliseconds < 1 or abs(1e-3 * milliseconds - timestep) > 1e-9:
         raise ExportError(
-            f"export to webots: a time step of {timestep} s is not possible; controllers step by whole milliseconds"
+            f"export to webots: a time step of {timestep} s is not possible; controllers need whole milliseconds"
         )
     return milliseconds
 
 
 def _usage(servo_file: str, inertia: float) -> str:
     return f"""\
-Open the world in Webots, then start the controller in this folder (numpy is needed; numba makes it faster):
+Open the world in Webots, then start the controller in this folder (needs numpy; faster with numba):
 
 ```sh
 $WEBOTS_HOME/webots-controller {PROGRAM} {servo_file} {inertia:.9g}
 ```
 
-In a controller of your own, with a PositionSensor beside each RotationalMotor, and `maxTorque` well above the servo's
-stall torque, since friction is in it:
+In your own controller, with a PositionSensor next to each RotationalMotor, and `maxTorque` well above the servo's stall
+torque, because the torque includes friction:
 
 ```python
 from controller import Robot
@@ -335,7 +336,7 @@ while servos.step([0.5], enable=1.0):  # goals in rad; enable 0 releases
 EXPORTER = Exporter(
     target="webots",
     title="Webots R2023b+",
-    description="A world with the pendulum and a torque-mode controller with friction M1–M6.",
+    description="World with the pendulum, and a torque-mode controller with friction M1–M6.",
     options=ServoOptions,
     write=write_webots,
     check=check_webots,

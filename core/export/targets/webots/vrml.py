@@ -1,9 +1,9 @@
-"""Text of Webots worlds: nodes written and read by a table of their fields and types.
+"""Read and write Webots worlds, by a table of node fields and their types.
 
-Webots' worlds are VRML97 with nodes of its own: `Name { field value … }`. The table gives every field its type; a
-node, a field or a value that it does not know is an error. A user's own world is read without a table: numbers that
-follow each other are then one tuple, and it is for the reader of a field to expect three. Strings are quoted, so that a
-name can hold anything without ending its string.
+Webots' worlds are VRML97 with nodes of its own: `Name { field value … }`. The table gives the type of every field;
+unknown nodes, fields and values are errors. A user's own world is read without a table. Consecutive numbers then form
+one tuple, and the reader of a field checks its length. Strings are quoted, so that a name can hold any text without
+ending its string.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from core.errors import ExportError
 
 LARGEST_FILE = 4_000_000
-"""Largest world that is read [bytes]."""
+"""Size limit of a world file [bytes]."""
 DEEPEST = 50
-"""Nodes inside of each other."""
+"""Limit of the nesting depth of nodes."""
 MOST_NODES = 100_000
-"""Nodes of a world: USE inside of USE would make a short file endless."""
+"""Limit of the nodes of a world: nested USE could make a short file expand without end."""
 
 Schema = Mapping[str, Mapping[str, str]]
-"""Node to field to type: SFFloat, SFVec3f, SFRotation, SFColor, SFBool, SFString, SFNode, or MF… for a list."""
+"""Field types by node: SFFloat, SFVec3f, SFRotation, SFColor, SFBool, SFString, SFNode, or MF… for a list."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,23 @@ class Node:
     name: str
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = ""
-    """What DEF calls it"""
+    """Name given by DEF."""
 
     def __getitem__(self, name: str) -> Any:
-        """Value of a field; raises ExportError when it is not written."""
+        """Return the value of a field; raise ExportError if it is missing."""
         if name not in self.fields:
             raise ExportError(f"a {self.name} has no {name}")
         return self.fields[name]
 
     def inside(self, name: str) -> Node:
-        """The node that a field holds; raises ExportError for NULL."""
+        """Return the node in a field; raise ExportError for NULL."""
         found = self[name]
         if found is None:
             raise ExportError(f"{name} of a {self.name} is NULL")
         return found
 
     def only(self, name: str, of: str) -> Node:
-        """The only node of a kind among those of a field; raises ExportError."""
+        """Return the only node of a kind in a field; raise ExportError unless there is exactly one."""
         found = [node for node in self[name] if node.name == of]
         if len(found) != 1:
             raise ExportError(f"{name} of a {self.name} holds {len(found)} {of} nodes instead of one")
@@ -59,18 +59,24 @@ class Node:
 
 
 def vrml_text(nodes: list[Node], schema: Schema, header: str) -> str:
-    """Text of a file; raises ExportError for what the schema does not have."""
+    """Return the text of a file; raise ExportError for anything outside the schema."""
     return f"{header}\n" + "".join(f"{_node_text(node, schema, '')}\n" for node in nodes)
 
 
 def read_vrml(path: Path, schema: Schema | None = None, header: str | None = None) -> list[Node]:
-    """Read the nodes of a file; raises ExportError that names the line.
+    """Read the nodes of a file.
 
-    schema: None for a user's world, where every node and field is taken; header: first line, None for any or none.
+    Args:
+        path: The file.
+        schema: Table of nodes and fields. None: a user's world, with any node and field.
+        header: Required first line. None: any or none.
+
+    Raises:
+        ExportError: The file cannot be read or parsed; the message names the line.
     """
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise ExportError(f"{path}: larger than {LARGEST_FILE / 1e6:g} MB, the largest world that is read")
+            raise ExportError(f"{path}: larger than {LARGEST_FILE / 1e6:g} MB, the limit for worlds")
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExportError(f"{path}: cannot be read as a world: {error}") from None
@@ -118,17 +124,17 @@ def _value_text(value: Any, kind: str, schema: Schema, indent: str) -> str:
 
 
 class _Reader:
-    """Tokens of a text, taken one by one."""
+    """Recursive-descent parser of a world's text."""
 
     def __init__(self, path: Path, text: str, schema: Schema | None) -> None:
         self._path, self._text, self._schema = path, text, schema
         self._at = 0
         self._count = self._deepest = 0
         self._labelled: dict[str, tuple[Node, int, int]] = {}
-        """DEF to the node, how many nodes it is and how deep it is nested."""
+        """Nodes by DEF name, each with its number of nodes and its nesting depth."""
 
     def nodes(self) -> list[Node]:
-        """Everything up to the end."""
+        """Return all nodes up to the end."""
         found: list[Node] = []
         while not _TRAILING.match(self._text, self._at):
             found.append(self._node(self._take(), 0))
@@ -236,7 +242,7 @@ class _Reader:
     def _expect(self, mark: str) -> None:
         word = self._take()
         if word != mark:
-            raise self._wrong(f"{word[:40]!r} stands where {mark!r} belongs")
+            raise self._wrong(f"expected {mark!r}, found {word[:40]!r}")
 
     def _wrong(self, what: str) -> ExportError:
         line = self._text.count("\n", 0, self._at) + 1

@@ -1,1 +1,1 @@
-"""The export target that writes a Servo node of Webots, fitted to a model."""
+"""Export target that writes a Servo node of Webots, fitted to a model."""

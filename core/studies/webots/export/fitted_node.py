@@ -1,9 +1,9 @@
-"""The `Servo` node of Webots before version 7 (seed 002, section 3.42) in a model's place: its numbers, fitted.
+"""Fit the `Servo` node of Webots before version 7 (section 3.42 of its manual) to a model.
 
-The node moves its joint at a velocity, with no more torque than `maxForce` (`core.studies.webots.law`). There is no
-friction, no armature, and the servo is stiff up to its force: nothing of a model fits as it is. Five numbers are
-therefore fitted to the model's motion over the bench's grid, and the error is stated. Gains other than the exported one
-scale `controlP`.
+The node moves its joint at a velocity, with no more torque than `maxForce` (`core.studies.webots.law`). It has no
+friction and no armature, and the servo is stiff up to its force, so none of a model's numbers can be used directly.
+Five numbers are therefore fitted to the model's motion over the bench's grid of runs, and the error is stated. Gains
+other than the exported one scale `controlP`.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from core.trajectories import make_trajectory
 
 @dataclass(frozen=True, kw_only=True)
 class ServoNodeFit:
-    """The node whose motion is closest to a model's, and how far it is from it."""
+    """Node whose motion is closest to a model's, with its errors."""
 
     node: ServoFields
     errors: Array
-    """Mean absolute position error of each run of the grid [rad]"""
+    """Mean absolute position error of each run of the grid [rad]."""
     runs: tuple[GridRun, ...]
     held_back_error: float
-    """The same over runs the fit did not see [rad]"""
+    """Mean error over held-out runs [rad]."""
     numbers: tuple[FittedNumber, ...]
 
     @property
     def mean_mrad(self) -> float:
-        """Mean over the grid [mrad]."""
+        """Mean error over the grid of runs [mrad]."""
         return 1e3 * float(self.errors.mean())
 
 
 def load_of_model(model: ServoModel, bench: Bench) -> Load:
-    """The model's armature on a bench, at the angle it was identified with."""
+    """Return a bench's load with the model's armature, at its identified angle offset."""
     return load_of(bench, model.values["armature"], model.values.get("q_offset", 0.0))
 
 
 def fit_servo_node(
     model: ServoModel, bench: Bench, settings: ServoSettings, step: float, generations: int = GENERATIONS
 ) -> ServoNodeFit:
-    """Fit a node to a model's motion at the engine's step [s]; a few seconds, the same model gives the same result."""
+    """Fit a node to a model's motion at the engine's time step [s]; deterministic, takes a few seconds."""
     grid = bench_grid(bench, settings)
     runs = model_runs(model, grid, settings.kp, step)
     others = model_runs(model, held_back_grid(bench, settings), settings.kp, step)
@@ -74,7 +74,7 @@ def fit_servo_node(
 
 
 def model_runs(model: ServoModel, grid: list[GridRun], kp: float, step: float) -> list[FitRun]:
-    """A model's converged motion in each run of a grid, for a node whose P belongs to the gain kp."""
+    """Return a model's converged motion in each run, for a node whose P is valid at the gain kp."""
     found: list[FitRun] = []
     for run in grid:
         expected = converged_positions(model, run, step, held=True)
@@ -95,14 +95,15 @@ def model_runs(model: ServoModel, grid: list[GridRun], kp: float, step: float) -
 
 
 def node_errors(model: ServoModel, node: ServoFields, grid: list[GridRun], kp: float, step: float) -> Array:
-    """Mean absolute position error of a node that was fitted at gain kp, one number a run of the grid [rad]."""
+    """Return the mean absolute position error in each run [rad] of a node fitted at gain kp."""
     return run_errors(model_runs(model, grid, kp, step), row_of(node)[None])[:, 0]
 
 
 def start_node(model: ServoModel, bench: Bench, settings: ServoSettings) -> ServoFields:
-    """Node with the servo's own numbers: no-load speed, stall torque, and stiffness over damping as P.
+    """Return a node with the servo's own numbers: no-load speed, stall torque, and stiffness over damping as P.
 
-    The torque is the rated one where the identified motor would have more: a node uses it however fast it moves.
+    The torque is limited to the rated stall torque if the identified motor's is larger, because a node uses its torque
+    at any speed.
     """
     law, viscous = torque_law(model, settings), model.values["friction_viscous"]
     damping = law.velocity_gain + law.back_emf + viscous

@@ -1,6 +1,6 @@
 """Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
 
-What the node does: `core.studies.webots`; how it is fitted: `core.studies.webots.export.fitted_node`.
+See `core.studies.webots` for the node and `core.studies.webots.export.fitted_node` for the fit.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SCHEMA: Schema = {
     "Servo": {"name": "SFString"}
     | {seed_name(field.name): "SFString" if field.name == "type" else "SFFloat" for field in fields(ServoFields)}
 }
-"""The node's fields, seed 002 section 3.42."""
+"""Fields of the node, section 3.42 of the manual."""
 
 
 def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
-    """Write `<name>.servo.wrl`, the node's text; raises ExportError for options that are not possible."""
+    """Write `<name>.servo.wrl`, the node's text; raise ExportError for impossible options."""
     settings = settings_of(model, options, "webots-servo")
     require_gains(settings, "Webots' Servo node")
     bench = options.bench or default_bench(model)
@@ -39,22 +39,22 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     text = node_text(model.title, fit.node)
     worst = fit.runs[int(fit.errors.argmax())].title
     notes = [
-        "The node has no friction, no armature and no gain of torque over angle: it takes up to `maxForce` to reach a "
-        "velocity. controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion "
-        "over the four trajectories, two loads and two gains. maxVelocity and maxForce do not exceed the servo's own "
-        "no-load speed and stall torque.",
+        "The node has no friction, no armature and no torque gain: it uses up to `maxForce` to reach a velocity. "
+        "controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion over the "
+        "four trajectories, two loads and two gains. maxVelocity and maxForce do not exceed the servo's own no-load "
+        "speed and stall torque.",
         *(
             f"{seed_name(number.name)} = {number.value:.6g} {number.unit}: {number.remark}."
             for number in fit.numbers
             if number.remark
         ),
         f"The fit's error against the full model is {fit.mean_mrad:.2f} mrad on average and "
-        f"{1e3 * float(fit.errors.max()):.2f} mrad in the worst run ({worst}); {1e3 * fit.held_back_error:.2f} mrad at "
-        "a load and gain it was not fitted to.",
-        f"{settings_note(settings)} Another gain of the servo scales controlP.",
+        f"{1e3 * float(fit.errors.max()):.2f} mrad in the worst run ({worst}); at a load and gain it was not fitted "
+        f"to, {1e3 * fit.held_back_error:.2f} mrad.",
+        f"{settings_note(settings)} controlP scales with the servo's gain.",
         f"Fitted at a `basicTimeStep` of {options.timestep * 1e3:g} ms, with {model.values['armature']:.6g} kg·m² of "
         "armature: add it to the inertia of the solid that the joint turns.",
-        "Torque off is `wb_servo_set_motor_force(servo, 0)`; the damper stays.",
+        "For torque off, call `wb_servo_set_motor_force(servo, 0)`; the damper remains.",
     ]
     readme = readme_section(model, "Servo node of Webots 6", {name: "the node's fields"}, notes, _USAGE)
     files = write_files(folder, {name: text}, model, "webots-servo", readme)
@@ -62,17 +62,17 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
 
 
 def servo_node(title: str, node: ServoFields) -> Node:
-    """The node as Webots has it, all of its fields."""
+    """Return the Webots node with all of its fields."""
     return Node("Servo", {"name": printable(title)} | {seed_name(name): value for name, value in vars(node).items()})
 
 
 def node_text(title: str, node: ServoFields) -> str:
-    """Text of a file with one node."""
+    """Return the text of a file with one node."""
     return vrml_text([servo_node(title, node)], SCHEMA, HEADER)
 
 
 def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Simulate the node of an export by seed 002's rule; raises ExportError."""
+    """Simulate the node of an export by the manual's rule."""
     node = read_servo_node(folder / f"{slug(model.title)}.servo.wrl")
     kp, step = settings_of(model, options, "webots-servo").kp, options.timestep
     runs = conditions(model, options, "webots-servo")
@@ -83,7 +83,7 @@ def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
 
 
 _USAGE = """\
-Copy the fields into your robot's Servo node; children, boundingObject and physics are your robot's. In the controller:
+Copy the fields into your robot's Servo node; keep its children, boundingObject and physics. In the controller:
 
 ```c
 wb_servo_set_position(servo, goal);     /* rad */
@@ -95,7 +95,7 @@ wb_servo_set_motor_force(servo, 0);     /* torque off; back on with the node's m
 EXPORTER = Exporter(
     target="webots-servo",
     title="Webots 6 Servo node",
-    description="The five numbers of the legacy Servo node, fitted to the model's motion.",
+    description="Legacy Servo node with five numbers fitted to the model's motion.",
     options=ServoOptions,
     write=write_webots_servo,
     check=check_webots_servo,

@@ -118,5 +118,5 @@ def test_files_that_are_no_text_or_not_there_are_told(tmp_path):
 def test_links_no_body_can_be_made_of_are_refused():
     # Heavy at the tip, hardly any inertia about the joint, and nothing on link 1 to take from.
     links = ArmLinks(masses=(0.01, 1.0), lengths=(0.2, 0.2), centres=(0.0, 0.3), inertias=(0.5, 0.05))
-    with pytest.raises(InputError, match="bodies can have"):
+    with pytest.raises(InputError, match="physically possible links"):
         links.as_bodies()

@@ -64,7 +64,7 @@ def test_a_repeated_time_keeps_the_later_sample(tmp_path):
         ("t,q1,q2,tau1,tau2\n0,0,0,0,0\n1,0,0,0,0\n", "no column time"),
         ("time,q1,tau1,tau2\n0,0,0,0\n1,0,0,0\n", "no positions of two joints"),
         ("time,q1,q2\n0,0,0\n1,0,0\n", "no commands"),
-        ("time,q1,q2,tau1,tau2\n0,0,0,0,0\n0.2,0,0,0,0\n0.1,0,0,0,0\n", "times go back at sample 3"),
+        ("time,q1,q2,tau1,tau2\n0,0,0,0,0\n0.2,0,0,0,0\n0.1,0,0,0,0\n", "times decrease at sample 3"),
         ("time,q1,q2,tau1,tau2\n0,0,0,0,0\n1,0,zero,0,0\n", "zero"),
         ("time,q1,q2,tau1,tau2\n0,0,0,0,0\n1,0,nan,0,0\n", "not finite"),
         ("time,q1,q2,tau1,tau2\n0,0,0,0,0\n", "too few"),

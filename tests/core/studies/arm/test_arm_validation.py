@@ -94,7 +94,7 @@ class TestScene:
         impossible = ArmLinks(
             masses=(0.1, 1.0), lengths=(0.2, 0.2), centres=(0.0, 0.19), inertias=(0.5, 0.03), gravity=9.81
         )
-        with pytest.raises(InputError, match="links that bodies can have"):
+        with pytest.raises(InputError, match="physically possible links"):
             arm_scene(impossible, 1e-3)
 
 
@@ -145,7 +145,7 @@ class TestSimulation:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"goals": np.zeros((4, 3))}, "one column a joint"),
+            ({"goals": np.zeros((4, 3))}, "one column per joint"),
             ({"goals": np.full((4, 2), np.nan)}, "finite"),
             ({"servos": servos_of(TRUTH)[:1]}, "give two"),
             ({"timestep": 0.0015}, "not a multiple"),

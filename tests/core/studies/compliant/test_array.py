@@ -65,7 +65,7 @@ def test_arrays_that_do_not_fit_are_refused():
         simulate_array(ROBOT, FIRST, (0.2, 0.0), 2e-3)
     with pytest.raises(ModelError, match="2 positions for 3 joints"):
         simulate_array(ROBOT, FIRST, SECOND, 2e-3, positions=(0.0, 0.0))
-    with pytest.raises(ModelError, match="two joints of one name"):
+    with pytest.raises(ModelError, match="two joints with the same name"):
         JointArray(name="twins", joints=(ROBOT.joints[0], ROBOT.joints[0]))
     with pytest.raises(ModelError, match="joint name 'my joint'"):
         NamedJoint(name="my joint", joint=CompliantJoint())

@@ -260,7 +260,7 @@ def test_a_fit_that_leaves_something_unexplained_says_so():
     unit = CompliantUnit(actuator=Sea(stiffness=24.0), link_friction=0.05)
     result = found(unit, recorded(unit, (None,)), unit, fixed=(("link_friction", 0.0),))
     assert result.unit.link_friction == 0.0
-    assert any("steps of the encoder unexplained" in warning for warning in result.evidence.warnings)
+    assert any("encoder steps unexplained" in warning for warning in result.evidence.warnings)
 
 
 def test_a_unit_goes_into_numbers_and_back():
@@ -275,7 +275,7 @@ def test_a_unit_goes_into_numbers_and_back():
     [
         ({"actuator": None, "preset": None}, "mx106's own motor.*bench identify"),
         ({"actuator": "sea", "preset": None}, "of a sea, not of a qbmove"),
-        ({"preset": None}, "does not say its stiffness preset"),
+        ({"preset": None}, "has no stiffness preset"),
         ({"preset": 0.9}, "within 0 … 0.8"),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_request_that_is_not_possible_says_why(options, reason):
 
 
 def test_a_goal_is_an_equilibrium_only_in_modes_3_and_6():
-    with pytest.raises(IdentificationError, match="take mode 6 or 3"):
+    with pytest.raises(IdentificationError, match="use mode 6 or 3"):
         CompliantRuns(recorded(QBMOVE, (0.1, 0.4)), QBMOVE, Mode.MOTOR_TORQUES)
 
 

@@ -201,7 +201,7 @@ def test_too_much_gain_diverges_and_is_told_so():
         ([0.4, 0.3, 0.2], LearningLaw(), "allow more iterations"),
         ([0.4, 0.2, 0.3], LearningLaw(), "does not settle.*lower the gain"),
         ([0.4, 0.3, 0.5], LearningLaw(), "diverges.*lower the gain"),
-        ([0.4, 0.3, 0.29], LearningLaw(decay=1.0), "let it decay slower"),
+        ([0.4, 0.3, 0.29], LearningLaw(decay=1.0), "let it decay more slowly"),
         ([0.4, 0.08], LearningLaw(), "^$"),
     ],
 )

@@ -410,7 +410,7 @@ def test_a_motor_torque_replaces_the_position_law():
 
 def test_what_cannot_be_simulated_is_said():
     joint = joint_of(QbMove())
-    with pytest.raises(ModelError, match="mode 4 is told torques"):
+    with pytest.raises(ModelError, match="mode 4 takes torques"):
         CompliantStepper(joint, 1e-3, mode=Mode.MOTOR_TORQUES)
     with pytest.raises(ModelError, match="ideal motors of mode 3 take no torque"):
         CompliantStepper(joint, 1e-3, mode=Mode.SPRING_EQ_PRES).step(0.0, motor_torque=0.1)
@@ -421,7 +421,7 @@ def test_what_cannot_be_simulated_is_said():
     with pytest.raises(ModelError, match="inertia of 0"):
         CompliantLink.of_bench(Bench(mass=0.0, length=0.1))
     stiff = joint_of(Sea(), link_pid=Pid(kp=1.0, kd=50.0))
-    with pytest.raises(ModelError, match="take more substeps"):
+    with pytest.raises(ModelError, match="use more substeps"):
         simulate_joint(stiff, Mode.LINK_PID, np.full(4000, 0.3), 0.0, 0.02, substeps=1)
 
 

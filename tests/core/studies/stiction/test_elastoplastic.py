@@ -185,7 +185,7 @@ class TestAlgorithm:
         assert back[-1] == pytest.approx(0.0, abs=1e-12)
 
     def test_velocities_that_are_no_numbers(self):
-        with pytest.raises(ModelError, match="leave them out"):
+        with pytest.raises(ModelError, match="remove them"):
             ElastoplasticFriction(FIG3, BRISTLE).step(math.nan)
         with pytest.raises(ModelError, match="raise B"):
             ElastoplasticFriction(replace(FIG3, breakaway_speed=0.02), BRISTLE)
@@ -251,5 +251,5 @@ class TestBudgets:
 
     def test_shapes_that_are_not(self):
         values = dict.fromkeys(FRICTION_TERMS["m2"], 1.0)
-        with pytest.raises(ModelError, match="stribeck and rational"):
+        with pytest.raises(ModelError, match="available: stribeck, rational"):
             law_of_budget("m2", values, 0.0, 0.0, shape="tanh")

@@ -230,7 +230,7 @@ class TestRobot:
             robot.device("knee")
 
     def test_names_are_of_one_servo_each(self):
-        with pytest.raises(InputError, match="a name each"):
+        with pytest.raises(InputError, match="need different names"):
             SimulatedRobot([single(ServoFields(), load_of(BENCH), "a") for _ in range(2)])
 
     def test_a_trace_holds_each_step_from_its_begin(self):

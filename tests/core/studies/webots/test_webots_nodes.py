@@ -116,7 +116,7 @@ def test_pan_and_tilt_are_independent(tmp_path):
     # A turn about x by −90° takes the head from in front to up, where gravity pulls it neither way.
     assert math.sin(-math.pi / 2 + tilt.load.offset) == pytest.approx(0.0, abs=1e-12)
     (note,) = tree.notes
-    assert note.startswith("TILT: its axis is not that of PAN")
+    assert note.startswith("TILT: its axis differs from that of PAN")
 
 
 def test_servos_about_one_axis_are_in_series(tmp_path):
@@ -155,16 +155,16 @@ def test_two_servos_on_one_move_as_each_alone_while_it_stands(tmp_path):
         ("Servo { rotation 0 0 0 1 }", "axis of length 0"),
         ("Servo { type [ ] }", "neither rotational nor linear"),
         ("Servo { children [ 1 ] }", "are not nodes"),
-        ("Servo { children [ Servo { } ] }", "needs physics of its own"),
+        ("Servo { children [ Servo { } ] }", "needs own physics"),
         ("Servo { scale 2 2 2 }", "without scale"),
         ("Servo { physics Physics { } }", "neither a mass nor a density"),
-        ("Servo { boundingObject IndexedFaceSet { } physics Physics { } }", "is not computed here"),
+        ("Servo { boundingObject IndexedFaceSet { } physics Physics { } }", "is not supported"),
         ("Servo { physics Physics { mass 1 } }", "an inertia of 0 is not possible"),
         ("Servo { physics Physics { mass 1 inertiaMatrix [ 1 2 ] } }", "3 or 6 numbers in brackets"),
         ("Servo { boundingObject Cylinder { height 1e200 } physics Physics { } }", "within"),
         ("Servo { children [ USE NONE ] }", "no DEF before it"),
         (BOMB, "more than"),
-        ("PROTO Mine [ ] { }", "belongs"),
+        ("PROTO Mine [ ] { }", "expected"),
         ("Servo {", "ends too early"),
     ],
 )

@@ -1,0 +1,117 @@
+"""The text that a person reads is plain English: docstrings, comments, messages, help pages, README and CHANGELOG."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("core", "drivers", "sessions", "bench_gui")
+PARTS = sorted(
+    part.relative_to(ROOT).as_posix()
+    for part in [ROOT / "servobench.py", *(path for room in ROOMS for path in (ROOT / room).iterdir())]
+    if part.suffix == ".py" or (part.is_dir() and (part / "__init__.py").is_file())
+)
+HELP = sorted((ROOT / "resources/help").rglob("*.md"))
+SITE = sorted((ROOT / "docs").rglob("*.md"))
+PROSE = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *HELP, *SITE]
+
+# Words of an idiom that readers understand only at the second reading; the word to use instead.
+BANNED = {
+    r"told": "reported, stated",
+    r"tells?": "reports, states, shows",
+    r"nobody": "no one, or name the subject",
+    r"anew": "again",
+    r"whoever": "anyone who, the user",
+    r"farther": "further, larger",
+    r"from afar": "from random starts",
+    r"in sight": "visible",
+    r"surer": "more certain",
+    r"what serves": "what is useful",
+    r"led by": "guided by, multiple shooting",
+    r"makes? up for": "compensates",
+    r"dealt out": "distributed",
+    r"by itself alone": "on its own",
+    r"thereof|whereof|therein|wherein|whereby|hereby": "of it, in which, by which",
+}
+BAN = re.compile(rf"\b({'|'.join(BANNED)})\b", re.IGNORECASE)
+FRAGMENT = re.compile(r"(What|Of|Whether|How)\b")
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def sources(part: str) -> list[Path]:
+    path = ROOT / part
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
+
+
+def docstrings(path: Path):
+    """(line, docstring) of a module and of all its classes and functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "lineno", 1), text
+
+
+def words_of_source(path: Path):
+    """(line, text) of each comment and each string, docstrings and messages included."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
+        if token.type in (tokenize.COMMENT, tokenize.STRING) or "FSTRING_MIDDLE" in tokenize.tok_name[token.type]:
+            for offset, line in enumerate(token.string.splitlines()):
+                yield token.start[0] + offset, line
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences of a page without its code, tables, headings and pictures; an item of a list ends one."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`]*`", "x", text)
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith(("|", "#"))]
+    blocks = re.split(r"\n\s*\n|\n\s*(?:[-*]|\d+\.)\s", "\n".join(lines))
+    return [one for block in blocks for one in re.split(r"(?<=[.!?:])\s+", block.strip()) if re.search(r"\w", one)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_docstring_stands_alone(part):
+    fragments = [
+        f"{name(path)}:{line}: {text.splitlines()[0]}"
+        for path in sources(part)
+        for line, text in docstrings(path)
+        if FRAGMENT.match(text)
+    ]
+    assert not fragments, "\n".join(["begin with a noun or an imperative:", *fragments])
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_source_uses_plain_words(part):
+    found = [
+        f"{name(path)}:{line}: {text.strip()}"
+        for path in sources(part)
+        for line, text in words_of_source(path)
+        if BAN.search(text)
+    ]
+    assert not found, "\n".join(["see BANNED for the words to use:", *found])
+
+
+@pytest.mark.parametrize("path", PROSE, ids=name)
+def test_a_page_uses_plain_words(path):
+    found = [
+        f"{n}: {line}" for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if BAN.search(line)
+    ]
+    assert not found, "\n".join(["see BANNED for the words to use:", *found])
+
+
+@pytest.mark.parametrize("path", HELP, ids=name)
+def test_a_help_page_is_short_and_has_headings(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE).split()) <= 900
+    assert re.search(r"^## ", text, re.MULTILINE)
+    told = [len(one.split()) for one in sentences(text)]
+    assert sum(told) / len(told) <= 18
