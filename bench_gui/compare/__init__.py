@@ -1,1 +1,1 @@
-"""Comparing: measured and simulated motion of any runs and models, and their errors."""
+"""Compare page: measured and simulated motion of any runs and models, and their errors."""

@@ -1,4 +1,4 @@
-"""Channels that an overlay can show: all that recordings may hold, with their names and units."""
+"""Channels that an overlay can show, with their names and units."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SYMBOLS = {"1": "", "degC": "°C"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A channel as it is drawn, and the error of a simulation of it."""
+    """Display of a channel and of the error of its simulation."""
 
     name: str
     title: str
     unit: str
     factor: float
-    """From the stored unit to the shown one."""
+    """Factor from the stored unit to the shown one."""
     error_unit: str
     error_factor: float
 
@@ -27,7 +27,7 @@ NAMES = tuple(channel.name for channel in CHANNELS if channel.name != "time")
 
 
 def shown(name: str, angle: AngleUnit) -> Shown:
-    """Return how a channel is shown; angles in a person's unit, errors of angles in mrad."""
+    """Return the display of a channel; angles in the user's unit, errors of angles in mrad."""
     stored = next(channel.unit for channel in CHANNELS if channel.name == name)
     title = name.replace("_", " ").capitalize()
     unit, factor = _SYMBOLS.get(stored, stored), 1.0

@@ -1,4 +1,4 @@
-"""Which runs and models are compared, and what came of it."""
+"""The compared runs and models, and the results of the comparison."""
 
 from __future__ import annotations
 
@@ -22,76 +22,76 @@ if TYPE_CHECKING:
     from sessions import RunSummary
 
 MOST_DRAWN = 24
-"""Overlays show so many runs at once; errors are of all of them."""
+"""Largest number of runs in an overlay; errors cover all chosen runs."""
 MOST_NAMED = 8
-"""A title names so many runs; of more it says how many."""
+"""Largest number of runs named in a title; a longer list becomes a count."""
 POSITION = "position"
 PORTION = 12
-"""Runs judged in one go: between two portions others get their turn, and a new choice ends it."""
+"""Runs judged in one request; between requests other work gets its turn, and a new choice ends the sequence."""
 
 
 @dataclass(eq=False)
 class Picture:
-    """What there is to see; recordings come first, simulations when they are done."""
+    """Data to draw; recordings come first, simulations when they are ready."""
 
     recordings: list[Recording] = field(default_factory=list)
     models: list[ModelEntry] = field(default_factory=list)
     overlays: tasks.Overlays | None = None
     first: int = 0
-    """Place of the first of them among the chosen runs."""
+    """Place of the first drawn run among the chosen runs."""
     total: int = 0
-    """How many runs are chosen."""
+    """Number of chosen runs."""
     channel: str = POSITION
-    """Name of the channel that is shown."""
+    """Name of the shown channel."""
 
 
 class ErrorBook:
-    """Errors found so far, of each model on each run; runs do not change, so an error is found once."""
+    """Known errors of each model on each run; runs do not change, so an error is computed once."""
 
     def __init__(self) -> None:
         self._found: dict[ModelEntry, dict[str, float]] = {}
 
     def of(self, entry: ModelEntry) -> Mapping[str, float]:
-        """Run id to error [rad]; NaN where the model cannot simulate the run."""
+        """Error by run id [rad]; NaN if the model cannot simulate the run."""
         return self._found.get(entry, {})
 
     def add(self, entry: ModelEntry, errors: Mapping[str, float]) -> None:
-        """Take errors in."""
+        """Add errors."""
         self._found.setdefault(entry, {}).update(errors)
 
     def missing(self, entry: ModelEntry, runs: list[str]) -> list[str]:
-        """Which of these runs the model has not been judged on."""
+        """Return the runs for which the model's error is unknown."""
         known = self.of(entry)
         return [run for run in runs if run not in known]
 
     def forget(self, runs: Iterable[str]) -> None:
-        """Runs of which another part is used now have other errors."""
+        """Drop the errors of runs whose used part has changed."""
         gone = set(runs)
         self._found = {e: {run: mae for run, mae in m.items() if run not in gone} for e, m in self._found.items()}
 
     def keep(self, entries: Iterable[ModelEntry]) -> None:
-        """Forget every other model: none of them can be compared any more."""
+        """Drop all other models, which can no longer be compared."""
         kept = set(entries)
         self._found = {entry: errors for entry, errors in self._found.items() if entry in kept}
 
     def clear(self) -> None:
-        """Forget everything: another session's runs may have the same ids."""
+        """Drop everything: runs of another session may have the same ids."""
         self._found = {}
 
 
 class Comparison(QObject):
     """Measured motion from the session, simulated motion from the compute process.
 
-    Late answers to old questions are dropped. Nothing is asked unless a view does: `draw` for the overlay, `judge` for
-    the errors.
+    Late answers to earlier requests are dropped. Views request the work: `draw` for the overlay, `judge` for the
+    errors.
     """
 
     changed = Signal()
-    """The picture is another."""
+    """Emitted when the picture changes."""
     choice_changed = Signal()
-    """Other models are to be compared."""
+    """Emitted when the choice of models changes."""
     errors_changed = Signal()
-    """More errors are known."""
+    """Emitted when more errors are known."""
     problem = Signal(str)
 
     def __init__(
@@ -114,12 +114,12 @@ class Comparison(QObject):
         self.waiting = False
         self.book = ErrorBook()
         self._untouched = True
-        """Whether nobody has chosen models since the session was opened."""
+        """True until the user chooses models in this session."""
         library.opened.connect(self._begin_again)
         model_list.changed.connect(lambda: self.book.keep(model_list.entries))
         library.trimmed.connect(self._forget_errors)
 
-    # What is compared.
+    # The choice.
 
     @property
     def entries(self) -> list[ModelEntry]:
@@ -128,12 +128,12 @@ class Comparison(QObject):
 
     @property
     def runs(self) -> list[RunSummary]:
-        """The runs that a fit would use, see `sessions.fit_runs`."""
+        """Runs that a fit would use, see `sessions.fit_runs`."""
         return self._library.for_fit()
 
     @property
     def judged(self) -> tuple[int, int]:
-        """How many errors of the chosen runs and models are known, and how many there are."""
+        """Number of known errors of the chosen runs and models, and of all of them."""
         runs, entries = [run.id for run in self.runs], self.entries
         missing = sum(len(self.book.missing(entry, runs)) for entry in entries)
         return len(runs) * len(entries) - missing, len(runs) * len(entries)
@@ -148,17 +148,17 @@ class Comparison(QObject):
         return ", ".join(part for part in (self._library.title, which if ids else "", models) if part)
 
     def choose(self, keys: tuple[str, ...]) -> None:
-        """Compare these models."""
+        """Choose the models to compare."""
         self._untouched = False
         self._choose(keys)
 
     def enter(self) -> None:
-        """The comparison comes into sight: choose models unless a person has."""
+        """Prepare for being shown: choose models unless the user has."""
         if self._untouched:
             self.choose_sensibly()
 
     def choose_sensibly(self) -> None:
-        """Identified models if there are any, else the simplest and the richest of the catalogue."""
+        """Choose identified models if there are any, otherwise the simplest and the richest of the catalogue."""
         entries = self._model_list.entries
         identified = [e.key for e in entries if e.origin == IDENTIFIED]
         if identified:
@@ -169,10 +169,10 @@ class Comparison(QObject):
             keys = tuple(e.key for e in entries if e.model.friction in ends and e.origin == CATALOGUE)
         self._choose(tuple(dict.fromkeys(keys)))
 
-    # What a view asks for.
+    # Requests of views.
 
     def draw(self) -> None:
-        """Ask for the motion of the chosen runs and models, as many runs as an overlay shows."""
+        """Request the motion of the chosen runs and models, at most as many runs as an overlay shows."""
         path = self._library.path
         chosen = [run.id for run in self.runs]
         first = self._first = self._first if self._first < len(chosen) else 0
@@ -229,33 +229,33 @@ class Comparison(QObject):
         self.draw()
 
     def respond(self, run: str, done: Callable[[tasks.Responses], None], failed: Callable[[str], None]) -> None:
-        """Ask for a run's response over frequency, and what the chosen models make of it."""
+        """Request a run's frequency response, measured and simulated by the chosen models."""
         path, models = self._library.path, {entry.key: entry.model for entry in self.entries}
         self._background.submit(
             "compute", self._compute.call, tasks.responses, path, run, models, done=done, failed=failed
         )
 
     def turn(self, pages: int) -> None:
-        """Draw later or, for negative pages, earlier runs, MOST_DRAWN a page."""
+        """Draw later runs or, for negative pages, earlier ones; a page has MOST_DRAWN runs."""
         last = max(0, len(self.runs) - 1) // MOST_DRAWN * MOST_DRAWN
         self._first = min(max(self._first + pages * MOST_DRAWN, 0), last)
         self.draw()
 
     def turn_to(self, run: str) -> None:
-        """Make the page of runs this one is on the next that is drawn."""
+        """Make the page with this run the next one to draw."""
         place = next((i for i, chosen in enumerate(self.runs) if chosen.id == run), 0)
         self._first = place // MOST_DRAWN * MOST_DRAWN
 
     def judge(self) -> None:
-        """Ask for the errors of all chosen runs and models that are not known yet, portion by portion."""
+        """Request all missing errors of the chosen runs and models, portion by portion."""
         self._judging += 1
         self._judge_on(self._judging)
 
     def stop_judging(self) -> None:
-        """Nobody looks any more: the portion under way is the last."""
+        """Stop after the current portion, because no view shows errors."""
         self._judging += 1
 
-    # Behind the scenes.
+    # Internals.
 
     def _judge_on(self, judging: int, reported: frozenset[str] = frozenset()) -> None:
         path = self._library.path
@@ -289,7 +289,7 @@ class Comparison(QObject):
         )
 
     def _note(self, entries: list[ModelEntry], overlays: tasks.Overlays) -> None:
-        """What an overlay says about errors need not be asked again."""
+        """Store the errors that an overlay contains."""
         for entry in entries:
             self.book.add(entry, {run.id: run.mae.get(entry.key, math.nan) for run in overlays.runs})
         self.errors_changed.emit()
@@ -297,14 +297,14 @@ class Comparison(QObject):
     def _begin_again(self) -> None:
         self.chosen, self._untouched = (), True
         self.picture, self.waiting, self._first = Picture(), False, 0
-        # Answers that are under way are about the session before.
+        # Running requests belong to the previous session.
         self._opened += 1
         self._asked += 1
         self._judging += 1
         self.book.clear()
 
     def _forget_errors(self, runs: list[str]) -> None:
-        # Answers that are under way are about the parts used before.
+        # Running requests used the previous parts of the runs.
         self._opened += 1
         self._judging += 1
         self.book.forget(runs)

@@ -1,6 +1,6 @@
-"""Drive/backdrive diagram of the chosen models at several speeds, as Fig. 4 of seed 004, with points placed by hand.
+"""Drive/backdrive diagram of the chosen models at several speeds, as in Fig. 4 of seed 004, with placed points.
 
-One model has the colours and areas of Fig. 2; several have a colour each, and their static areas are shaded.
+A single model has the colours and areas of Fig. 2; several models have one colour each and shaded static areas.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from core.units import AngleUnit
 
 STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
 LIGHTER = 0.55
-"""Opacity of each speed relative to the one before."""
+"""Opacity of each speed relative to the next slower one."""
 SHADE, MOST_SHADE = 0.36, 0.16
-"""Opacity of the static areas of all models together, and of one."""
+"""Opacity of all static areas together, and of one at most."""
 AROUND = 0.4
-"""Kept free around the placed points, as a share of their range."""
+"""Margin around the placed points as a share of their range."""
 MARKERS = {DRIVE: "t", BACKDRIVE: "t1"}
-"""As where they are placed: the lowest extreme points down, the highest up."""
+"""Markers that match the placing page: lowest extreme points down, highest up."""
 EQUILIBRIUM, PLACED = "equilibrium", "placed"
 
 
@@ -54,7 +54,7 @@ class DiagramPlot(QWidget):
         column.addWidget(self.legend)
         self.chart = Chart("Drive/backdrive diagram", "External torque τₑ", "N·m", bottom="Motor torque τₘ [N·m]")
         self.body = QHBoxLayout()
-        """The chart, with room for more beside it."""
+        """Layout with the chart and room for more beside it."""
         self.body.setSpacing(8)
         self.body.addWidget(self.chart, 1)
         column.addLayout(self.body, 1)
@@ -65,11 +65,11 @@ class DiagramPlot(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn: keys of models, EQUILIBRIUM, PLACED."""
+        """Keys of what is drawn: models, EQUILIBRIUM, PLACED."""
         return list(self._curves)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.chart.set_theme(theme)
 
@@ -80,7 +80,14 @@ class DiagramPlot(QWidget):
         points: Sequence[PlacedPoint],
         unit: AngleUnit,
     ) -> None:
-        """Draw models at speeds [rad/s], named in `unit` per second, and the points placed by hand."""
+        """Draw the diagram.
+
+        Args:
+            entries: models to draw.
+            speeds: speeds of the curves [rad/s].
+            points: points placed by hand.
+            unit: unit of angle that names the speeds.
+        """
         theme = self._theme
         if theme is None:
             return
@@ -132,7 +139,7 @@ class DiagramPlot(QWidget):
         self._shown = shown
 
     def _frame(self, points: Sequence[PlacedPoint]) -> None:
-        """Begin with what was placed in sight; a double click shows the whole diagram."""
+        """Start with the placed points visible; a double-click shows the whole diagram."""
         if not points:
             return
         for values, set_range in (
@@ -170,7 +177,7 @@ class DiagramPlot(QWidget):
 
 
 def _torques(entry: ModelEntry, points: Sequence[PlacedPoint]) -> Array:
-    """Motor torques of a curve: over what the servo can reach, and finely where points were placed."""
+    """Motor torques of a curve: the servo's range, with finer spacing around the placed points."""
     placed = max((abs(p.motor_torque) for p in points), default=0.0)
     peak = max(reachable_torque(entry.model), placed)
     return np.unique(np.concatenate([torque_range(peak), torque_range(min(2.0 * placed, peak))]))

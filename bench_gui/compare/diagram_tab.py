@@ -1,4 +1,4 @@
-"""The drive/backdrive diagram of the compared models: its speeds, its tools, and the points placed by hand."""
+"""Diagram tab: drive/backdrive diagram of the compared models, its speeds and tools."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bench_gui.widgets.fields import Section, angle, whole
 
 MOST_FASTER = 5
 FASTEST_STEP = 20.0
-"""[rad/s]"""
+"""Largest difference between two speeds [rad/s]."""
 
 
 class DiagramTab(QObject):
-    """Draws when it is asked to."""
+    """Draws the diagram on request."""
 
     changed = Signal()
-    """Other speeds or another unit: to be drawn again."""
+    """Emitted when the speeds or the unit change and the diagram has to be drawn again."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -27,9 +27,9 @@ class DiagramTab(QObject):
         self.plot = DiagramPlot()
         self.tools = PlotTools((self.plot.chart,), self.plot, self._title, controller.save_plot, symbol="τₘ")
         self.plot.body.addWidget(self.tools.readout)
-        self.faster = whole("Faster curves", "How many speeds above standstill are drawn", 2, 0, MOST_FASTER)
+        self.faster = whole("Faster curves", "Number of speeds above standstill", 2, 0, MOST_FASTER)
         self.speed_step = angle(
-            "Speed step", "From one speed to the next", controller.angle_unit, 1.0, 0.01, FASTEST_STEP, per="/s"
+            "Speed step", "Difference between two speeds", controller.angle_unit, 1.0, 0.01, FASTEST_STEP, per="/s"
         )
         self.settings = Section("Diagram")
         self.settings.row("Faster curves", self.faster)
@@ -39,7 +39,7 @@ class DiagramTab(QObject):
         controller.angle_unit_changed.connect(self._unit_changed)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.plot.set_theme(theme)
         self.tools.set_theme(theme)
 

@@ -1,4 +1,4 @@
-"""Mean absolute error of each model: run by run, or of the runs that share a condition, and of all of them."""
+"""Table of each model's mean absolute error by run or by condition, with the mean of all runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bench_gui.plots.contents import TablePanel
 from bench_gui.state.models import ModelEntry
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 from core.identification.runs.grouping import Group
+from core.trajectories import title_of
 from core.units import FIGURE_DASH, milliradians
 from core.words import counted
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from sessions import RunSummary
 
 RUNS: tuple[str, ...] = ()
-"""Group by nothing: one row a run."""
+"""Grouping with one row per run."""
 PENDING = "…"
 
 
 class ErrorTable(TextTable):
-    """The mean comes first, then one row a run or group; one column a model. Cells are made when they are seen."""
+    """Mean first, then one row per run or group; one column per model. Cells are made when they are visible."""
 
     def __init__(self, book: ErrorBook) -> None:
         super().__init__(())
@@ -34,7 +35,13 @@ class ErrorTable(TextTable):
         self._groups: list[tuple[tuple[str, str], Group]] = []
 
     def show_runs(self, runs: Sequence[RunSummary], entries: Sequence[ModelEntry], by: tuple[str, ...]) -> None:
-        """Show these runs and models; by: conditions a row's runs share, RUNS for one row a run."""
+        """Show errors.
+
+        Args:
+            runs: rows or their members.
+            entries: models, one per column.
+            by: conditions that the runs of a row share; RUNS for one row per run.
+        """
         self.beginResetModel()
         self._entries, self._by = list(entries), by
         if by:
@@ -62,12 +69,12 @@ class ErrorTable(TextTable):
         self.endResetModel()
 
     def refresh(self) -> None:
-        """More errors are known."""
+        """Show errors that have become known."""
         if self._groups and self._entries:
             self.dataChanged.emit(self.index(0, 2), self.index(len(self._groups) - 1, self.columnCount() - 1))
 
     def run_id(self, row: int) -> str:
-        """Id of the run in a row, empty for several."""
+        """Id of the run in a row, empty for a row of several runs."""
         runs = self._groups[row][1].runs
         return runs[0] if not self._by and row > 0 else ""
 
@@ -81,12 +88,16 @@ class ErrorTable(TextTable):
         return TablePanel((*first, *(f"{entry.title} [mrad]" for entry in self._entries)), tuple(rows))
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """The mean and the runs or groups."""
+        """Return the number of rows, including the mean."""
         return 0 if parent.isValid() else len(self._groups)
 
     def cell_at(self, row: int, column: int) -> Cell:
-        """Which runs they are, or the error of a model."""
+        """Return one cell: a run or group, or a model's error."""
         names, group = self._groups[row]
+        if column == 1 and self.run_id(row):
+            # Exported tables keep the trajectory's name.
+            name, gap, gain = names[column].partition("  ")
+            return Cell(f"{title_of(name)}{gap}{gain}", names[column])
         if column < 2:
             return Cell(names[column], bold=row == 0)
         entry = self._entries[column - 2]

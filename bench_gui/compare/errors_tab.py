@@ -1,4 +1,4 @@
-"""Errors in numbers: a table by runs or conditions, and a heat map of one model over two conditions."""
+"""Errors tab: a table by runs or conditions, and a heat map of one model over two conditions."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ GRIDS: list[tuple[str, tuple[str, str]]] = [
     ("mass × length", ("mass", "length")),
 ]
 ROOM = 24
-"""For a scroll bar and the frame [px]."""
+"""Width of a scroll bar and the frame [px]."""
 
 
 class ErrorsTab(QWidget):
-    """Shows what the comparison knows; asks for nothing."""
+    """Shows the errors that the comparison knows; requests nothing."""
 
     run_wanted = Signal(str)
-    """A person wants to see a run."""
+    """Emitted with the id of a run to show."""
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__()
         self._comparison = comparison
         self.table = ErrorTable(comparison.book)
         self.table_view: QTableView = plain_table(
-            "Errors", "Mean absolute error of each model; open a run by Enter or a double click to see its motion"
+            "Errors", "Mean absolute error of each model; press Enter or double-click to show a run's motion"
         )
         self.table_view.setModel(self.table)
         self.table_view.horizontalHeader().setStretchLastSection(False)
@@ -63,10 +63,10 @@ class ErrorsTab(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(splitter)
-        self.rows: QComboBox = choice("Rows of the table", "What the runs of a row have in common")
+        self.rows: QComboBox = choice("Rows of the table", "Condition that the runs of a row share")
         self.rows.addItems([text for text, _ in ROWS])
-        self.model: QComboBox = choice("Model of the heat map", "Whose errors the heat map shows")
-        self.over: QComboBox = choice("Heat map over", "What the heat map's rows and columns are")
+        self.model: QComboBox = choice("Model of the heat map", "Model whose errors the heat map shows")
+        self.over: QComboBox = choice("Heat map over", "Conditions of the heat map's rows and columns")
         self.over.addItems([text for text, _ in GRIDS])
         self.settings = Section("Errors")
         self.settings.row("Table by", self.rows)
@@ -77,12 +77,12 @@ class ErrorsTab(QWidget):
         self.over.currentIndexChanged.connect(self.show_errors)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.table.set_theme(theme)
         self.heat.set_theme(theme)
 
     def show_runs(self) -> None:
-        """Other runs, models or rows: lay the table out anew."""
+        """Build the table for other runs, models or rows."""
         comparison = self._comparison
         by = ROWS[self.rows.currentIndex()][1]
         self.table.show_runs(comparison.runs, comparison.entries, by)
@@ -92,13 +92,13 @@ class ErrorsTab(QWidget):
         header = view.horizontalHeader()
         for column in range(2, self.table.columnCount()):
             view.setColumnWidth(column, max(84, header.sectionSizeHint(column) + 8))
-        # The table gets what it needs, the heat map the rest.
+        # The table gets the width it needs, the heat map the rest.
         needed = min(header.length() + ROOM, self.width() * 6 // 10)
         self._splitter.setSizes([needed, self.width() - needed])
         self._offer()
 
     def show_errors(self) -> None:
-        """More errors are known, or the heat map is to show others."""
+        """Show errors that have become known, or another heat map."""
         self.table.refresh()
         panel = self._heat_panel()
         if panel is not None:
@@ -107,12 +107,12 @@ class ErrorsTab(QWidget):
             self.heat_title.setText(f"HEAT MAP OF {entry.title.upper()}" if entry is not None else "")
 
     def heat_contents(self) -> PlotContents:
-        """The heat map, for a file."""
+        """Heat map for an exported file."""
         panel = self._heat_panel()
         return PlotContents(self._comparison.title(), (panel,) if panel is not None else ())
 
     def table_contents(self) -> PlotContents:
-        """The table, for a file of numbers."""
+        """Table for an exported file."""
         panel: TablePanel = self.table.contents()
         return PlotContents(self._comparison.title(), (panel,) if panel.rows else ())
 
@@ -129,7 +129,7 @@ class ErrorsTab(QWidget):
         return heat_panel(grid, Judged(entry.title, "", self._comparison.book.of(entry)))
 
     def _offer(self) -> None:
-        """Offer the chosen models for the heat map; the one it shows stays, else it is the last, the richest."""
+        """Offer the chosen models for the heat map; keep the current one, otherwise select the last, richest one."""
         before, entries = self.model.currentData(), self._comparison.entries
         with QSignalBlocker(self.model):
             self.model.clear()

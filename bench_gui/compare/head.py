@@ -1,4 +1,4 @@
-"""The line above the views: what is not to be seen in the picture itself, and the turn to other runs."""
+"""Line above the views: which runs are shown, progress, and paging through runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from core.words import counted
 
 
 class Head(QWidget):
-    """Says which runs are drawn or judged, and how many errors are known."""
+    """Shows which runs are drawn or judged, and how many errors are known."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._comparison, self._library = controller.comparison, controller.library
         self.note = ElidedLabel()
         self.note.setProperty("role", "muted")
-        self.progress = describe(QProgressBar(), "Errors found", "How many errors of the chosen runs are known")
+        self.progress = describe(QProgressBar(), "Errors found", "Share of the chosen runs' errors that are known")
         self.progress.setTextVisible(False)
         self.progress.setFixedWidth(90)
         self.earlier: QToolButton = tool("Earlier runs", f"Show the {MOST_DRAWN} runs before these")
@@ -34,7 +34,13 @@ class Head(QWidget):
             row.addWidget(turn)
 
     def say(self, *, drawing: bool, judging: bool, recordings: bool) -> None:
-        """Say what there is: for a view that draws runs, that judges them, that uses recordings at all."""
+        """Show the state for a view.
+
+        Args:
+            drawing: the view draws runs.
+            judging: the view shows errors.
+            recordings: the view uses recordings.
+        """
         comparison, picture = self._comparison, self._comparison.picture
         cut = drawing and picture.total > len(picture.recordings) > 0
         last = picture.first + len(picture.recordings)
@@ -51,7 +57,7 @@ class Head(QWidget):
         if recordings and not comparison.chosen:
             text = "Choose models at the right"
         elif cut:
-            text = f"Runs {picture.first + 1} to {last} of {picture.total}; errors are of all"
+            text = f"Runs {picture.first + 1} to {last} of {picture.total}; errors cover all runs"
         elif drawing and comparison.waiting:
             text = "Simulating…"
         elif judging:

@@ -1,4 +1,4 @@
-"""A heat map that is a table too: numbers in coloured cells, read by eye, by keyboard and by screen readers."""
+"""Heat map as a table: numbers in coloured cells, usable by eye, keyboard and screen readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTa
 from core.units import FIGURE_DASH, fixed
 
 LOWEST_ROW, NARROWEST_COLUMN = 24, 48
-"""[px]"""
+"""Smallest sizes of a cell [px]."""
 SCALE_HEIGHT = 26
 
 
@@ -38,14 +38,14 @@ def _range(panel: HeatPanel) -> tuple[float, float]:
 
 
 class HeatTable(TextTable):
-    """The cells of a HeatPanel; the value of one is its colour, empty without a number."""
+    """Cells of a HeatPanel; a cell's value is its colour, empty without a number."""
 
     def __init__(self) -> None:
         super().__init__(())
         self.panel: HeatPanel | None = None
 
     def show_panel(self, panel: HeatPanel) -> None:
-        """Show these numbers."""
+        """Show a panel's numbers."""
         low, high = _range(panel)
         self.panel = panel
         rows = []
@@ -54,33 +54,33 @@ class HeatTable(TextTable):
             for column, value in zip(panel.columns, values, strict=True):
                 known = math.isfinite(value)
                 tip = f"{panel.left} {row}, {panel.bottom} {column}: "
-                tip += f"{value:.2f} mrad" if known else "no error known here"
+                tip += f"{value:.2f} mrad" if known else "error unknown"
                 colour = heat_colour((value - low) / (high - low) if high > low else 0.0) if known else ""
                 cells.append(Cell(fixed(value, 2 if value < 10 else 1), tip, value=colour))
             rows.append(cells)
         self.show(rows, [Column(name, centred=True) for name in panel.columns])
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Values of the conditions."""
+        """Return the values of the conditions."""
         if orientation is Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole and self.panel is not None:
             return self.panel.rows[section] if section < len(self.panel.rows) else None
         return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """A screen reader says where a cell is, as its tip does."""
+        """Return a cell's data; screen readers get its place from the tooltip."""
         spoken = role == Qt.ItemDataRole.AccessibleTextRole
         return super().data(index, Qt.ItemDataRole.ToolTipRole if spoken else role)
 
 
 class _HeatCell(QStyledItemDelegate):
-    """Fills a cell with its colour; one without a number is hatched."""
+    """Fills a cell with its colour; a cell without a number is hatched."""
 
     def __init__(self) -> None:
         super().__init__()
         self.theme: Theme | None = None
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw colour, number and the mark of the chosen cell."""
+        """Draw the colour, the number and the selection mark."""
         theme = self.theme
         if theme is None:
             return
@@ -104,7 +104,7 @@ class _HeatCell(QStyledItemDelegate):
 
 
 class _Scale(QWidget):
-    """The colours from the lowest to the highest number."""
+    """Colour scale from the lowest to the highest number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class _Scale(QWidget):
         self.theme: Theme | None = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the scale with its ends."""
+        """Draw the scale with the values at its ends."""
         if self.panel is None or self.theme is None:
             return
         low, high = _range(self.panel)
@@ -139,7 +139,7 @@ class _Scale(QWidget):
 
 
 class HeatMap(QWidget):
-    """Cells, what their rows and columns are, and the scale."""
+    """Cells, names of their rows and columns, and the scale."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class HeatMap(QWidget):
         column.addWidget(self.axes)
         self.table = HeatTable()
         self.view: QTableView = describe(
-            QTableView(), "Heat map", "Mean error over two conditions; hatched where nothing is recorded"
+            QTableView(), "Heat map", "Mean error over two conditions; hatched where there is no recording"
         )
         self._cells = _HeatCell()
         self.view.setModel(self.table)
@@ -171,14 +171,14 @@ class HeatMap(QWidget):
         column.addWidget(self._scale)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._cells.theme = self._scale.theme = theme
         self.view.viewport().update()
         self._scale.update()
 
     def show_panel(self, panel: HeatPanel) -> None:
-        """Show these numbers."""
+        """Show a panel's numbers."""
         self.table.show_panel(panel)
         self._scale.panel = panel
         self._scale.update()
-        self.axes.setText(f"{panel.left} down, {panel.bottom} across; {FIGURE_DASH} nothing known")
+        self.axes.setText(f"{panel.left} down, {panel.bottom} across; {FIGURE_DASH} no data")

@@ -1,4 +1,4 @@
-"""The models to compare, with a box each: identified ones, those from files, and the catalogue's."""
+"""Check boxes of the models to compare: identified ones, those from files, and the catalogue's."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from core.terms import FRICTION_TITLES
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 SPACING = 14
-"""As between the parts of an inspector [px]."""
+"""Spacing as between the parts of the inspector [px]."""
 
 
 class ModelChoice(QWidget):
-    """Follows the list of models; what is checked is compared."""
+    """Follows the model list; checked models are compared."""
 
     def __init__(self, model_list: ModelList, comparison: Comparison) -> None:
         super().__init__()
@@ -36,13 +36,13 @@ class ModelChoice(QWidget):
         for section in self._sections.values():
             column.addWidget(section)
         self.boxes: dict[str, QCheckBox] = {}
-        """Key of a model to its box."""
+        """Check box by key of the model."""
         model_list.changed.connect(self._offer)
         comparison.choice_changed.connect(self._mark)
         self._offer()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self._colour()
 
@@ -54,7 +54,7 @@ class ModelChoice(QWidget):
             box = QCheckBox(self._title(entry))
             box.setChecked(entry.key in self._comparison.chosen)
             box.setIconSize(QSize(22, 10))
-            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs by {entry.model.title}")
+            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs with {entry.model.title}")
             box.toggled.connect(lambda _: self._choose())
             self._sections[entry.origin].wide(box)
             self.boxes[entry.key] = box

@@ -1,4 +1,4 @@
-"""Models against each other: mean errors as bars, over all runs, by condition, or by what a fit has seen of them."""
+"""Models tab: mean errors as bars, over all runs, by condition, or by use in the identification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"
 PALEST, DARKEST = 0.8, 0.45
-"""Share of paper in the first and the last bar of a group; the bench's model has none."""
+"""Share of the paper's colour in the first and the last bar of a group; the bench's model has none."""
 GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
     ("all runs", ()),
     ("fit, held out", SPLIT),
@@ -31,7 +31,7 @@ GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
 
 
 class ModelsTab(QWidget):
-    """Shows what the comparison knows; asks for nothing."""
+    """Shows the errors that the comparison knows; requests nothing."""
 
     def __init__(self, comparison: Comparison, model_list: ModelList) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class ModelsTab(QWidget):
         self.legend: QLabel = label("", "muted")
         column.addWidget(self.legend)
         column.addWidget(self.chart, 1)
-        self.groups: QComboBox = choice("Groups of bars", "What the runs of a group of bars have in common")
+        self.groups: QComboBox = choice("Groups of bars", "Condition that the runs of a group of bars share")
         self.groups.addItems([text for text, _ in GROUPS])
         self.note: QLabel = label("", "muted")
         self.note.setWordWrap(True)
@@ -54,18 +54,18 @@ class ModelsTab(QWidget):
         self.groups.currentIndexChanged.connect(self.show_errors)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.chart.set_theme(theme)
         self.show_errors()
 
     def show_errors(self) -> None:
-        """Draw the bars of what is known."""
+        """Draw the bars of the known errors."""
         if self._theme is None:
             return
         groups, bottom = self._grouped()
         self.note.setVisible(not groups)
-        self.note.setText("" if groups else "Nobody knows what these runs were used for: identify models from them.")
+        self.note.setText("" if groups else "The use of these runs is unknown: identify models from them.")
         entries, current = self._comparison.entries, self._model_list.current
         models = [
             Judged(e.title, self._theme.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
@@ -80,7 +80,7 @@ class ModelsTab(QWidget):
         )
 
     def contents(self) -> PlotContents:
-        """The bars, for a file."""
+        """Bars for an exported file."""
         panel = self.chart.panel
         if panel is None or not panel.groups or not panel.series:
             return PlotContents(self._comparison.title(), ())

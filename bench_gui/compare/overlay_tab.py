@@ -1,4 +1,4 @@
-"""The overlay with its tools: which channel is shown, what lies below it, and the pendulum at the cursor."""
+"""Overlay tab: channel, lower chart, tools, and the pendulum at the time cursor."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from core.units import RADIANS, significant
 
 BELOW = [("error", ERROR), ("error spectrum", SPECTRUM), ("difference", DIFFERENCE)]
 LONGEST = 14
-"""Letters of the longest choice."""
+"""Length of the longest choice [characters]."""
 
 
 class OverlayTab:
-    """Draws when it is asked to."""
+    """Draws the overlay on request."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -39,23 +39,23 @@ class OverlayTab:
         self.playback = Playback(plots)
         for part in (self.tools.readout, self.playback):
             plots.body.addWidget(part)
-        self.play_button: QToolButton = tool("Pendulum", "Show the pendulum at a time cursor, and play the motion")
+        self.play_button: QToolButton = tool("Pendulum", "Show the pendulum at a time cursor and play the motion")
         self.play_button.setText("▶")
         self.play_button.setCheckable(True)
         self.play_button.toggled.connect(self._show_playback)
         self.tools.add(self.play_button)
-        self.channel: QComboBox = choice("Channel", "Which recorded channel is drawn over the simulated one")
+        self.channel: QComboBox = choice("Channel", "Recorded channel to draw with its simulation")
         for name in NAMES:
             self.channel.addItem(shown(name, RADIANS).title, name)
         self.channel.setCurrentIndex(self.channel.findData(POSITION))
         self.below: QComboBox = choice(
-            "Below", "The error, its spectrum, or the difference of two models, below the channel"
+            "Below", "Show the error, its spectrum, or the difference of two models below the channel"
         )
         for text, what in BELOW:
             self.below.addItem(text, what)
         self.pair = [
-            choice("First model of the difference", "The model from which the other is subtracted"),
-            choice("Second model of the difference", "The model that is subtracted"),
+            choice("First model of the difference", "Model from which the other is subtracted"),
+            choice("Second model of the difference", "Model to subtract"),
         ]
         for box in (self.channel, self.below, *self.pair):
             box.setMinimumContentsLength(LONGEST)
@@ -74,13 +74,13 @@ class OverlayTab:
         self._show_below()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for part in (self.plots, self.tools, self.playback):
             part.set_theme(theme)
 
     def draw(self) -> None:
-        """Draw the picture of the comparison."""
+        """Draw the comparison's picture."""
         picture = self._controller.comparison.picture
         offered = [entry.key for entry in picture.models]
         if offered != [self.pair[0].itemData(i) for i in range(self.pair[0].count())]:

@@ -1,4 +1,4 @@
-"""A time cursor through an overlay, and the pendulum as it hung at that moment, measured and simulated."""
+"""Time cursor in an overlay, and the pendulum at that time, measured and simulated."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from core.bench import Bench
 from core.units import DEGREES, AngleUnit, fixed
 
 FRAME = 33
-"""Time between two pictures [ms]."""
+"""Time between two frames [ms]."""
 WIDTH = 300
 NARROWER = 22.0
-"""Than the pendulum of the bench [px]."""
+"""Reduction of the pendulum's size compared with the bench page [px]."""
 PLAY, PAUSE = "▶ Play", "❚❚ Pause"
 
 
 class PlayedPendulum(PendulumView):
-    """The measured pendulum, and thin ones behind it for what models simulate."""
+    """Measured pendulum with thin ones behind it for the simulated models."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setToolTip("Filled: measured; rings: simulated, in the models' colours")
         self.others: list[tuple[float, str]] = []
-        """Angle [rad] and colour of each."""
+        """Angle [rad] and colour of each simulated pendulum."""
 
     def geometry_of_rod(self) -> tuple[QPointF, float]:
-        """Leave room for the numbers around the ring; there are none in the corners."""
+        """Leave room for the numbers around the ring; the corners are empty."""
         centre, reach = super().geometry_of_rod()
         return centre, reach - NARROWER
 
     def _numbers(self, painter: QPainter, theme: Theme, bench: Bench) -> None:
-        """The angle stands below, beside the time."""
+        """Draw the angle below, beside the time."""
 
     def _scale(self, painter: QPainter, theme: Theme, centre: QPointF, reach: float) -> None:
         super()._scale(painter, theme, centre, reach)
@@ -52,7 +52,7 @@ class PlayedPendulum(PendulumView):
 
 
 class Playback(QFrame):
-    """Shown beside the curves; its cursor is dragged along the time axis, or moves by itself."""
+    """Panel beside the curves; its cursor is dragged along the time axis, or plays."""
 
     def __init__(self, plots: ComparePlots) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Playback(QFrame):
         self.time = 0.0
         """Place of the cursor on the time axis [s]."""
         self.pendulum = PlayedPendulum()
-        self.button: QToolButton = tool("Play", "Play from the cursor on at the speed of the recording", "play")
+        self.button: QToolButton = tool("Play", "Play from the cursor at the speed of the recording", "play")
         self.button.setText(PLAY)
         self.button.setCheckable(True)
         self.button.toggled.connect(self._play)
@@ -85,7 +85,7 @@ class Playback(QFrame):
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.pendulum.set_theme(theme)
         for _, line in self._lines:
             line.setPen(pg.mkPen(theme.accent, width=1))
@@ -97,7 +97,7 @@ class Playback(QFrame):
         self._look()
 
     def show_cursor(self, on: bool, theme: Theme) -> None:
-        """Show the pendulum and its cursor, at the left end of what is seen, or take them away."""
+        """Show the pendulum with its cursor at the left end of the visible range, or hide them."""
         self.button.setChecked(False)
         for chart, line in self._lines:
             chart.axes.removeItem(line)
@@ -115,7 +115,7 @@ class Playback(QFrame):
         self._look()
 
     def move_to(self, time: float) -> None:
-        """Put the cursor at a time on the axis [s]."""
+        """Move the cursor to a time on the axis [s]."""
         if time != self.time:
             self.time = time
             for _, line in self._lines:
@@ -123,7 +123,7 @@ class Playback(QFrame):
             self._look()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Rest while nobody looks."""
+        """Pause while hidden."""
         super().hideEvent(event)
         self.button.setChecked(False)
 

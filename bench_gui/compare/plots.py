@@ -1,4 +1,4 @@
-"""A channel, measured and simulated, runs end to end; below it the error, its spectrum, or two models' difference."""
+"""Charts of a channel, measured and simulated, runs end to end; below: error, spectrum, or two models' difference."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from core.units import RADIANS, AngleUnit, milliradians
 
 Array = NDArray[np.float64]
 MOST_TITLES = 12
-"""More runs than this are not named in the plot."""
+"""With more runs than this, the plot does not name them."""
 MOST_WITH_ERRORS = 4
-"""With more models than this the legend has no room for their errors."""
+"""With more models than this, the legend has no room for their errors."""
 MEASURED_WIDTH, SIMULATED_WIDTH = 2.0, 1.5
 MOST_WIDE = 32
-"""More pieces of curves than this are drawn 1 px wide, which is ten times as fast and tells more."""
+"""With more curve pieces than this, lines are 1 px wide: ten times as fast and easier to read."""
 TIME = "Time, runs end to end [s]"
 ERROR, SPECTRUM, DIFFERENCE = range(3)
 """Choices of the lower chart."""
 
 
 class ComparePlots(QWidget):
-    """An overlay and what is left of it below, with one time axis."""
+    """Overlay with a lower chart that shares its time axis."""
 
     drawn = Signal()
-    """Other curves are in sight."""
+    """Emitted when other curves are drawn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class ComparePlots(QWidget):
         self._lower.addWidget(self.residual)
         charts.addWidget(self._lower, 6)
         self.body = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Layout with the charts and room for more beside them."""
         self.body.setSpacing(8)
         self.body.addLayout(charts, 1)
         column.addLayout(self.body, 1)
@@ -75,34 +75,34 @@ class ComparePlots(QWidget):
         self._unit = RADIANS
         self._picture = Picture()
         self._zoomed = False
-        """True once a person has zoomed or moved the plots of these runs."""
+        """True once the user has zoomed or moved the plots of these runs."""
         self.overlay.view.sigRangeChangedManually.connect(self._zoom)
         self.residual.view.sigRangeChangedManually.connect(self._zoom)
         self._below = ERROR
         self._pair = ("", "")
         self.difference: float | None = None
-        """Mean absolute difference of the two models, in the channel's unit of errors; None without one."""
+        """Mean absolute difference of the two models in the channel's unit of errors; None without one."""
         self._curves = Curves()
         self._marks: list[Any] = []
         self.offsets: dict[str, tuple[float, float]] = {}
-        """Run id to where it begins and ends on the time axis [s]."""
+        """Start and end of each run on the time axis [s], by run id."""
 
     def curve(self, key: str) -> Any:
-        """The curve of "goal", "measured" or a model's key in the overlay."""
+        """Curve of "goal", "measured" or a model's key in the overlay."""
         return self._curves.of(key)[0]
 
     def error_curve(self, key: str) -> Any:
-        """The curve of a model's key in the residual."""
+        """Curve of a model's key in the residual."""
         return self._curves.of(key)[1]
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn."""
+        """Keys of what is drawn."""
         return self._curves.keys
 
     @cached_property
     def spectrum(self) -> Chart:
-        """The chart of the error over frequency, made when it is first shown."""
+        """Chart of the error over frequency, made when it is first shown."""
         chart = Chart("Spectrum of the error", "Error", "mrad/√Hz", bottom="Frequency [Hz]", log=True)
         self._lower.addWidget(chart)
         if self._theme is not None:
@@ -111,11 +111,11 @@ class ComparePlots(QWidget):
 
     @property
     def lower(self) -> Chart:
-        """The chart below."""
+        """The lower chart."""
         return self.spectrum if self._below == SPECTRUM else self.residual
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in (self.overlay, self.residual, *self._lower.findChildren(Chart)):
             chart.set_theme(theme)
@@ -129,7 +129,7 @@ class ComparePlots(QWidget):
         self.overlay.fit()
 
     def show_below(self, what: int, pair: tuple[str, str]) -> None:
-        """Show ERROR, SPECTRUM or DIFFERENCE in the lower chart; pair: keys of the models for the last of them."""
+        """Show ERROR, SPECTRUM or DIFFERENCE in the lower chart; pair: keys of the two models for DIFFERENCE."""
         self._below, self._pair = what, pair
         self._lower.setCurrentWidget(self.lower)
         self.overlay.set_bottom(TIME if what == SPECTRUM else "")
@@ -137,7 +137,7 @@ class ComparePlots(QWidget):
         self.lower.fit()
 
     def show_picture(self, picture: Picture) -> None:
-        """Draw recordings, and simulations as far as they are there."""
+        """Draw recordings, and the simulations that are ready."""
         theme = self._theme
         another = [picture.channel, *(r.id for r in picture.recordings)] != [
             self._picture.channel, *(r.id for r in self._picture.recordings)
@@ -178,7 +178,7 @@ class ComparePlots(QWidget):
 
     @property
     def runs_in_sight(self) -> list[str]:
-        """Ids of the runs within the part of the time axis that is seen."""
+        """Ids of the runs in the visible part of the time axis."""
         low, high = self.overlay.view.viewRange()[0]
         return [run for run, (begin, end) in self.offsets.items() if begin <= high and end >= low]
 
@@ -189,7 +189,14 @@ class ComparePlots(QWidget):
         self.lower.fit()
 
     def at(self, time: float) -> tuple[Bench | None, dict[str, float]]:
-        """Bench of the run at a time on the axis, and positions [rad], "measured" and by model; none between runs."""
+        """Return the bench and positions at a time on the axis.
+
+        Args:
+            time: place on the time axis [s].
+
+        Returns:
+            Bench of the run, None between runs; positions [rad] by "measured" and model key.
+        """
         run = next((run for run, (begin, end) in self.offsets.items() if begin <= time <= end), "")
         recording = next((r for r in self._picture.recordings if r.id == run), None)
         if recording is None:
@@ -203,14 +210,14 @@ class ComparePlots(QWidget):
         return recording.bench, found
 
     def colour(self, key: str) -> str:
-        """Colour of what `at` returns."""
+        """Colour of a key that `at` returns."""
         theme = self._theme
         assert theme is not None
         entry = next((entry for entry in self._picture.models if entry.key == key), None)
         return theme.measured if entry is None else theme.model(entry.model.friction)
 
     def show_run(self, run: str) -> None:
-        """Zoom to one run; all of them for an id that is not there."""
+        """Zoom to one run, or show all runs for an unknown id."""
         self._zoomed = run in self.offsets
         if run in self.offsets:
             begin, end = self.offsets[run]
@@ -239,7 +246,7 @@ class ComparePlots(QWidget):
             begin += recording.duration + GAP
 
     def _named(self, entry: ModelEntry) -> str:
-        """A model with its mean error over the runs that are drawn."""
+        """Title of a model with its mean error over the drawn runs."""
         overlays = self._picture.overlays
         mean = overlays.mean_mae.get(entry.key) if overlays is not None else None
         if mean is None or len(self._picture.models) > MOST_WITH_ERRORS:
@@ -248,9 +255,9 @@ class ComparePlots(QWidget):
 
     def _name_axes(self, channel: Shown) -> None:
         self.overlay.set_left(channel.title, channel.unit)
-        self.overlay.empty_text = f"No run here has recorded {channel.title.lower()}, and no model simulates it"
-        waiting = "Nothing to show yet: choose models at the right"
-        none = f"Models do not simulate {channel.title.lower()}, or these runs have not recorded it"
+        self.overlay.empty_text = f"These runs do not contain {channel.title.lower()}, and no model simulates it"
+        waiting = "No models chosen: choose models at the right"
+        none = f"Models do not simulate {channel.title.lower()}, or these runs do not contain it"
         runs = self._simulated_runs()
         self.lower.empty_text = none if any(run.position for run in runs) else waiting
         if self._below == DIFFERENCE:
@@ -315,7 +322,7 @@ class ComparePlots(QWidget):
 
 
 class _TopLabel:
-    """A text that stays at the top of the plot above a stretch of the time axis; a shorter one where that is short."""
+    """Text at the top of the plot over a stretch of the time axis; a shorter text if the stretch is short."""
 
     def __init__(self, view: Any, text: str, short: str, colour: str, font: QFont) -> None:
         self._view, self._texts, self._span = view, (text, short), (0.0, 0.0)
@@ -326,12 +333,12 @@ class _TopLabel:
         view.sigResized.connect(self._move)
 
     def place(self, begin: float, end: float) -> None:
-        """Put it above this stretch [s]."""
+        """Place the text over this stretch [s]."""
         self._span = begin, end
         self._move()
 
     def remove(self) -> None:
-        """Take it away."""
+        """Remove the text."""
         self._view.sigRangeChanged.disconnect(self._move)
         self._view.sigResized.disconnect(self._move)
         self._label.setParentItem(None)
@@ -354,7 +361,7 @@ class _TopLabel:
 
 
 def _joined(pieces: Any) -> tuple[Array, Array]:
-    """Curves one after the other with a gap between them."""
+    """Concatenate curves with gaps between them."""
     xs: list[Array] = []
     ys: list[Array] = []
     for x, y in pieces:

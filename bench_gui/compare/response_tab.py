@@ -1,4 +1,4 @@
-"""A run over frequency: its response from goal to position, measured and simulated, as a Bode diagram."""
+"""Response tab: Bode diagram from goal to position, measured and simulated, of one run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bench_gui.work.tasks import Responses
 
 WIDTH = 1.5
 SWEEPS = ("chirp", "sin_time_square")
-"""Trajectories that excite a band: one of them is shown first."""
+"""Trajectories that excite a band; such a run is shown first."""
 NEW = "Choose runs and models to compare over frequency"
 UNDER_WAY = "Estimating the response…"
 
 
 class ResponseTab(QWidget):
-    """Asks for a response when it is drawn; what a run excites too little, or moves at random, is left out."""
+    """Requests a response when it is drawn; frequencies with weak excitation or random motion are left out."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -51,21 +51,21 @@ class ResponseTab(QWidget):
         column.setSpacing(4)
         column.addWidget(self.legend)
         column.addLayout(body, 1)
-        self.run: QComboBox = choice("Run over frequency", "Which of the chosen runs is shown over frequency")
+        self.run: QComboBox = choice("Run over frequency", "Run to show over frequency")
         self.run.setMinimumContentsLength(18)
         self.settings = Section("Response")
         self.settings.row("Run", self.run)
         self.run.currentIndexChanged.connect(self.draw)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for part in (self.magnitude, self.phase, self.tools):
             part.set_theme(theme)
         self._show(self._found)
 
     def draw(self) -> None:
-        """Offer the chosen runs, and ask for the response of the one that is shown."""
+        """Offer the chosen runs and request the response of the shown one."""
         self._offer()
         self._asked = asked = object()
         if not self._run:

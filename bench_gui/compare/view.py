@@ -1,4 +1,4 @@
-"""Comparing: any runs against any models, as motion, over frequency, as errors and as drive/backdrive diagrams."""
+"""Compare page: runs against models, as motion, over frequency, as errors and as drive/backdrive diagrams."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OVERLAY, RESPONSE, ERRORS, MODELS, DIAGRAM, ARM = range(6)
 _TABS = (
-    ("Overlay", "Measured and simulated motion, and what is left between them"),
+    ("Overlay", "Measured and simulated motion, and their difference"),
     ("Response", "Measured and simulated response from goal to position, over frequency (Bode)"),
     ("Errors", "Errors run by run and by condition, and a heat map"),
     ("Models", "Mean errors of the models as bars"),
@@ -43,7 +43,7 @@ JUDGING = (ERRORS, MODELS)
 
 
 class CompareView(TaskPage):
-    """Views of the same runs and models, of which only the one in sight asks for anything, and an arm."""
+    """Views of the same runs and models; only the visible view requests work. The last tab is an arm."""
 
     help_page = "compare"
 
@@ -54,7 +54,7 @@ class CompareView(TaskPage):
         record_four: QPushButton,
         example: QPushButton,
     ) -> None:
-        """make_arm: makes its last tab; record_four, example: what the empty state offers."""
+        """Create the page; make_arm: makes the last tab; record_four, example: buttons of the empty state."""
         super().__init__()
         self._controller, self._make_arm = controller, make_arm
         self._unasked = set(range(len(_TABS)))
@@ -62,7 +62,7 @@ class CompareView(TaskPage):
         self._wanted_run = ""
         self._theme: Theme | None = None
         self._parts: list[Any] = []
-        """Everything that takes a theme's colours."""
+        """Everything that has theme colours."""
         self._settings_of: dict[int, QWidget] = {}
         self._tools: dict[int, PlotTools] = {}
         self.exports: dict[int, PlotExport] = {}
@@ -79,8 +79,8 @@ class CompareView(TaskPage):
         self.set_empty_state(
             EmptyState(
                 "No recordings to compare",
-                "Record the four trajectories (24 s), look at the example recorded with a real XL330, or see what "
-                "friction models are worth on a simulated arm.",
+                "Record the four trajectories (24 s), open the example recorded with a real XL330, or compare "
+                "friction models on a simulated arm.",
                 record_four,
                 example,
                 self.arm_button,
@@ -114,13 +114,15 @@ class CompareView(TaskPage):
         self.centre.addWidget(self._pages, 1)
         self.settings.addWidget(self._choice)
         self.settings.addStretch(1)
-        self.file_button: QPushButton = button("Open model file…", "Compare a model from a file too", self.ask_model)
+        self.file_button: QPushButton = button(
+            "Open model file…", "Add a model from a file to the comparison", self.ask_model
+        )
         self.actions_column.addWidget(self.file_button)
         self._parts += [self._choice, self.tabs]
 
     @cached_property
     def errors(self) -> ErrorsTab:
-        """Errors as numbers."""
+        """Tab with errors as numbers."""
         errors = ErrorsTab(self._controller.comparison)
         errors.run_wanted.connect(self.show_run)
         export = PlotExport(errors, errors.heat_contents, self._controller.save_plot)
@@ -131,7 +133,7 @@ class CompareView(TaskPage):
 
     @cached_property
     def models(self) -> ModelsTab:
-        """Errors as bars."""
+        """Tab with errors as bars."""
         models = ModelsTab(self._controller.comparison, self._controller.model_list)
         export = PlotExport(models, models.contents, self._controller.save_plot)
         self._place(MODELS, models, models.settings, export, models)
@@ -139,14 +141,14 @@ class CompareView(TaskPage):
 
     @cached_property
     def response(self) -> ResponseTab:
-        """Motion over frequency."""
+        """Tab with motion over frequency."""
         response = ResponseTab(self._controller)
         self._place(RESPONSE, response, response.settings, response.tools, response)
         return response
 
     @cached_property
     def diagram(self) -> DiagramTab:
-        """The drive/backdrive diagram."""
+        """Tab with the drive/backdrive diagram."""
         diagram = DiagramTab(self._controller)
         diagram.changed.connect(lambda: self._arrived(DIAGRAM))
         self._place(DIAGRAM, diagram.plot, diagram.settings, diagram.tools, diagram)
@@ -154,7 +156,7 @@ class CompareView(TaskPage):
 
     @cached_property
     def arm(self) -> ArmTab:
-        """An arm of two servos."""
+        """Tab with an arm of two servos."""
         arm = self._make_arm(self._controller)
         arm.started.connect(lambda: self.tabs.choose(ARM))
         self.actions_column.insertWidget(0, arm.buttons)
@@ -164,7 +166,7 @@ class CompareView(TaskPage):
         return arm
 
     def _place(self, tab: int, page: QWidget, settings: QWidget, tools: PlotTools | PlotExport, part: Any) -> None:
-        """Put a tab's page, settings and tools in their places; part: what takes the theme for all of them."""
+        """Place a tab's page, settings and tools; part: receives the theme for all of them."""
         cast(LazyPage, self._pages.widget(tab)).put(page)
         bar = tools.bar if isinstance(tools, PlotTools) else tools.button
         self.exports[tab] = tools.export if isinstance(tools, PlotTools) else tools
@@ -186,33 +188,33 @@ class CompareView(TaskPage):
             getattr(self, missing[0])
         return bool(missing)
 
-    # What a person asks for.
+    # User actions.
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for part in self._parts:
             part.set_theme(theme)
         self._arrived(*range(len(_TABS)))
 
     def entered(self) -> None:
-        """Ask for what changed while the page was out of sight."""
+        """Request what changed while the page was hidden."""
         if self.isVisible():
             self._controller.comparison.enter()
             self._look()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Ask for what changed while the page was out of sight."""
+        """Request what changed while the page was hidden."""
         super().showEvent(event)
         self.entered()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Nobody looks: judge no further runs."""
+        """Stop judging further runs."""
         super().hideEvent(event)
         self._stop_judging()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page; those of the arm are `offered` with it."""
+        """Actions of this page; those of the arm are `offered` when its tab is made."""
         shown = [
             ActionSpec(f"Show the {text.lower()}", lambda place=place: self.tabs.choose(place), tip=tip)
             for place, (text, tip) in enumerate(_TABS)
@@ -227,7 +229,7 @@ class CompareView(TaskPage):
 
         return [
             *shown,
-            ActionSpec("Δ &cursors", toggle_cursors, "Ctrl+D", "Read values and differences off the curves"),
+            ActionSpec("Δ &cursors", toggle_cursors, "Ctrl+D", "Read values and differences from the curves"),
             ActionSpec("&Fit the plots", fit, "Ctrl+0", "Show everything"),
             ActionSpec("Play the &pendulum", self.overlay.play, tip="Play the motion, measured and simulated"),
             ActionSpec(
@@ -258,7 +260,7 @@ class CompareView(TaskPage):
         if path is not None:
             self._controller.save_plot(contents, path)
 
-    # Asking and drawing, both only for the tab in sight.
+    # Requests and drawing, both only for the visible tab.
 
     def _show_tab(self, tab: int) -> None:
         getattr(self, _attribute(tab))
@@ -284,7 +286,7 @@ class CompareView(TaskPage):
             self.entered()
 
     def _invalidate(self) -> None:
-        """Other runs or models: everything there is to see is old."""
+        """Mark all tabs as outdated: other runs or models."""
         self._unasked = set(range(len(_TABS)))
         self._arrived(*range(len(_TABS)))
 
@@ -332,5 +334,5 @@ class CompareView(TaskPage):
 
 
 def _attribute(tab: int) -> str:
-    """Name of the attribute that makes a tab when it is first asked for."""
+    """Name of the attribute that makes a tab on first access."""
     return _TABS[tab][0].lower()

@@ -1,1 +1,1 @@
-"""Help pages from `resources/help`, on F1."""
+"""Help pages from `resources/help`, opened with F1."""

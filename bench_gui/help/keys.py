@@ -1,4 +1,4 @@
-"""F1 in a dialog: the menu's shortcut does not reach it, and a modal one shuts every window but its own."""
+"""F1 in dialogs, which the menu's shortcut does not reach; a modal dialog also blocks the help window."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _WATCHED = "servobenchHelp"
 
 
 class HelpInDialogs(QObject):
-    """Listens to a dialog from when it is first in front."""
+    """Watches each dialog from its first activation."""
 
     def __init__(self, parent: QObject, show: Callable[[str, QWidget], object]) -> None:
-        """show: called with the topic and the dialog a person asks from."""
+        """Create the filter; show: called with the topic and the dialog that has the focus."""
         super().__init__(parent)
         self._show = show
         app = QGuiApplication.instance()

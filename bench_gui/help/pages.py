@@ -1,4 +1,4 @@
-"""The help as files: which pages there are, in which order, and which places within them have a name."""
+"""Help files: pages, their order, and the named places in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page_file(name: str) -> Path:
 
 @cache
 def pages() -> dict[str, str]:
-    """Name → title: the first page, then the others as the first one links to them, then those it forgets."""
+    """Title by page name: the first page, then pages in the order of its links, then the rest."""
     found = {_name(path): _title(path) for path in sorted(FOLDER.glob("*.md"))}
     found |= {_name(path): _title(path) for path in sorted((FOLDER / COOKBOOK).glob("*.md"))}
     order = [FIRST, *(name for name, _ in links(FIRST)), *found]
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
 
 
 def links(name: str) -> list[tuple[str, str]]:
-    """Pages a page links to, and the place in each, empty for its beginning."""
+    """Pages that a page links to, each with the place in it; empty for its beginning."""
     found = []
     for target in _LINK.findall(page_file(name).read_text("utf-8")):
         path, _, place = target.partition("#")
@@ -40,19 +40,19 @@ def links(name: str) -> list[tuple[str, str]]:
 
 
 def followed(name: str, path: str) -> str:
-    """Name of the page a link leads to; path: as written on page `name`, empty for the page itself."""
+    """Name of the page that a link leads to; path: as written on page `name`, empty for the page itself."""
     return _name((page_file(name).parent / path).resolve()) if path else name
 
 
 def places(name: str) -> list[str]:
-    """Names of the places within a page: its headings, and the bold words paragraphs begin with."""
+    """Names of the places in a page: its headings, and bold words at the start of paragraphs."""
     lines = re.sub(r"```.*?```", "", page_file(name).read_text("utf-8"), flags=re.DOTALL).splitlines()
     found = (match for match in map(_BEGINNING.match, lines) if match)
     return [place_name(match["heading"] or match["bold"]) for match in found]
 
 
 def place_name(words: str) -> str:
-    """A heading as it stands in a link: "Points, by hand" → "points-by-hand"."""
+    """Convert a heading to its form in a link: "Points, by hand" becomes "points-by-hand"."""
     kept = "".join(c for c in words.lower() if c.isalnum() or c in " -_")
     return "-".join(kept.split())
 

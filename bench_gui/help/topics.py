@@ -1,4 +1,4 @@
-"""Which place of the help speaks of what is in sight: F1 asks here."""
+"""Help topics for F1: the page and place about what the user sees."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ TABS = {
     ("compare", "Models"): "compare#models",
     ("compare", "Diagram"): "compare#diagram",
 }
-"""Page of a task and title of its tab → where the help speaks of it. A tab with a page of its own is not here: its task
-says so in `help_page`."""
+"""Topic by help page of a task and title of its tab. A tab with its own page is missing here; its task sets `help_page`
+accordingly.
+"""
 DOCKS = {"session": "sessions", "log": "window#log"}
-"""By object name; the inspector belongs to the task."""
+"""Topic by object name of a dock; the inspector belongs to the task."""
 DIALOGS = {
     "ParameterDialog": "identification_settings#bounds-and-frozen-parameters",
     "WriteDialog": "connecting#the-servos-card",
@@ -50,11 +51,11 @@ DIALOGS = {
     "TableDialog": "own_recordings#in-the-window",
     "TagsDialog": "sessions#notes-tags-exclusion-and-trims",
 }
-"""By class name."""
+"""Topic by class name of a dialog."""
 
 
 def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: StartPage | TaskPage) -> str:
-    """Topic of the dock that has the focus, else of the tab of the task in sight; "page" or "page#place"."""
+    """Topic of the dock that has the focus, otherwise of the visible tab of the task; "page" or "page#place"."""
     if focus is not None and focus.isVisible():
         for name, topic in DOCKS.items():
             if docks[name].isAncestorOf(focus):
@@ -63,12 +64,12 @@ def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: St
 
 
 def topic_of_page(page: StartPage | TaskPage) -> str:
-    """Topic of a task as it is shown now."""
+    """Topic of a task in its current state."""
     return TABS.get((page.help_page, tab_in_sight(getattr(page, "tabs", None))), page.help_page)
 
 
 def tab_in_sight(tabs: QWidget | None) -> str:
-    """Title of the chosen one of a row of tabs, of its segments where it has some; empty where there are none."""
+    """Title of the current tab, or of its chosen segment if it has segments; empty without tabs."""
     within = getattr(tabs.currentWidget(), "segments", None) if isinstance(tabs, QTabWidget) else None
     if within is not None:
         return within.buttons[within.current].accessibleName()
@@ -78,5 +79,5 @@ def tab_in_sight(tabs: QWidget | None) -> str:
 
 
 def topic_of_dialog(dialog: QWidget | None) -> str:
-    """Topic of a dialog of ours; empty for another, such as one of the system's."""
+    """Topic of one of our dialogs; empty for others, such as system dialogs."""
     return DIALOGS.get(type(dialog).__name__, "") if isinstance(dialog, QDialog) else ""

@@ -1,4 +1,4 @@
-"""The help pages in a window of their own, so that they stay beside the work."""
+"""Help window: a separate window that stays open during work."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, tool
 
 PICTURE_WIDTH = 620
-"""Pictures are shown no wider [px]."""
+"""Largest width of pictures [px]."""
 MARGIN = 18
 LINE_HEIGHT = 135.0
-"""[%]"""
+"""Line height [%]."""
 
 
 class _Browser(QTextBrowser):
-    """Shows Markdown with pictures that fit."""
+    """Shows Markdown and scales pictures to the page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Browser(QTextBrowser):
 
 
 class HelpWindow(QWidget):
-    """Non-modal; made when it is first asked for."""
+    """Non-modal window, made on first use."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -58,7 +58,7 @@ class HelpWindow(QWidget):
         self._wanted = ""
         row = QHBoxLayout(self)
         left, right = QVBoxLayout(), QVBoxLayout()
-        self.search = describe(QLineEdit(), "Search the help", "Show the pages that hold these words")
+        self.search = describe(QLineEdit(), "Search the help", "Show the pages that contain these words")
         self.search.setPlaceholderText("Search")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self._find)
@@ -68,16 +68,16 @@ class HelpWindow(QWidget):
         left.addWidget(self.search)
         left.addWidget(self.contents, 1)
         head = QHBoxLayout()
-        self.back_button = tool("Back", "The page read before")
+        self.back_button = tool("Back", "Previous page")
         self.back_button.clicked.connect(lambda: self._step(-1))
-        self.forward_button = tool("Forward", "The page read after this one")
+        self.forward_button = tool("Forward", "Next page")
         self.forward_button.clicked.connect(lambda: self._step(1))
         head.addWidget(self.back_button)
         head.addWidget(self.forward_button)
         head.addStretch(1)
         right.addLayout(head)
         self.page = _Browser()
-        describe(self.page, "Help page", "Text of the page; links lead to others")
+        describe(self.page, "Help page", "Text of the page with links to other pages")
         self.page.anchorClicked.connect(self._follow)
         right.addWidget(self.page, 1)
         row.addLayout(left, 2)
@@ -86,11 +86,11 @@ class HelpWindow(QWidget):
 
     @property
     def current(self) -> str:
-        """The page that is shown."""
+        """Name of the shown page."""
         return self._history[self._place] if self._history else ""
 
     def show_page(self, topic: str) -> None:
-        """Show a page by its name, or a place in it, "page#place"; the first page when there is none of this name."""
+        """Show a page by name, or a place in it, "page#place"; the first page for an unknown name."""
         name, _, self._wanted = topic.partition("#")
         name = name if name in pages() else FIRST
         if name != self.current:
@@ -99,7 +99,7 @@ class HelpWindow(QWidget):
         self._read()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.back_button.setIcon(icon("back", theme.text, 16))
         self.forward_button.setIcon(icon("forward", theme.text, 16))
         self.page.document().setDefaultStyleSheet(f"a {{ color: {theme.accent}; }}")
@@ -113,7 +113,7 @@ class HelpWindow(QWidget):
         self.page.setMarkdown(page_file(name).read_text("utf-8"))
         document.setDocumentMargin(MARGIN)
         _space_out(document)
-        # Where a line is, is known once the page has its width.
+        # The position of a line is known once the page has its width.
         QTimer.singleShot(0, self, self._scroll)
         self.back_button.setEnabled(self._place > 0)
         self.forward_button.setEnabled(self._place < len(self._history) - 1)
@@ -124,7 +124,7 @@ class HelpWindow(QWidget):
                     self.contents.setCurrentItem(item)
 
     def _scroll(self) -> None:
-        """Bring the wanted place to the top."""
+        """Scroll the wanted place to the top."""
         block = _place_in(self.page.document(), self._wanted) if self._wanted else None
         if block is not None:
             top = self.page.document().documentLayout().blockBoundingRect(block).top()
@@ -158,7 +158,7 @@ class HelpWindow(QWidget):
 
 
 def _place_in(document: QTextDocument, wanted: str) -> QTextBlock | None:
-    """The heading, or the paragraph that begins with bold words, of this name."""
+    """Return the heading of this name, or the paragraph that starts with it in bold."""
     block = document.begin()
     while block.isValid():
         parts = [part.fragment() for part in block]  # type: ignore[attr-defined]
@@ -170,7 +170,7 @@ def _place_in(document: QTextDocument, wanted: str) -> QTextBlock | None:
 
 
 def _space_out(document: QTextDocument) -> None:
-    """Give lines and paragraphs room; Qt sets Markdown solid."""
+    """Add space between lines and paragraphs; Qt sets Markdown without any."""
     block = document.begin()
     while block.isValid():
         cursor = QTextCursor(block)
@@ -193,12 +193,12 @@ def _space_out(document: QTextDocument) -> None:
 
 
 def _language(block: QTextBlock) -> str | None:
-    """Of a fenced block; None for other text."""
+    """Language of a fenced block; None for other text."""
     shape = block.blockFormat()
     fenced = shape.hasProperty(QTextFormat.Property.BlockCodeFence.value)
     return shape.stringProperty(QTextFormat.Property.BlockCodeLanguage.value) if fenced else None
 
 
 def _is_picture(block: QTextBlock) -> bool:
-    """Whether a paragraph is an image, whose height is its own."""
+    """True if a paragraph is an image, which needs no line height."""
     return any(part.fragment().charFormat().isImageFormat() for part in block)  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""Identification: settings, the process that searches, live cost and parameters, results."""
+"""Identification page: settings, search process, live cost and parameters, results."""

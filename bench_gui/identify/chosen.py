@@ -1,4 +1,4 @@
-"""Which runs and which model the page's checks, proposals and cross-validations are about."""
+"""Runs and model that the page's checks, proposals and cross-validations use."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 def chosen_runs(controller: Controller, settings: FitSettings) -> tuple[str, ...]:
-    """Ids of the runs an identification would take: of the servo most of the chosen ones are of, or a sample."""
+    """Ids of the runs to identify from: those of the most frequent servo among the chosen runs, or a sample of them."""
     servo = controller.library.main_servo()
     runs = sample_of([run for run in controller.library.for_fit() if run.servo == servo], settings.sample)
     return tuple(run.id for run in runs)
 
 
 def chosen_count(controller: Controller, settings: FitSettings) -> int:
-    """How many runs `chosen_runs` names, without drawing a sample."""
+    """Number of runs that `chosen_runs` returns, without drawing a sample."""
     servo = controller.library.main_servo()
     count = sum(run.servo == servo for run in controller.library.for_fit())
     return count if settings.sample is None else min(count, settings.sample)
 
 
 def chosen_material(controller: Controller, settings: FitSettings) -> Material:
-    """The same, with how the settings want them simulated."""
+    """The chosen runs, with the simulation settings to use for them."""
     return Material(
         session=controller.library.path,
         runs=chosen_runs(controller, settings),
@@ -39,12 +39,12 @@ def chosen_material(controller: Controller, settings: FitSettings) -> Material:
 
 
 def servo_to_propose_for(controller: Controller) -> str:
-    """Catalogue name of the servo of the chosen runs, or of the bench's where there are none."""
+    """Catalogue name of the servo of the chosen runs; the bench's servo if no run is chosen."""
     return controller.library.main_servo() or controller.setup.spec.name
 
 
 def latest_model(controller: Controller) -> ServoModel | None:
-    """The recommended model of the identification in sight; None where there is none of the chosen runs' servo."""
+    """The recommended model of the shown identification; None if there is none or it is of another servo."""
     result = controller.fitting.result
     if result is None:
         return None

@@ -1,4 +1,4 @@
-"""Identifications that the session keeps: which one is shown, and which one it is compared with."""
+"""Lists of the session's earlier identifications: the shown one, and one to compare it with."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from bench_gui.identify.fit.running import Fitting
 from bench_gui.widgets.fields import caption_of, choice
 
 WIDTH = 212
-"""[px]"""
+"""Width of each list [px]."""
 
 
 class EarlierChoice(QWidget):
-    """Two lists; hidden while nothing is kept."""
+    """Two lists, hidden while the session has no identification."""
 
     compared = Signal(object)
-    """FitResult to compare with; None: none."""
+    """FitResult to compare with, or None."""
 
     def __init__(self, fitting: Fitting) -> None:
         super().__init__()
         self._fitting = fitting
-        self.shown: QComboBox = choice("Identification", "Identifications of this session, the newest first")
-        self.other: QComboBox = choice("Compare with", "Another identification to show beside, under Parameters")
+        self.shown: QComboBox = choice("Identification", "Identifications of this session, newest first")
+        self.other: QComboBox = choice("Compare with", "Show another identification beside this one, under Parameters")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)

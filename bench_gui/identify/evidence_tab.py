@@ -1,4 +1,4 @@
-"""The tab of evidence: every method's word on each parameter, the warnings, and the panels that start the methods."""
+"""Evidence tab: a summary by parameter, the warnings, and the panels that start each method."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from bench_gui.work.computation import Computation
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
 SUMMARY = "summary"
 SEGMENTS = (
-    (SUMMARY, "By parameter", "Every method's word on each parameter"),
-    ("warnings", "Warnings", "Everything to know about the selected model"),
-    ("coverage", "Coverage", "What the chosen runs can tell, before a fit"),
-    ("crossvalidation", "Cross-validation", "Which model holds on conditions it has not seen"),
+    (SUMMARY, "By parameter", "Results of all methods for each parameter"),
+    ("warnings", "Warnings", "All warnings about the selected model"),
+    ("coverage", "Coverage", "Which parameters the chosen runs can determine, before a fit"),
+    ("crossvalidation", "Cross-validation", "Which model is best on conditions it was not fitted to"),
     ("certainty", "Certainty", "How certain each value is, beyond the linearised interval"),
-    ("proposals", "Next recording", "Which recordings would help most"),
+    ("proposals", "Next recording", "Which recordings would reduce the uncertainty most"),
 )
-"""Name, title and tip of each part."""
+"""Name, title and tooltip of each part."""
 LAZY = tuple(name for name, _, _ in SEGMENTS[2:])
-"""Parts that fill the page."""
+"""Parts that fill the page; their panels are made later."""
 
 
 class EvidenceTab(QWidget):
-    """Parts of which one is shown, with what computes for them; panels are made in a turn of the window's own."""
+    """Switches between the parts of the evidence and owns their computations; panels are made one at a time."""
 
     turned = Signal()
-    """Another part is shown."""
+    """Emitted when another part is shown."""
 
     def __init__(self, controller: Controller, form: SettingsForm) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class EvidenceTab(QWidget):
         computations = controller.computations
         self.checking = Checking(computations)
         self.proposing: Proposals = Computation(
-            computations, "Proposals", propose, missed="a choice of the next recordings"
+            computations, "Proposals", propose, missed="proposals for the next recordings"
         )
         self.crossvalidating = CrossValidating(computations, controller.background)
         self.certifying = Certifying(computations, controller.background)
@@ -67,7 +67,7 @@ class EvidenceTab(QWidget):
         self._row: FittedModel | None = None
         self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
         self.table = TextTable(COLUMNS)
-        self.view: QTableView = plain_table("Evidence by parameter", "One row a parameter, one column a method")
+        self.view: QTableView = plain_table("Evidence by parameter", "One row per parameter, one column per method")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
         for column in (0, len(COLUMNS) - 1):
@@ -92,23 +92,23 @@ class EvidenceTab(QWidget):
 
     @cached_property
     def coverage(self) -> CoveragePanel:
-        """What the runs can tell."""
+        """Panel that checks the chosen runs."""
         return self._placed("coverage", CoveragePanel(self._controller, self._form, self.checking))
 
     @cached_property
     def crossvalidation(self) -> CrossValidationPanel:
-        """Which model to use."""
+        """Panel that compares models on held-out conditions."""
         panel = CrossValidationPanel(self._controller, self._form, self.crossvalidating)
         return self._placed("crossvalidation", panel)
 
     @cached_property
     def certainty(self) -> CertaintyPanel:
-        """How certain each value is."""
+        """Panel that profiles and bootstraps the recommended model."""
         return self._placed("certainty", CertaintyPanel(self._controller, self._form, self.certifying))
 
     @cached_property
     def proposals(self) -> ProposalPanel:
-        """What to record next."""
+        """Panel that proposes the next recordings."""
         return self._placed("proposals", ProposalPanel(self._controller, self._form, self.proposing))
 
     @property
@@ -117,7 +117,12 @@ class EvidenceTab(QWidget):
         return SEGMENTS[self.segments.current][0]
 
     def show_row(self, row: FittedModel | None, torque_off: str) -> None:
-        """Show what is known of a model, None for none; torque_off: what a released motor does."""
+        """Show the evidence about a model, or None.
+
+        Args:
+            row: the model.
+            torque_off: how a released motor behaves.
+        """
         self._row = row
         count = self.warnings.show_evidence(None if row is None else row.evidence, torque_off)
         self.segments.buttons[1].setText(f"Warnings ({count})" if count else "Warnings")
@@ -125,17 +130,17 @@ class EvidenceTab(QWidget):
 
     @property
     def under_way(self) -> str:
-        """What an identification has to wait for, with the remedy; empty when it is nothing."""
+        """Computation that an identification has to wait for, with the remedy; empty if there is none."""
         if self.crossvalidating.active:
             return "a cross-validation is running; wait for it or stop it"
         return "profiles and a bootstrap are under way; wait for them or stop them" if self.certifying.active else ""
 
     def show_part(self, name: str) -> None:
-        """Show one of the parts."""
+        """Show a part by its name."""
         self.segments.choose([part for part, _, _ in SEGMENTS].index(name))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.segments.set_theme(theme)
         self.table.set_theme(theme)
@@ -143,12 +148,12 @@ class EvidenceTab(QWidget):
             panel.set_theme(theme)
 
     def check_coverage(self) -> None:
-        """Look at the chosen runs before they are fitted."""
+        """Check the chosen runs before they are fitted."""
         self.show_part("coverage")
         self.coverage.check()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of them."""
+        """Return the actions for menus and command palette."""
         crossvalidating, certifying = self.crossvalidating, self.certifying
         return [
             ActionSpec(
@@ -213,14 +218,14 @@ class EvidenceTab(QWidget):
             self.view.resizeColumnToContents(column)
 
     def _make_next(self) -> None:
-        """Make one more panel; a turn of the event loop between two keeps the window alive."""
+        """Make one more panel; the event loop runs in between, so that the window stays responsive."""
         missing = [name for name in LAZY if name not in vars(self)]
         if missing:
             getattr(self, missing[0])
             QTimer.singleShot(0, self, self._make_next)
 
     def _showing(self, name: str, act: Callable[[], object]) -> Callable[[], object]:
-        """An act in the sight of its panel."""
+        """Return a function that shows a panel, then runs `act`."""
 
         def shown() -> None:
             self.show_part(name)

@@ -1,4 +1,4 @@
-"""All evidence about each parameter side by side: one row a parameter, one column a method."""
+"""Table of all evidence about each parameter: one row per parameter, one column per method."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from core.identification.evidence.model import ParameterEvidence
 from core.units import FIGURE_DASH, significant
 
 COLUMNS = (
-    Column("Symbol", "As in the papers"),
-    Column("Value", "As identified", True),
-    Column("Linearised 95 %", "From the sensitivity of the motion; ∞ where these runs leave it open", True),
-    Column("Profile 95 %", "All other parameters make up for it; start it under Certainty", True),
-    Column("Bootstrap 95 %", "Over draws of the runs; start it under Certainty", True),
-    Column("Held-out fits", "Least and largest value of the fits of the cross-validation", True),
-    Column("Coverage", "Whether the runs contain what the parameter needs; start it under Coverage"),
-    Column("Verdict", "What the methods say together"),
+    Column("Symbol", "Symbol used in the papers"),
+    Column("Value", "Identified value", True),
+    Column(
+        "Linearised 95 %", "From the sensitivity of the motion; ∞ where these runs do not determine the value", True
+    ),
+    Column("Profile 95 %", "All other parameters are fitted again at each value; start it under Certainty", True),
+    Column("Bootstrap 95 %", "From fits to resampled runs; start it under Certainty", True),
+    Column("Held-out fits", "Smallest and largest value over the fits of the cross-validation", True),
+    Column("Coverage", "Do the runs contain what the parameter needs? Start it under Coverage"),
+    Column("Verdict", "Conclusion from all methods"),
 )
 TONES = {"good": "good", "weak": "moving", "none": "fault"}
 """Verdict of the coverage to a colour of the theme."""
@@ -30,9 +32,13 @@ TONES = {"good": "good", "weak": "moving", "none": "fault"}
 def evidence_rows(
     row: FittedModel, certainty: Certainty | None, crossvalidation: CrossValidation | None, coverage: Mapping[str, Any]
 ) -> list[list[Cell]]:
-    """Rows of COLUMNS for the free parameters of a model.
+    """Build the rows of COLUMNS for the free parameters of a model.
 
-    certainty, crossvalidation: None where there is none of this model; coverage: verdict and text by parameter name.
+    Args:
+        row: the model.
+        certainty: profiles and bootstrap of this model, or None.
+        crossvalidation: cross-validation of this model, or None.
+        coverage: verdict and explanation by parameter name.
     """
     certain = {} if certainty is None else {p.name: p for p in certainty.parameters}
     ranges = {} if crossvalidation is None else _ranges(row, crossvalidation)
@@ -75,7 +81,7 @@ def _row(
 
 
 def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, float]]:
-    """Least and largest value of each parameter over the fits of the same model."""
+    """Smallest and largest value of each parameter over the fits of the same friction model."""
     path = set(row.model.command_path)
     fits = [
         fit.model.values

@@ -1,4 +1,4 @@
-"""Identification from the open session: which runs it takes, and where its models go."""
+"""Identification of the open session: selects the runs and adds the models to the model list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Identifying(QObject):
-    """Its models come into the list of models, those of an earlier day when their session is opened."""
+    """Identifies from the library's runs; models of earlier identifications are listed when their session is opened."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Identifying(QObject):
         placed: Callable[[], tuple[PlacedPoint, ...]],
         say: Callable[[str, str], object],
     ) -> None:
-        """placed: asked for the points placed by hand; say: takes a level and a text."""
+        """Connect the parts; placed: returns the points placed by hand; say: called with a level and a message."""
         super().__init__()
         self._library, self._model_list, self._placed, self._say = library, model_list, placed, say
         self.fitting = fitting = Fitting(computations, background)
@@ -46,7 +46,7 @@ class Identifying(QObject):
         library.opened.connect(lambda: fitting.look_for_earlier(library.results_place))
 
     def identify(self, settings: FitSettings) -> None:
-        """Identify from the chosen runs; those of the servo most of them are of."""
+        """Identify from the chosen runs of their most frequent servo."""
         library = self._library
         path, results = library.path, library.results_place
         chosen = library.for_fit()
@@ -60,10 +60,12 @@ class Identifying(QObject):
         own = [run for run in chosen if run.servo == servo]
         if len(own) < len(chosen):
             left = len(chosen) - len(own)
-            self._say("warning", f"{left} of {counted(len(chosen), 'run')} left out: of another servo than {servo}")
+            self._say(
+                "warning", f"{left} of {counted(len(chosen), 'run')} left out: recorded on a servo other than {servo}"
+            )
         sample = sample_of(own, settings.sample)
         if len(sample) < len(own):
-            self._say("info", f"a sample of {len(sample)} of {len(own)} runs is used, every condition in it")
+            self._say("info", f"a sample of {len(sample)} of {len(own)} runs is used; it contains every condition")
         runs = tuple(run.id for run in sample)
         try:
             self.fitting.identify(path, results, runs, settings.request(servo, self._placed()))
@@ -71,7 +73,7 @@ class Identifying(QObject):
             self._say("error", str(error))
 
     def resume(self) -> None:
-        """Go on with the identification of the open session that was stopped or cut short."""
+        """Continue the open session's interrupted identification."""
         if self._library.path is not None:
             self.fitting.resume(self._library.path)
 

@@ -1,4 +1,4 @@
-"""Which recordings a computation is about, and the model that judges them."""
+"""Recordings that a computation uses, and the model that judges them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """Which recordings, and how they are simulated; see `IdentificationRequest` for dt, supply and threads."""
+    """Selection of recordings and their simulation settings; see `IdentificationRequest` for dt, supply and threads."""
 
     session: Path | None
-    """None: there are no recordings."""
+    """None if there are no recordings."""
     runs: tuple[str, ...]
     dt: float | None = None
     supply: Supply = "logged"
     threads: int | None = None
 
     def load(self) -> list[Recording]:
-        """The recordings, each the part that is used."""
+        """Load the recordings, each cut to its used part."""
         from sessions import Session
 
         return Session.open(self.session).load_for_fit(self.runs) if self.session and self.runs else []
 
 
 def judging(model: ServoModel | None, servo: str) -> ServoModel:
-    """The model that judges recordings; None for the catalogue's of the servo."""
+    """Return the model that judges recordings; `None` stands for the servo's catalogue model."""
     from bench_gui.headless.next_recordings import catalogue_model
 
     return catalogue_model(servo) if model is None else model

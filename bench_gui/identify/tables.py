@@ -1,4 +1,4 @@
-"""Parameters inside their bounds, and the details of a result model by model."""
+"""Tables of parameters inside their bounds, and of the figures of each model."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ from core.units import FIGURE_DASH, duration, milliradians, significant
 
 NAME_COLUMN, SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN = range(5)
 FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)
-"""Of the parameters."""
+"""Places of columns in PARAMETER_COLUMNS."""
 PARAMETER_COLUMNS = (
-    Column("Parameter", "Its meaning"),
-    Column("Symbol", "As in the papers"),
+    Column("Parameter", "Meaning of the parameter"),
+    Column("Symbol", "Symbol used in the papers"),
     Column("Value", "The best value found", number=True),
     Column(
         "± 95 %",
-        "Approximate: linearised, with the model's own error as noise; ∞ where these runs leave it open",
+        "Approximate: linearised, with the model error as noise; ∞ where these runs do not determine the value",
         number=True,
     ),
     Column("Unit", "SI unit; angles are in rad"),
     Column(
         "Inside its bounds",
         "Value and 95 % intervals between the bounds of the search: linearised, profile, bootstrap from top to bottom; "
-        "the thin tick is the start value",
+        "the thin tick marks the start value",
     ),
     Column(
         "Start value",
-        "Value the search began with: the catalogue's, or that of the start that was chosen",
+        "Value that the search began with: from the catalogue or the chosen start model",
         number=True,
     ),
-    Column("Compared", "Value of the same model in the identification it is compared with", number=True),
-    Column("Notes", "Problems with the value, and what would help"),
+    Column("Compared", "Value of the same model in the compared identification", number=True),
+    Column("Notes", "Problems with the value, and how to solve them"),
 )
 RESULT_COLUMNS = (
     Column("Model", "Friction model; ★ recommended, ● the bench's current model"),
-    Column("RMSE [mrad]", "Root mean square error on runs it had not seen", number=True),
+    Column("RMSE [mrad]", "Root mean square error on held-out runs", number=True),
     Column(
         "Δ [mrad]",
-        "Error more than the recommended model's, on runs it had not seen, else on those it was fitted to",
+        "Error in excess of the recommended model's on held-out runs, or on training runs if none was held out",
         number=True,
     ),
-    Column("Repeats [mrad]", "Largest difference of training errors between repeats", number=True),
-    Column("Evaluations", "Simulations of all training runs, and the time they took", number=True),
+    Column("Repeats [mrad]", "Largest difference between the training errors of repeats", number=True),
+    Column("Evaluations", "Number of simulations of all training runs, and their duration", number=True),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forest:
-    """A value with its intervals between bounds; one unit for all."""
+    """A value with its intervals between bounds, all in one unit."""
 
     lower: float
     upper: float
     value: float
     start: float
     intervals: tuple[tuple[float, float], ...]
-    """From top to bottom."""
+    """Intervals from top to bottom."""
     tone: str
-    """Colour of the value by its name in the theme."""
+    """Theme name of the value's colour."""
 
     def share(self, value: float) -> float:
         """Place of a value between the bounds, 0 … 1."""
@@ -77,7 +77,7 @@ class Forest:
 
 
 def outside(known: ParameterCertainty | None) -> str:
-    """Intervals of a parameter that its own value lies outside of, in words; empty where there is none."""
+    """Intervals of a parameter that exclude its own value, in words; empty if there are none."""
     if known is None:
         return ""
     found: list[str] = []
@@ -92,7 +92,7 @@ def outside(known: ParameterCertainty | None) -> str:
 
 
 def badge(known: ParameterEvidence | None) -> str:
-    """Verdict on a parameter in a word or two; empty while the search is under way."""
+    """Verdict on a parameter in a word or two; empty during a search."""
     if known is None:
         return ""
     if known.frozen:
@@ -109,10 +109,14 @@ def parameter_rows(
     certainty: Certainty | None = None,
     others: Mapping[str, float] | None = None,
 ) -> list[list[Cell]]:
-    """Rows of PARAMETER_COLUMNS.
+    """Build the rows of PARAMETER_COLUMNS.
 
-    evidence: None while the search is under way; torque_off: what a released motor does, said beside β; certainty:
-    None where there is none; others: values by name to compare with.
+    Args:
+        parameters: of the model.
+        evidence: None during a search.
+        torque_off: how a released motor behaves; shown beside β.
+        certainty: profiles and bootstrap, or None.
+        others: values by name to compare with.
     """
     certain = {} if certainty is None else {p.name: p for p in certainty.parameters}
     return [
@@ -173,7 +177,7 @@ def _parameter_row(
 
 
 def result_rows(rows: Sequence[FittedModel], recommended: str, current: str) -> list[list[Cell]]:
-    """Rows of RESULT_COLUMNS; recommended, current: friction models, empty for none of these."""
+    """Build the rows of RESULT_COLUMNS; recommended, current: friction models, empty if none of these."""
     best = next((row for row in rows if row.model.friction == recommended), None)
     return [_result_row(row, best, row.model.friction == current) for row in rows]
 
@@ -200,7 +204,7 @@ def _result_row(row: FittedModel, best: FittedModel | None, current: bool) -> li
 
 
 class ParameterTable(TextTable):
-    """One row a parameter; see PARAMETER_COLUMNS."""
+    """Parameters, one per row; see PARAMETER_COLUMNS."""
 
     def __init__(self) -> None:
         super().__init__(PARAMETER_COLUMNS)
@@ -213,16 +217,16 @@ class ParameterTable(TextTable):
         certainty: Certainty | None = None,
         others: Mapping[str, float] | None = None,
     ) -> None:
-        """Show these, see `parameter_rows`."""
+        """Show these parameters; see `parameter_rows`."""
         rows = parameter_rows(parameters, evidence, torque_off, certainty, others)
         self.show(rows, keys=[p.name for p in parameters])
 
 
 class ForestDelegate(DrawnCells):
-    """Draws a value with its intervals between its bounds, and where the search began."""
+    """Draws a value with its intervals and start value between its bounds."""
 
     def draw(self, painter: QPainter, area: QRectF, value: Forest, theme: Theme) -> None:
-        """Draw track, intervals, start and value."""
+        """Draw track, intervals, start value and value."""
         forest = value
         middle = area.center().y()
 
@@ -248,24 +252,24 @@ class ForestDelegate(DrawnCells):
 
 
 class ResultTable(TextTable):
-    """One row a friction model, with every figure there is of it."""
+    """Figures of each friction model, one model per row."""
 
     def __init__(self) -> None:
         super().__init__(RESULT_COLUMNS)
 
     def set_rows(self, rows: Sequence[FittedModel], recommended: str, current: str) -> None:
-        """Show these results, see `result_rows`."""
+        """Show these results; see `result_rows`."""
         self.show(result_rows(rows, recommended, current), keys=[row.model.friction for row in rows])
 
 
 class CostHistory:
-    """Cost curves: evaluations and the best error after them, a curve for each model and repeat."""
+    """Cost curves: best error over evaluations, one curve per model and repeat."""
 
     def __init__(self) -> None:
         self.curves: dict[tuple[str, int], tuple[list[float], list[float]]] = {}
 
     def add(self, model: str, repeat: int, points: tuple[tuple[int, float], ...]) -> None:
-        """Take more of a curve; errors in rad are kept as the logarithm of mrad."""
+        """Append points to a curve; errors in rad are stored as the logarithm of mrad."""
         x, y = self.curves.setdefault((model, repeat), ([], []))
         for evaluations, error in points:
             if 0.0 < error < 1e3:

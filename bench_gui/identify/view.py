@@ -1,4 +1,4 @@
-"""Identification: the answer first, what to do next beside it, and the evidence in tabs below."""
+"""Identify page: the answer first, what to do next beside it, and the evidence in tabs below."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from bench_gui.widgets.page import TaskPage
 from core.words import counted
 
 LOWEST_TABS = 150
-"""[px]"""
+"""Smallest height of the tabs [px]."""
 
 
 class IdentifyView(TaskPage):
-    """Starts, shows, stops, resumes."""
+    """Starts, stops and resumes identifications and shows their results."""
 
     help_page = "identification"
     export_wanted = Signal()
-    """The bench's model is to be exported."""
+    """Emitted when the bench's model shall be exported."""
 
     def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
-        """record_four, example: what the empty state offers."""
+        """Create the page; record_four, example: buttons of the empty state."""
         super().__init__()
         self._controller = controller
         self._suspects: tuple[str, ...] = ()
         """Runs that made an identification fail."""
         self._overlaying = Overlaying(controller.library, controller.background, controller.compute)
         self.form = SettingsForm(controller.undo, controller.model_list)
-        # In a low window it scrolls rather than being squeezed.
+        # In a low window the page scrolls instead of being squeezed.
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.settings.addWidget(self.form)
         self.settings.addStretch(1)
@@ -58,14 +58,14 @@ class IdentifyView(TaskPage):
         self._build_picture()
         self.propose_button: QPushButton = button(
             "Propose recordings",
-            "Which recordings would tell most, by the catalogue's model of the servo",
+            "Find the most informative recordings, using the catalogue's model of the servo",
             lambda: self.show_evidence("proposals"),
         )
         self.set_empty_state(
             EmptyState(
                 "No recordings to identify from",
-                "Record the four trajectories (24 s), look at the example recorded with a real XL330, or have the "
-                "recordings chosen that tell most about this servo.",
+                "Record the four trajectories (24 s), open the example recorded with a real XL330, or let "
+                "ServoBench propose the most informative recordings for this servo.",
                 record_four,
                 example,
                 self.propose_button,
@@ -127,7 +127,7 @@ class IdentifyView(TaskPage):
         self.overlay = OverlayPlots()
         self.overlay.set_unit(self._controller.angle_unit)
         self.search = SearchTab(self._controller)
-        self.tabs = describe(QTabWidget(), "What is shown of the identification", "Values, motion, search, evidence")
+        self.tabs = describe(QTabWidget(), "Results of the identification", "Parameters, overlay, search, evidence")
         self.tabs.setDocumentMode(True)
         for tab, title, tip in (
             (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
@@ -141,26 +141,26 @@ class IdentifyView(TaskPage):
         self.earlier = EarlierChoice(self._controller.fitting)
         self.earlier.compared.connect(self.parameters.compare_with)
         self.tabs.setCornerWidget(self.earlier)
-        # The answer keeps its height; the tabs take what is left.
+        # The answer keeps its height; the tabs get the remaining space.
         self.tabs.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.tabs.setMinimumHeight(LOWEST_TABS)
         self.centre.addWidget(self.answer)
         self.centre.addWidget(self.tabs, 1)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for part in (self.form, self.answer, self.parameters, self.overlay, self.search, self.evidence):
             part.set_theme(theme)
 
     def entered(self) -> None:
-        """Draw what came while the page was out of sight."""
+        """Draw what arrived while the page was hidden."""
         self.search.draw()
         self._choose_overlay()
         if self.isVisible() and self.tabs.currentWidget() is self.search:
             self.search.recall(self._controller.fitting.result)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of an identification."""
+        """Return the actions for menus and command palette."""
         fitting, start, card = self._controller.fitting, self.start, self.answer.card
         tip, bounds = start.start_button.toolTip(), self.form.parameters_button
         return [
@@ -177,10 +177,10 @@ class IdentifyView(TaskPage):
             *self.evidence.actions_offered(),
         ]
 
-    # What a person does.
+    # User actions.
 
     def show_evidence(self, name: str) -> None:
-        """Bring a part of the evidence into sight."""
+        """Show a part of the evidence."""
         self.evidence.show_part(name)
         self.tabs.setCurrentWidget(self.evidence)
 
@@ -189,7 +189,7 @@ class IdentifyView(TaskPage):
         self.evidence.coverage.check()
 
     def _turn(self) -> None:
-        """Another tab: panels that start a computation leave of the answer the verdict only."""
+        """React to another tab: panels that start a computation leave room for the verdict only."""
         self.answer.shrink(self.tabs.currentWidget() is self.evidence and self.evidence.shown in LAZY)
         self._show_what_there_is()
         self.entered()
@@ -198,7 +198,7 @@ class IdentifyView(TaskPage):
         self._begin("Loading the recordings…", lambda: self._controller.identifying.identify(self.form.settings()))
 
     def _resume(self) -> None:
-        self._begin("Loading the recordings and what was found before…", self._controller.identifying.resume)
+        self._begin("Loading the recordings and earlier results…", self._controller.identifying.resume)
 
     def _begin(self, text: str, begin: Callable[[], object]) -> None:
         self._forget()
@@ -207,10 +207,10 @@ class IdentifyView(TaskPage):
         begin()
         fitting = self._controller.fitting
         if not fitting.active and fitting.result is not None:
-            # It was refused.
+            # The start was refused: show the previous result again.
             self._show_result(fitting.result, recalled=True)
 
-    # What happens.
+    # Events.
 
     def _forget(self) -> None:
         self._suspects = ()
@@ -234,7 +234,7 @@ class IdentifyView(TaskPage):
             self._overlaying.show_live(overlay)
 
     def _show_result(self, result: FitResult, recalled: bool = False) -> None:
-        """Show a result; recalled: it is none of the search that is in sight."""
+        """Show a result; recalled: it is not from the search that was just shown."""
         self.search.draw()
         self.problem.clear()
         self.search.name_objective(objective(result.request))
@@ -246,7 +246,7 @@ class IdentifyView(TaskPage):
         self.entered()
 
     def _show_failure(self, problem: str, remedy: Remedy | None) -> None:
-        """Say what is wrong beside the measured motion, with what would help."""
+        """Show the problem with its remedy above the measured motion."""
         self._suspects = remedy.runs if remedy is not None else ()
 
         def try_again() -> None:
@@ -272,7 +272,7 @@ class IdentifyView(TaskPage):
         return self.isVisible() and self.tabs.currentWidget() is self.overlay
 
     def _choose_overlay(self) -> None:
-        """Ask for the overlay that belongs to what is selected; nothing while it is out of sight."""
+        """Request the overlay of the current selection, only while the overlay is visible."""
         if not self._overlay_in_sight():
             return
         fitting, row = self._controller.fitting, self.answer.selected

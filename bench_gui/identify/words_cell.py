@@ -1,4 +1,4 @@
-"""Sentences in a table's cell: wrapped, with the symbols among their words printed as the papers do."""
+"""Table cell with wrapped sentences; symbols among the words are typeset as in the papers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bench_gui.headless.words import with_symbols
 from bench_gui.widgets.text_table import Index
 
 LEFT, RIGHT, VERTICAL = 9, 6, 3
-"""Around the text [px]."""
+"""Margins around the text [px]."""
 
 
 class WordsDelegate(QStyledItemDelegate):
-    """For one column of a table whose rows become as high as the words need."""
+    """Delegate for one column; the rows grow to the height of its text."""
 
     def __init__(self, view: QTableView, column: int) -> None:
         super().__init__(view)
         self._view, self._column = view, column
         self.symbols: list[str] = []
-        """Words that are printed as symbols."""
+        """Words that are typeset as symbols."""
         self._heights: dict[tuple[str, int], int] = {}
-        """By text and width [px]: laying words out is what a table of them costs."""
+        """Height by text and width [px]: laying out text is the costly part."""
         view.setItemDelegateForColumn(column, self)
         view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         view.horizontalHeader().sectionResized.connect(self._resized)
@@ -34,7 +34,7 @@ class WordsDelegate(QStyledItemDelegate):
             self._view.resizeRowsToContents()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """As high as the text is at the column's width."""
+        """Return the height of the text at the column's width."""
         width = self._view.columnWidth(self._column)
         place = (str(index.data()), width)
         if place not in self._heights:
@@ -43,7 +43,7 @@ class WordsDelegate(QStyledItemDelegate):
         return QSize(width, self._heights[place])
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the cell as ever without its text, then the text."""
+        """Draw the cell without its text, then the text."""
         shown = self._shown(option, index)
         document = self._document(shown, shown.rect.width())  # type: ignore[attr-defined]
         shown.text = ""  # type: ignore[attr-defined]

@@ -1,1 +1,1 @@
-"""Plots that every task shares."""
+"""Plots shared by all tasks."""

@@ -1,4 +1,4 @@
-"""Axes with true minus signs; one for values on a logarithmic scale that stays readable within a decade."""
+"""Axes with true minus signs, and a logarithmic axis that stays readable within a decade."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ ENOUGH = 4
 
 
 class Axis(pg.AxisItem):
-    """Shows numbers as the rest of the window does, in the unit it is given: without prefixes."""
+    """Formats numbers like the rest of the window, in the given unit and without SI prefixes."""
 
     def updateAutoSIPrefix(self) -> None:
-        """Choose no prefix: at every change of the range this would lay out the axis's name again."""
+        """Choose no prefix: a change would lay out the axis's name again at every change of the range."""
 
     def resizeEvent(self, ev: Any = None) -> None:
-        """Draw the ticks where they are now; their picture is kept until the range changes."""
+        """Draw the ticks again; their cached picture would otherwise stay until the range changes."""
         super().resizeEvent(ev)
         self.picture = None
         self.update()
 
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
-        """Name the values."""
+        """Format the tick values."""
         return [text.replace("-", "−") for text in super().tickStrings(values, scale, spacing)]
 
 
 class LogAxis(Axis):
-    """Shows positions that are decimal logarithms as the values they stand for."""
+    """Shows positions that are decimal logarithms as their values."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        """Return round values in the range, the coarsest set that has enough of them."""
+        """Return round values in the range: the coarsest set with enough values."""
         if not (math.isfinite(minVal) and math.isfinite(maxVal)) or maxVal <= minVal:
             return []
         decades = range(math.floor(minVal), math.ceil(maxVal) + 1)
@@ -48,12 +48,12 @@ class LogAxis(Axis):
         return [(1.0, ticks[::stride])]
 
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
-        """Name the values."""
+        """Format the tick values."""
         return [f"{10.0**value:.4g}" for value in values]
 
 
 def _even_ticks(low: float, high: float) -> list[float]:
-    """Logarithms of evenly spaced round values: over less than a decade both scales look alike."""
+    """Logarithms of evenly spaced round values: within a decade both scales look alike."""
     rough = (high - low) / ENOUGH
     decade = 10.0 ** math.floor(math.log10(rough))
     step = decade * max(s for s in (1.0, 2.0, 5.0) if s * decade <= rough)

@@ -1,4 +1,4 @@
-"""Mean errors as bars, models side by side in each group, as Fig. 5 of seed 004."""
+"""Mean errors as bars, models side by side in each group, as in Fig. 5 of seed 004."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bench_gui.plots.contents import BarPanel, mixed, parted
 from bench_gui.theme import Theme
 
 FILLED, WIDEST = 0.8, 0.22
-"""Share of a group's width all its bars take, and one of them at most."""
+"""Share of a group's width for all its bars, and for one bar at most."""
 ROOM_ABOVE = 0.14
 UPRIGHT = 0.24
-"""Room above the bars for values written upwards."""
+"""Share of the height kept free above the bars for vertical values."""
 
 
 class BarChart(Chart):
-    """Bars of a BarPanel with their values; values are written upwards where bars are narrow."""
+    """Bars of a BarPanel with their values; the values are vertical where bars are narrow."""
 
     def __init__(self) -> None:
         super().__init__("Mean error of each model", "Error", "mrad", bottom=" ")
@@ -33,7 +33,7 @@ class BarChart(Chart):
         self.panel: BarPanel | None = None
 
     def show_panel(self, panel: BarPanel) -> None:
-        """Draw these bars."""
+        """Draw a panel's bars."""
         self.panel = panel
         paper = self._theme.plot if self._theme is not None else "#ffffff"
         for item in (*self._items, *self._labels):
@@ -70,16 +70,16 @@ class BarChart(Chart):
 
     @property
     def values(self) -> list[str]:
-        """What is written above the bars."""
+        """Values written above the bars."""
         return [label.toPlainText() for label in self._labels]
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         super().set_theme(theme)
         self._colour_labels()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Turn the values where the bars have become too narrow."""
+        """Turn the values if the bars have become too narrow."""
         super().resizeEvent(event)
         if event is not None and self.panel is not None:
             self._fit_labels()

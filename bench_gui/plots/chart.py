@@ -1,4 +1,4 @@
-"""A plot as every task uses it: themed, unit on each axis, aligned with its neighbours, double-click fits."""
+"""Plot shared by all tasks: themed, a unit on each axis, aligned with its neighbours, fitted by a double-click."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ pg.setConfigOptions(antialias=True, useOpenGL=False)
 
 Array = NDArray[np.float64]
 Source = Callable[[], tuple[Array, Array]]
-"""Gives x and y of a curve at full resolution, in the units of its axes."""
+"""Returns x and y of a curve at full resolution, in the units of its axes."""
 LABEL_SIZE, TICK_SIZE = 10, 11
-"""Of the axes' names and numbers [px]."""
+"""Font sizes of axis names and tick values [px]."""
 LOW = 80
 """A plot below this height has fewer ticks [px]."""
 PADDING, STEADY = 0.025, 0.005
-"""Shares of a range that are kept free at both ends, and that an automatic one may be off by."""
+"""Share of the range kept free at both ends, and tolerance of an automatic range."""
 AXIS_WIDTH = 62
-"""Left axes have one width, so that plots above each other share their columns."""
+"""Common width of left axes, so that the time axes of stacked plots align [px]."""
 SETTLED = 200
-"""Time without a movement after which curves are drawn in full again [ms]."""
+"""Time after the last movement until curves are drawn in full again [ms]."""
 
 
 def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
-    """A cosmetic pen; live curves keep the width of 1, wider ones cost several times as much."""
+    """Return a cosmetic pen; live curves keep a width of 1, because wider lines cost several times as much."""
     made = pg.mkPen(colour, width=width)
     if pattern is not None:
         made.setDashPattern(list(pattern))
@@ -43,23 +43,23 @@ def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | N
 
 
 def sized(font: QFont, size: int) -> QFont:
-    """A font in a size [px]."""
+    """Return a font in a size [px]."""
     sized = QFont(font)
     sized.setPixelSize(size)
     return sized
 
 
 def show_live(curve: Any, x: Array, y: Array) -> None:
-    """Change the points of a live curve, both (n,); gaps where y is NaN."""
+    """Replace the points of a live curve, both (n,); NaN in y makes a gap."""
     curve.setData(x, y, connect="finite")
 
 
 class _Hand(QObject):
-    """Knows while a plot is dragged or zoomed, any plot: linked ones move along."""
+    """Tracks whether any plot is being dragged or zoomed; linked plots move together."""
 
     moved = Signal()
     changed = Signal()
-    """A person has begun, or is done."""
+    """Emitted when the user starts or stops moving a plot."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,16 +93,16 @@ def _hand() -> _Hand:
 
 
 class _Curve(pg.PlotDataItem):
-    """A curve that knows what it is called and keeps its points as they were given.
+    """Named curve that keeps its points as they were given.
 
-    Wide lines with smooth edges take ten times as long as plain ones, so they are plain while a plot is moved.
+    Wide antialiased lines take ten times as long as plain ones, so they are plain while a plot is moved.
     """
 
     title = ""
     legend: str | None = None
 
     def updateItems(self, styleUpdate: bool = True) -> None:
-        """Hand points and style on to what is drawn."""
+        """Pass points and style to the drawn items."""
         super().updateItems(styleUpdate)
         if _hand().moving and self.opts["pen"] is not None:
             plain = pg.mkPen(self.opts["pen"])
@@ -115,7 +115,7 @@ class _Curve(pg.PlotDataItem):
 
 
 class _LiveCurve(pg.PlotCurveItem):
-    """A curve that is drawn thinned out; its source has every point."""
+    """Decimated curve; its source has all points."""
 
     title = ""
     legend: str | None = None
@@ -127,10 +127,10 @@ class _LiveCurve(pg.PlotCurveItem):
 
 
 class _SteadyView(pg.ViewBox):
-    """A view whose automatic range rests once it fits.
+    """View whose automatic range stops changing once it fits.
 
-    It counts the width of pens and titles in pixels, whose extent in seconds depends on the range: of two linked views,
-    each moved by the other's size, it can go back and forth for ever, from one paint to the next.
+    The automatic range includes the widths of pens and titles in pixels, whose extent in seconds depends on the range.
+    Two linked views could otherwise change each other's range forever.
     """
 
     def setRange(self, rect: Any = None, xRange: Any = None, yRange: Any = None, **how: Any) -> None:
@@ -141,7 +141,7 @@ class _SteadyView(pg.ViewBox):
         super().setRange(rect, xRange, yRange, **how)
 
     def _moved(self, axis: int, wanted: Any) -> Any:
-        """A range that is asked for; None where the present one is as good."""
+        """Return a requested range, or None if the current one is as good."""
         if wanted is None:
             return None
         low, high = self.viewRange()[axis]
@@ -150,23 +150,28 @@ class _SteadyView(pg.ViewBox):
 
 
 class Chart(pg.PlotWidget):
-    """One pair of axes; a sentence in their place while there is nothing to show."""
+    """One pair of axes; a sentence replaces them while there is nothing to show."""
 
     empty_text = "Nothing to show yet"
 
     def __init__(
         self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False, log_bottom: bool = False
     ) -> None:
-        """Make an empty plot.
+        """Create an empty plot.
 
-        name: for screen readers. left, bottom: what the axes show, bottom empty hides its numbers. log, log_bottom:
-        the left or the lower axis shows values of which curves hold decimal logarithms.
+        Args:
+            name: accessible name.
+            left: name of the left axis.
+            left_unit: its unit.
+            bottom: name and unit of the lower axis; empty hides its numbers.
+            log: the left axis shows values whose decimal logarithms are plotted.
+            log_bottom: the same for the lower axis.
         """
         axes = {
             side: LogAxis(side) if logarithmic else Axis(side)
             for side, logarithmic in (("left", log), ("bottom", log_bottom))
         }
-        # Made without its menu, which nobody sees and which takes half of the time.
+        # Create it without its menu, which is never shown and takes half of the time.
         super().__init__(axisItems=axes, enableMenu=False, viewBox=_SteadyView(enableMenu=False))
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
@@ -185,7 +190,7 @@ class Chart(pg.PlotWidget):
         for side in ("left", "bottom"):
             axis = item.getAxis(side)
             axis.setTickFont(sized(self.font(), TICK_SIZE))
-            # An axis with its grid covers the plot; drawn anew for every frame of a curve it costs more than the curve.
+            # An axis with a grid covers the plot; drawing it for every frame would cost more than the curve.
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
         self.set_bottom(bottom)
@@ -205,9 +210,12 @@ class Chart(pg.PlotWidget):
         return self.axes.vb
 
     def add_curve(self, z: float = 0.0, title: str = "", legend: str | None = None) -> Any:
-        """A new, empty curve; z: higher ones lie above.
+        """Add an empty curve and return it.
 
-        title: as cursors and exports call it, empty leaves it out; legend: as an exported legend does, if otherwise.
+        Args:
+            z: higher curves are drawn on top.
+            title: name for cursors and exports; empty leaves the curve out.
+            legend: name in an exported legend, if it differs.
         """
         curve = _Curve(connect="finite")
         curve.title, curve.legend = title, legend
@@ -216,7 +224,7 @@ class Chart(pg.PlotWidget):
         return curve
 
     def add_live_curve(self, z: float = 0.0, title: str = "", source: Source | None = None) -> Any:
-        """A new, empty curve for `show_live`: the cheapest there is. source: its points before they are thinned out."""
+        """Add an empty curve for `show_live`, the cheapest kind; source: returns its points before decimation."""
         curve = _LiveCurve()
         curve.title, curve.source = title, source
         curve.setZValue(z)
@@ -242,7 +250,7 @@ class Chart(pg.PlotWidget):
         self._areas = []
 
     def seen(self) -> list[PlotCurve]:
-        """The named curves that are not switched off, all of their points, in the order they are drawn."""
+        """The named curves that are switched on, with all points, in drawing order."""
         named = [c for c in self.axes.items if isinstance(c, (_Curve, _LiveCurve)) and c.title and c.isVisible()]
         return [self._described(curve) for curve in sorted(named, key=lambda curve: curve.zValue())]
 
@@ -257,16 +265,16 @@ class Chart(pg.PlotWidget):
 
     @property
     def bottom(self) -> tuple[str, str]:
-        """Name and unit of the lower axis; empty where a chart below has it."""
+        """Name and unit of the lower axis; empty if a chart below shows it."""
         return parted(self._bottom)
 
     @property
     def logarithmic(self) -> bool:
-        """Whether positions on the left axis are decimal logarithms."""
+        """True if positions on the left axis are decimal logarithms."""
         return self._log
 
     def value_at(self, place: float) -> float:
-        """Value that the lower axis shows at a place on it."""
+        """Value shown at a place on the lower axis."""
         return 10.0**place if self.log_bottom else place
 
     def _described(self, curve: Any) -> PlotCurve:
@@ -289,13 +297,13 @@ class Chart(pg.PlotWidget):
         )
 
     def set_left(self, text: str, unit: str) -> None:
-        """Change what the left axis shows."""
+        """Set the name and unit of the left axis."""
         if (text, unit) != (self._left, self._left_unit):
             self._left, self._left_unit = text, unit
             self._label()
 
     def set_bottom(self, text: str) -> None:
-        """Change what the lower axis shows; empty hides its numbers, where a chart below has them."""
+        """Set the text of the lower axis; empty hides its numbers if a chart below has them."""
         self._bottom = text
         axis = self.axes.getAxis("bottom")
         axis.setStyle(showValues=bool(text))
@@ -304,7 +312,7 @@ class Chart(pg.PlotWidget):
         self._label()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.setBackground(theme.plot)
         for side in ("left", "bottom"):
@@ -318,7 +326,7 @@ class Chart(pg.PlotWidget):
         self.axes.enableAutoRange()
         leader = self.view.linkedView(0)
         if leader is not None:
-            # A linked axis follows; only the view it follows can find everything.
+            # A linked axis follows; only the view that it follows can find all curves.
             leader.enableAutoRange(x=True)
         bounds = self.view.childrenBounds()[1] if self.headroom else None
         if bounds is not None:
@@ -327,20 +335,20 @@ class Chart(pg.PlotWidget):
             self.axes.setYRange(low - 0.06 * span, high + self.headroom * span, padding=0.0)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Fit on a double click."""
+        """Fit on a double-click."""
         self.fit()
         event.accept()
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no point to see."""
+        """True if no point is visible."""
         return not any(item.isVisible() and _has_points(item) for item in self.axes.items)
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
-        """Cover the axes of an empty plot: their numbers would be invented."""
+        """Cover the axes of an empty plot, whose numbers would be meaningless."""
         empty, theme = self.is_empty, self._theme
         if empty != self._painted_empty:
-            # Only a part of the plot may be painted now.
+            # The paint area may be only a part of the plot.
             self._painted_empty = empty
             self.viewport().update()
         if not empty or theme is None:
@@ -355,7 +363,7 @@ class Chart(pg.PlotWidget):
 
     def _follow(self) -> None:
         if self.isVisible():
-            # Left to the next paint, this would change items during it, and everything would be painted twice.
+            # Doing this in the next paint would change items during it, and everything would be painted twice.
             self.axes.scene().prepareForPaint()
 
     def _hurry(self) -> None:
@@ -365,13 +373,13 @@ class Chart(pg.PlotWidget):
                     curve.updateItems()
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Say less beside a low plot: fewer ticks, and only the unit where the name does not fit."""
+        """Simplify a low plot: fewer ticks, and only the unit where the name does not fit."""
         super().resizeEvent(event)
         if event is not None:
             self._label()
 
     def vertical_line(self, x: float) -> Any:
-        """A thin line across the plot, e.g. between two runs."""
+        """Add a thin vertical line across the plot, e.g. between two runs."""
         colour = QColor(self._theme.separator if self._theme else "#888888")
         line = pg.InfiniteLine(x, angle=90, pen=pg.mkPen(colour, width=1, style=Qt.PenStyle.SolidLine))
         self.axes.addItem(line, ignoreBounds=True)
@@ -386,14 +394,14 @@ class Chart(pg.PlotWidget):
         text = labelled(self._left, self._left_unit)
         fits = QFontMetrics(sized(self.font(), LABEL_SIZE)).horizontalAdvance(text) < height - 6
         self.axes.setLabel("left", text if fits else text.replace(" [", "<br>["), **style)
-        # A label that has changed is put in the middle only when its axis is resized.
+        # A changed label is centred only when its axis is resized.
         self.axes.getAxis("left").resizeEvent()
         if self._bottom:
             self.axes.setLabel("bottom", self._bottom, **style)
 
 
 def _has_points(item: Any) -> bool:
-    """Whether something in a plot is data; lines across and texts are not."""
+    """True if an item is data; lines across the plot and texts are not."""
     if isinstance(item, (pg.PlotDataItem, pg.PlotCurveItem)):
         y = item.getData()[1]
         return y is not None and bool(np.isfinite(y).any())

@@ -1,6 +1,6 @@
-"""What a plot shows, as plain data without Qt: handed to the process that writes pictures and tables of numbers.
+"""Contents of a plot as plain data without Qt, for the process that writes pictures and tables of numbers.
 
-Colours are those for white paper, whatever theme the window has.
+Colours are those for white paper, independent of the window's theme.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class PlotCurve:
-    """One curve or set of points; x, y (n,) at full resolution, gaps where y is NaN."""
+    """One curve or set of points; x, y (n,) at full resolution, NaN in y makes a gap."""
 
     name: str
     x: Array
     y: Array
     colour: str
     width: float = 1.0
-    """[px]; 0 for points without a line."""
+    """Width of the line [px]; 0 for points without a line."""
     dash: tuple[float, ...] | None = None
-    """In widths of the line."""
+    """Dash pattern in widths of the line."""
     marker: str = ""
-    """Of points, as both plotting libraries call it: "o", "t" …; empty for a line alone."""
+    """Marker of points, named as in both plotting libraries: "o", "t" …; empty for a line alone."""
     opacity: float = 1.0
     legend: str | None = None
-    """As a legend calls it; None: by its name, empty: not at all."""
+    """Name in a legend; None: same as `name`, empty: not in the legend."""
 
     def within(self, x_range: Range) -> PlotCurve:
-        """The part inside a range, its ends included."""
+        """Return the part inside a range, including its ends."""
         low, high = x_range
         kept = (self.x >= low) & (self.x <= high)
         return replace(self, x=self.x[kept], y=self.y[kept])
 
     def at(self, x: float) -> float:
-        """Value between the neighbouring points, by a straight line; NaN outside the curve and in its gaps."""
+        """Value by linear interpolation; NaN outside the curve and in its gaps."""
         if not len(self.x) or not self.x[0] <= x <= self.x[-1]:
             return float("nan")
         i = int(np.searchsorted(self.x, x, side="right")) - 1
@@ -51,7 +51,7 @@ class PlotCurve:
 
 @dataclass(frozen=True, eq=False)
 class PlotArea:
-    """The area between two curves over x, all (n,)."""
+    """Area between two curves over x, all (n,)."""
 
     name: str
     x: Array
@@ -66,7 +66,7 @@ class CurvePanel:
     """One pair of axes with curves."""
 
     left: str
-    """What the axis shows, with its unit, e.g. "Position [rad]"."""
+    """Name and unit of the left axis, e.g. "Position [rad]"."""
     bottom: str
     x_range: Range
     y_range: Range
@@ -80,18 +80,18 @@ class CurvePanel:
 
 @dataclass(frozen=True)
 class BarSeries:
-    """Bars of one colour, one in each group; NaN where there is none."""
+    """Bars of one colour, one in each group; NaN for a missing bar."""
 
     name: str
     colour: str
     values: tuple[float, ...]
     pale: float = 0.0
-    """Share of the paper's colour in the filling; the outline keeps the whole colour."""
+    """Share of the paper's colour in the fill; the outline keeps the full colour."""
 
 
 @dataclass(frozen=True)
 class BarPanel:
-    """Bars in groups, side by side."""
+    """Groups of bars side by side."""
 
     left: str
     bottom: str
@@ -101,21 +101,21 @@ class BarPanel:
 
 @dataclass(frozen=True, eq=False)
 class HeatPanel:
-    """Numbers over two conditions, by colour."""
+    """Numbers over two conditions, shown by colour."""
 
     left: str
     bottom: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: Array
-    """(rows, columns); NaN where there is none."""
+    """Values (rows, columns); NaN for a missing one."""
     scale: str
-    """What the colours mean, with its unit."""
+    """Meaning of the colours, with unit."""
 
 
 @dataclass(frozen=True)
 class TablePanel:
-    """A table, for files of numbers only."""
+    """Table, for files of numbers only."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
@@ -133,7 +133,7 @@ class PlotContents:
 
 
 def parted(text: str) -> tuple[str, str]:
-    """Name and unit of an axis: "Position [rad]" is "Position" and "rad"."""
+    """Split an axis title into name and unit: "Position [rad]" gives "Position" and "rad"."""
     name, bracket, unit = text.rpartition(" [")
     return (name, unit.rstrip("]")) if bracket else (text, "")
 
@@ -144,6 +144,6 @@ def labelled(name: str, unit: str) -> str:
 
 
 def mixed(colour: str, paper: str, share: float) -> str:
-    """A colour with a share of the paper's in it."""
+    """Mix a colour with a share of the paper's colour."""
     parts = ((int(colour[i : i + 2], 16), int(paper[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(one + share * (other - one)):02x}" for one, other in parts)

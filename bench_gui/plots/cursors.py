@@ -1,7 +1,7 @@
-"""Δ cursors: two upright lines through charts that share their lower axis, and what the curves are worth there.
+"""Δ cursors: two vertical lines through charts that share their lower axis, and the values of the curves there.
 
-Lines are dragged with the mouse or moved with the arrow keys while their button has the focus. Values are those of the
-curves at full resolution, by a straight line between neighbouring points, so that they agree with the data.
+The lines are dragged with the mouse or moved with the arrow keys while their button has the focus. Values are
+interpolated linearly from the curves at full resolution, so that they agree with the data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAMES = ("①", "②")
 READOUT_WIDTH = 360
 VALUE_WIDTH = 76
 LOOK = 100
-"""How often the readout looks for curves that changed [ms]."""
+"""Period of checking the curves for changes [ms]."""
 _COLUMNS = (
     Column("Curve"),
     Column(NAMES[0], "Value at the first cursor", number=True),
@@ -37,7 +37,7 @@ _COLUMNS = (
     Column("Δ", "Second minus first", number=True),
 )
 COARSE = 10
-"""Pixels a cursor moves with Shift and an arrow key."""
+"""Step of a cursor with Shift and an arrow key [px]."""
 SECONDS = "s"
 
 
@@ -59,12 +59,12 @@ class Reading:
 
 
 class DeltaCursors(QObject):
-    """The lines of one group of charts; the first chart leads."""
+    """Cursor lines of a group of charts; the first chart leads."""
 
     changed = Signal()
-    """Another place or other values."""
+    """Emitted when a place or a value changes."""
     grasped = Signal(int)
-    """A person took hold of a cursor, 0 or 1."""
+    """Emitted when the user takes hold of a cursor, 0 or 1."""
 
     def __init__(self, charts: Sequence[Chart]) -> None:
         super().__init__()
@@ -74,15 +74,15 @@ class DeltaCursors(QObject):
         self._focus = -1
         self.on = False
         self.places = [0.0, 0.0]
-        """Of both cursors on the lower axis, in its unit."""
+        """Places of both cursors on the lower axis, in its unit."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self._paint()
 
     def show(self, on: bool) -> None:
-        """Switch them on, at a third and two thirds of what is seen, or off."""
+        """Show the cursors at one and two thirds of the visible range, or hide them."""
         if on == self.on:
             return
         self.on = on
@@ -99,7 +99,7 @@ class DeltaCursors(QObject):
         self.changed.emit()
 
     def move(self, number: int, place: float) -> None:
-        """Put a cursor at a place on the lower axis, through all charts."""
+        """Move a cursor to a place on the lower axis, in all charts."""
         if place == self.places[number]:
             return
         self.places[number] = place
@@ -108,19 +108,19 @@ class DeltaCursors(QObject):
         self.changed.emit()
 
     def step(self, number: int, pixels: float) -> None:
-        """Move a cursor by pixels; one outside what is seen comes to the nearer end first."""
+        """Move a cursor by pixels; a cursor outside the visible range first moves to the nearer end."""
         low, high = self._seen()
         inside = min(max(self.places[number], low), high)
         width = max(1.0, float(self._charts[0].view.width()))
         self.move(number, inside + pixels * (high - low) / width)
 
     def mark(self, number: int) -> None:
-        """Draw a cursor as the one the keys move; −1 for none."""
+        """Highlight the cursor that the keys move; −1 for none."""
         self._focus = number
         self._paint()
 
     def readings(self) -> list[Reading]:
-        """Every visible curve at both cursors, from the uppermost chart down."""
+        """Readings of every visible curve, from the top chart down."""
         first, second = self.values
         return [
             Reading(curve.name, *chart.left, curve.colour, curve.at(first), curve.at(second))
@@ -142,7 +142,7 @@ class DeltaCursors(QObject):
         line = pg.InfiniteLine(self.places[number], angle=90, movable=True)
         line.setZValue(100)
         if chart is self._charts[0]:
-            # The first line's label stands left of it, the second's right, so that close cursors stay readable.
+            # The first label is left of its line, the second right, so that close cursors stay readable.
             text = pg.InfLineLabel(line, NAMES[number], position=0.08, anchors=[(number ^ 1, 0.5), (number ^ 1, 0.5)])
             text.setParentItem(line)
         chart.axes.addItem(line, ignoreBounds=True)
@@ -164,7 +164,7 @@ class DeltaCursors(QObject):
 
 
 class _Handle(QToolButton):
-    """A cursor's button: shows its place, and with the focus on it the arrow keys move the cursor."""
+    """Button of a cursor: shows its place; with the focus, the arrow keys move the cursor."""
 
     stepped = Signal(float)
     focused = Signal(bool)
@@ -190,18 +190,18 @@ class _Handle(QToolButton):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: Any) -> None:
-        """Tell that this cursor is the one the keys move."""
+        """Mark this cursor as the one that the keys move."""
         super().focusInEvent(event)
         self.focused.emit(True)
 
     def focusOutEvent(self, event: Any) -> None:
-        """Tell that it no longer is."""
+        """Remove the mark."""
         super().focusOutEvent(event)
         self.focused.emit(False)
 
 
 class ReadingTable(TextTable):
-    """Under the name and unit of each chart's axis one row a curve: its values at both cursors and their difference."""
+    """Readings: one row per curve, grouped by chart, with the values at both cursors and their difference."""
 
     def __init__(self) -> None:
         super().__init__(_COLUMNS)
@@ -209,7 +209,7 @@ class ReadingTable(TextTable):
         """Rows that name an axis."""
 
     def show_readings(self, readings: list[Reading]) -> None:
-        """Show these; the same curves keep their rows."""
+        """Show readings; unchanged curves keep their rows."""
         rows, keys, self.headings = [], [], []
         for axis, members in groupby(readings, lambda reading: labelled(reading.axis, reading.unit)):
             self.headings.append(len(rows))
@@ -223,10 +223,10 @@ class ReadingTable(TextTable):
 
 
 class CursorReadout(QFrame):
-    """The box beside the charts: places, their difference, and the curves' values; seen while the cursors are on."""
+    """Box beside the charts with places, their difference and the curves' values; visible while the cursors are on."""
 
     def __init__(self, cursors: DeltaCursors, symbol: str, unit: Callable[[], str]) -> None:
-        """symbol: of the lower axis, e.g. "t"; unit: asked for its unit."""
+        """Create the box; symbol: name of the lower axis, e.g. "t"; unit: returns its unit."""
         super().__init__()
         self._cursors, self._symbol, self._unit = cursors, symbol, unit
         self.setProperty("role", "card")
@@ -259,7 +259,7 @@ class CursorReadout(QFrame):
         self.table.modelReset.connect(self._span)
         cursors.changed.connect(self._show)
         cursors.grasped.connect(lambda number: self.handles[number].setFocus())
-        # Curves change by themselves: live ones, or when one is switched off.
+        # Curves change without notice: live data, or a curve that is switched off.
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK)
         self._timer.timeout.connect(self._show)

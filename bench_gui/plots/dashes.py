@@ -1,4 +1,4 @@
-"""Dash patterns of simulated curves: what kind of model a curve belongs to."""
+"""Dash patterns of simulated curves, by the kind of model."""
 
 IDENTIFIED_DASH = (5.0, 2.5)
 CATALOGUE_DASH = (1.5, 2.0)

@@ -1,4 +1,4 @@
-"""Fewer points, same picture: the lowest and the highest value of each column of pixels."""
+"""Decimation of curves: keep the lowest and the highest value of each pixel column."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Array = NDArray[np.float64]
 
 
 def min_max(x: Array, y: Array, columns: int) -> tuple[Array, Array]:
-    """Reduce a curve, x and y (n,), to about two points a column, extremes kept in the order they came.
+    """Reduce a curve, x and y (n,), to about two points per column; extremes keep their order.
 
-    Short curves are returned as they are.
+    Short curves are returned unchanged.
     """
     n = len(x)
     columns = max(1, columns)

@@ -1,4 +1,4 @@
-"""Areas of a drive/backdrive diagram: their colours, names and contents."""
+"""Areas of a drive/backdrive diagram: colours, names and contents."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from core.diagram import DriveBackdriveDiagram, area_labels, areas
 
 
 def boundary_shades(theme: Theme) -> dict[str, str]:
-    """Colour of each area of a single model, as Fig. 2 of seed 004."""
+    """Colour of each area of a single model, as in Fig. 2 of seed 004."""
     return {"drive": theme.drive, "static": theme.goal, "backdrive": theme.backdrive}
 
 
 def plot_areas(diagram: DriveBackdriveDiagram, colours: Mapping[str, str], opacity: float) -> list[PlotArea]:
-    """Areas of a diagram that have a colour, "drive", "static" or "backdrive"."""
+    """Areas of a diagram that have a colour: "drive", "static" or "backdrive"."""
     return [
         PlotArea(name, torque, low, high, colours[name], opacity)
         for name, torque, low, high in areas(diagram)
@@ -28,7 +28,7 @@ def plot_areas(diagram: DriveBackdriveDiagram, colours: Mapping[str, str], opaci
 
 
 def area_titles(chart: Chart, diagram: DriveBackdriveDiagram, theme: Theme) -> list[Any]:
-    """Names of the areas, added to a chart."""
+    """Add the names of the areas to a chart."""
     titles = []
     for name, torque, external in area_labels(diagram):
         title = pg.TextItem(name, color=theme.muted, anchor=(0.5, 0.5))

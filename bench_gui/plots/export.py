@@ -1,4 +1,4 @@
-"""What is visible in charts, to a file or to the clipboard: the same range, the curves that are on, on white paper."""
+"""Export of visible charts to a file or the clipboard: same range, visible curves, on white paper."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_NAME = 60
 
 
 def ask_plot_file(parent: QWidget, suggestion: str, filters: Mapping[str, str] = FILTERS) -> Path | None:
-    """Ask where a plot goes; the format is the ending's, or the chosen filter's where there is none."""
+    """Ask for an export file; the format follows from its ending, or from the chosen filter."""
     name, chosen = QFileDialog.getSaveFileName(parent, "Export plot", suggestion, ";;".join(filters))
     if not name:
         return None
@@ -38,7 +38,7 @@ def ask_plot_file(parent: QWidget, suggestion: str, filters: Mapping[str, str] =
 
 @cache
 def _on_paper() -> dict[str, str]:
-    """Colour of any theme to the colour of the same meaning on white."""
+    """Paper colour of each theme colour."""
     paper = load_theme("light")
     found: dict[str, str] = {}
     for name in THEMES:
@@ -51,12 +51,12 @@ def _on_paper() -> dict[str, str]:
 
 
 def on_paper(colour: str) -> str:
-    """A theme's colour as it is on white paper; others stay what they are."""
+    """Return the paper colour of a theme's colour; other colours are unchanged."""
     return _on_paper().get(colour.lower(), colour)
 
 
 def gather(charts: Sequence[Chart], title: str) -> PlotContents:
-    """What is visible in charts above each other; charts without a curve are left out."""
+    """Collect the visible contents of stacked charts; charts without a curve are left out."""
     heights = [max(1, chart.height()) for chart in charts]
     mean = sum(heights) / len(heights)
     panels = []
@@ -91,12 +91,18 @@ def _printed_area(area: PlotArea) -> PlotArea:
 
 
 class PlotExport:
-    """The button with "Export plot…" and "Copy image" for one part of the window."""
+    """Button with "Export plot…" and "Copy image" for one part of the window."""
 
     def __init__(
         self, shown: QWidget, contents: Callable[[], PlotContents], save: Callable[[PlotContents, Path], object]
     ) -> None:
-        """shown: what "Copy image" copies; contents: asked for at an export; save writes it in the background."""
+        """Create the button.
+
+        Args:
+            shown: widget that "Copy image" copies.
+            contents: returns what to export.
+            save: writes it in the background.
+        """
         self._shown, self.contents, self._save = shown, contents, save
         self.button: QToolButton = tool("Export plot", "Write what is visible to a file, or copy it as an image")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -106,21 +112,21 @@ class PlotExport:
         self.button.setMenu(self.menu)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.button.setIcon(icon("export", theme.muted))
 
     def ask(self) -> None:
-        """Ask for a file and write what is visible."""
+        """Ask for a file and export what is visible."""
         contents = self.contents()
         path = ask_plot_file(self._shown.window(), f"{file_name(contents.title)}.svg")
         if path is not None:
             self._save(contents, path)
 
     def copy_image(self) -> None:
-        """Put a picture of what is seen on the clipboard, as it looks."""
+        """Copy a picture of the visible widget to the clipboard."""
         QGuiApplication.clipboard().setPixmap(self._shown.grab())
 
 
 def file_name(title: str) -> str:
-    """A file's name without ending, from a title."""
+    """Make a file name without ending from a title."""
     return re.sub(r"[^\w.+-]+", "_", title).strip("_.")[:LONGEST_NAME] or "plot"

@@ -1,14 +1,14 @@
-"""Colours of a heat map: one scale from dark blue to yellow that is even to every eye, in both themes and on paper."""
+"""Colours of a heat map: a perceptually uniform scale from dark blue to yellow, for both themes and paper."""
 
 from __future__ import annotations
 
 CIVIDIS = ("#00224e", "#1a386f", "#434e6c", "#61656f", "#7d7c78", "#9b9476", "#bcae6c", "#dec958", "#fee838")
-"""Nuñez, Anderton, Renslow 2018 (PLOS ONE 13(7): e0199239): lightness rises evenly with every form of colour vision."""
+"""Nuñez, Anderton, Renslow 2018 (PLOS ONE 13(7): e0199239): lightness rises evenly for every type of colour vision."""
 DARK_INK, LIGHT_INK = "#000000", "#ffffff"
 
 
 def heat_colour(share: float) -> str:
-    """Colour at a share of 0 … 1 of the scale."""
+    """Return the colour at a share of 0 … 1 of the scale."""
     place = min(max(share, 0.0), 1.0) * (len(CIVIDIS) - 1)
     i = min(int(place), len(CIVIDIS) - 2)
     low, high = _parts(CIVIDIS[i]), _parts(CIVIDIS[i + 1])
@@ -17,12 +17,12 @@ def heat_colour(share: float) -> str:
 
 
 def heat_colours(count: int) -> list[str]:
-    """The scale in so many steps."""
+    """Return the scale in a number of steps."""
     return [heat_colour(i / (count - 1)) for i in range(count)]
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever can be read better on a colour."""
+    """Return black or white, whichever is more readable on a colour."""
     luminance = _luminance(colour) + 0.05
     return LIGHT_INK if 1.05 / luminance > luminance / 0.05 else DARK_INK
 

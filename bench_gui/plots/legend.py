@@ -1,4 +1,4 @@
-"""A legend of buttons: each shows its curve's line and switches it on and off."""
+"""Legend of buttons that show each curve's line and switch it on and off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench_gui.widgets.fields import tool
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One curve."""
+    """One curve of the legend."""
 
     key: str
     title: str
@@ -27,7 +27,7 @@ class Legend(QWidget):
     """A row of entries."""
 
     def __init__(self, toggled: Callable[[str, bool], None]) -> None:
-        """toggled is called with an entry's key and whether its curve shall be seen."""
+        """Create the legend; toggled: called with an entry's key and the new visibility."""
         super().__init__()
         self._toggled = toggled
         self._row = QHBoxLayout(self)
@@ -37,7 +37,7 @@ class Legend(QWidget):
         self.buttons: dict[str, QToolButton] = {}
 
     def set_entries(self, entries: list[LegendEntry]) -> None:
-        """Show these; an entry that was switched off stays so."""
+        """Show entries; an entry that was switched off stays off."""
         hidden = {key for key, button in self.buttons.items() if not button.isChecked()}
         for button in self.buttons.values():
             self._row.removeWidget(button)
@@ -57,5 +57,5 @@ class Legend(QWidget):
             self.buttons[entry.key] = button
 
     def shown(self, key: str) -> bool:
-        """Whether a curve shall be seen."""
+        """Return True if a curve is switched on."""
         return key not in self.buttons or self.buttons[key].isChecked()

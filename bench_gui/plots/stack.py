@@ -1,4 +1,4 @@
-"""Charts one above another over one time."""
+"""Charts stacked above each other with one time axis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench_gui.plots.chart import Chart
 
 
 def stacked(charts: Sequence[Chart], shares: Sequence[int], least: int) -> QWidget:
-    """A column of charts whose abscissae move together; shares: of the height, each at least `least` px a share."""
+    """Return a column of charts whose time axes move together; shares: of the height, at least `least` px each."""
     holder = QWidget()
     column = QVBoxLayout(holder)
     column.setContentsMargins(0, 0, 0, 0)

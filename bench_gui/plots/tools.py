@@ -1,7 +1,7 @@
-"""The tools of a group of charts that share their lower axis: Δ cursors, fit, export, copy.
+"""Tools of a group of charts that share their lower axis: Δ cursors, fit, export, copy.
 
-A page makes one `PlotTools` for its charts, puts `bar` near them and `readout` beside them, and hands `actions_offered`
-to its menu.
+A page makes one `PlotTools` for its charts, places `bar` near them and `readout` beside them, and adds
+`actions_offered` to its menu.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench_gui.widgets.fields import restyle, tool
 
 
 class PlotTools:
-    """Δ cursors, "Fit", "Export plot…" and "Copy image" of charts above each other."""
+    """Δ cursors, "Fit", "Export plot…" and "Copy image" for stacked charts."""
 
     def __init__(
         self,
@@ -35,11 +35,16 @@ class PlotTools:
         fit: Callable[[], object] | None = None,
         lower: Callable[[], Chart] | None = None,
     ) -> None:
-        """Make the tools of some charts.
+        """Create the tools of some charts.
 
-        shown: the widget around the charts and their legend, for "Copy image". title: of an exported plot, asked when
-        needed. save: `Controller.save_plot`. symbol: of the lower axis. fit: shows everything; None fits each chart.
-        lower: the chart that takes the last one's place at the moment, for exports.
+        Args:
+            charts: charts from top to bottom.
+            shown: widget around the charts and their legend, for "Copy image".
+            title: returns the title of an exported plot.
+            save: `Controller.save_plot`.
+            symbol: name of the lower axis.
+            fit: shows everything; None fits each chart.
+            lower: returns the chart that currently replaces the last one, for exports.
         """
         self._charts = tuple(charts)
         self.fit = fit or self._fit_all
@@ -48,12 +53,14 @@ class PlotTools:
         self.export = PlotExport(
             shown, lambda: gather((*self._charts[:-1], lower() if lower else self._charts[-1]), title()), save
         )
-        self.cursor_button: QToolButton = tool("Cursors", "Two cursors that read values and differences off the curves")
+        self.cursor_button: QToolButton = tool(
+            "Cursors", "Show two cursors that read values and differences from the curves"
+        )
         self.cursor_button.setText("Δ")
         self.cursor_button.setCheckable(True)
         self.cursor_button.toggled.connect(self.cursors.show)
         self.cursor_button.toggled.connect(lambda on: restyle(self.cursor_button, "kind", "on" if on else "flat"))
-        self.fit_button: QToolButton = tool("Fit", "Show everything; a double click into a plot does it too")
+        self.fit_button: QToolButton = tool("Fit", "Show everything; same as a double-click in a plot")
         self.fit_button.clicked.connect(lambda: self.fit())
         self.bar = QWidget()
         self._row = QHBoxLayout(self.bar)
@@ -63,19 +70,19 @@ class PlotTools:
             self._row.addWidget(part)
 
     def add(self, button: QToolButton) -> None:
-        """Put a button of the page's own before the others."""
+        """Add a page's own button before the others."""
         self._row.insertWidget(0, button)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.cursors.set_theme(theme)
         self.export.set_theme(theme)
         self.fit_button.setIcon(icon("fit", theme.muted))
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of these charts."""
+        """Actions for these charts."""
         return [
-            ActionSpec("Δ &cursors", self.cursor_button.toggle, tip="Read values and differences off the curves"),
+            ActionSpec("Δ &cursors", self.cursor_button.toggle, tip="Read values and differences from the curves"),
             ActionSpec("&Fit the plots", self.fit, tip="Show everything"),
             ActionSpec("E&xport plot…", self.export.ask, tip="Write what is visible as PNG, SVG, PDF or CSV"),
             ActionSpec("Copy plot as &image", self.export.copy_image),

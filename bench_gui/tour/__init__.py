@@ -1,1 +1,1 @@
-"""A tour of the order of work, beside the work: it points at what comes next and follows what a person does."""
+"""Guided tour of the order of work: it points at the next step and follows the user's actions."""

@@ -1,4 +1,4 @@
-"""The card of the tour and the outline around what it speaks of; neither takes the focus or a key."""
+"""Card of the tour and outline around its target; neither takes the focus or a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench_gui.widgets.fields import button, describe, label
 
 WIDTH = 320
 OUTLINE, MARGIN = 3, 6
-"""How thick the outline is, and how far around its target [px]."""
+"""Width of the outline and its distance from the target [px]."""
 ROUND = 7.0
 _STYLE = """
 QFrame#tourCard {{ background: {panel}; border: 1px solid {accent}; border-left: 4px solid {accent};
@@ -22,7 +22,7 @@ QFrame#tourCard {{ background: {panel}; border: 1px solid {accent}; border-left:
 
 
 class TourCard(QFrame):
-    """Title, text, the three buttons, and which step it is."""
+    """Card with title, text, step number and three buttons."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class TourCard(QFrame):
         column.addWidget(self.text)
         column.addSpacing(2)
         row = QHBoxLayout()
-        self.skip_button = button("Skip tour", "End the tour; Help, Guided tour begins it again", skip, "flat")
-        self.back_button = button("Back", "The step before", back)
+        self.skip_button = button("Skip tour", "End the tour; Help › Guided tour starts it again", skip, "flat")
+        self.back_button = button("Back", "Previous step", back)
         self.next_button = button(
-            "Next", "The next step; it also comes when you have done this one", onwards, "primary"
+            "Next", "Next step; the tour also advances when you have done this one", onwards, "primary"
         )
         row.addWidget(self.skip_button)
         row.addStretch(1)
@@ -61,7 +61,7 @@ class TourCard(QFrame):
         column.addLayout(row)
 
     def show_step(self, title: str, text: str, number: int, count: int) -> None:
-        """Show the step with this number of so many."""
+        """Show a step; number counts from 0."""
         self.title.setText(title)
         self.text.setText(text)
         self.place.setText(f"{number + 1} of {count}")
@@ -71,12 +71,12 @@ class TourCard(QFrame):
         self._fit()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.setStyleSheet(_STYLE.format(**theme.__dict__))
         self._fit()
 
     def _fit(self) -> None:
-        """Be as high as the text needs in the theme's font."""
+        """Adapt the height to the text in the theme's font."""
         for part in (self, *self.findChildren(QWidget)):
             part.ensurePolished()
         self.layout().invalidate()  # type: ignore[union-attr]
@@ -84,7 +84,7 @@ class TourCard(QFrame):
 
 
 class Outline(QWidget):
-    """A line around a widget, wherever the widget is; the mouse and repaints go through it."""
+    """Line around a widget; mouse events and repaints pass through it."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
@@ -94,7 +94,7 @@ class Outline(QWidget):
         self.hide()
 
     def surround(self, window: QWidget, around: QRect) -> None:
-        """Lie around a rectangle of a window; an empty one hides the outline."""
+        """Surround a rectangle of a window; an empty one hides the outline."""
         if around.isEmpty():
             self.hide()
             return
@@ -103,7 +103,7 @@ class Outline(QWidget):
         wanted = around.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN).intersected(window.rect())
         if wanted != self.geometry():
             self.setGeometry(wanted)
-            # Only the line itself lies over what is drawn below.
+            # Only the line itself covers the widgets below.
             inside = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
             self.setMask(QRegion(self.rect()).subtracted(QRegion(inside)))
         if not self.isVisible():
@@ -111,7 +111,7 @@ class Outline(QWidget):
             self.raise_()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._colour = QColor(theme.accent)
         self.update()
 

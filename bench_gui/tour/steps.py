@@ -1,4 +1,4 @@
-"""What the tour shows: one step a task, in the order of work."""
+"""Steps of the tour: one per task, in the order of work."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Step:
 
     title: str
     text: str
-    """At most two sentences: what it is for, and what to do."""
+    """At most two sentences: the purpose, and what to do."""
     targets: Callable[[MainWindow], Sequence[QWidget]]
-    """What to look at; the first of them that is in sight is outlined."""
+    """Widgets to look at; the first visible one is outlined."""
     happened: Callable[[MainWindow], Sequence[SignalInstance]]
-    """Any of these is emitted when a person has done it."""
+    """Signals emitted when the user has done the step."""
     task: int | None = None
-    """Where it is done; until that task is in sight its button in the rail is outlined. None: everywhere."""
+    """Task of the step; until it is shown, its button in the rail is outlined. None: any task."""
     counts: Callable[[MainWindow, Any], bool] = _always
-    """Whether what the signal tells is what the step asks for."""
+    """Return whether the signal's argument shows that the step is done."""
 
 
 def _recorded(window: MainWindow, result: Any) -> bool:
@@ -42,7 +42,7 @@ def _recorded(window: MainWindow, result: Any) -> bool:
 
 
 def _next_of(last: QWidget, before: QWidget) -> QWidget:
-    """The button that ends a task, or while it is not possible the one that makes it so."""
+    """The button that ends a task or, while it is disabled, the one that makes it possible."""
     return last if last.isEnabled() else before
 
 
@@ -53,22 +53,22 @@ def _holding(window: MainWindow, what: Any) -> bool:
 STEPS = (
     Step(
         "Connect the servo",
-        "This one is simulated: nothing here can break, and it behaves like the real one. Click Connect; the arrow "
+        "This servo is simulated: nothing can break, and it behaves like the real one. Click Connect; the arrow "
         "beside it offers other servos.",
         lambda window: [window.status_bar.connect_button],
         lambda window: [window.controller.servo.connected],
     ),
     Step(
         "Describe the pendulum",
-        "Mass and length enter the simulation as they are, so weigh and measure a real one with care. Change a value "
-        "and watch the drawing, or go on with these.",
+        "The simulation uses mass and length as entered, so weigh and measure a real pendulum carefully. Change a "
+        "value and watch the drawing, or keep these.",
         lambda window: [window.bench.form],
         lambda window: [window.controller.setup.changed],
         BENCH,
     ),
     Step(
         "Record a motion",
-        "Click Record to record the trajectory that is drawn. Esc stops the servo at any time, wherever you are.",
+        "Click Record to record the trajectory that is shown. Esc stops the servo at any time, on every page.",
         lambda window: [window.record.run_button],
         lambda window: [window.controller.queue.ended],
         RECORD,
@@ -76,15 +76,15 @@ STEPS = (
     ),
     Step(
         "Look at the session",
-        "Every run is kept in a session, a folder you can zip and send. Eight recordings of a real XL330 come along: "
-        "the arrow beside Open… has the example.",
+        "Every run is stored in a session, a folder you can zip and send. Eight recordings of a real XL330 are "
+        "included: the arrow beside Open… lists the example.",
         lambda window: [window.session.head.open_button],
         lambda window: [window.controller.library.opened],
     ),
     Step(
         "Place by hand",
-        "The servo holds a torque, and you find with the mouse between which two angles the pendulum rests: friction "
-        "without any fit. Click Hold and drag the mass, or leave it for later.",
+        "The servo holds a torque, and you find the two angles between which the pendulum rests: this measures "
+        "friction without a fit. Click Hold and drag the mass with the mouse, or skip this step.",
         lambda window: [window.place.go_button, window.place.connect_button],
         lambda window: [window.controller.placing.changed],
         PLACE,
@@ -92,23 +92,24 @@ STEPS = (
     ),
     Step(
         "Identify",
-        "One click fits friction models M1 to M6 to the session's runs and judges them on runs they have not seen. It "
-        "takes seconds, and the window stays free meanwhile.",
+        "One click fits friction models M1 to M6 to the session's runs and judges them on held-out runs. It "
+        "takes seconds, and you can keep working meanwhile.",
         lambda window: [window.identify.start_button],
         lambda window: [window.controller.fitting.finished],
         IDENTIFY,
     ),
     Step(
         "Compare",
-        "Simulated motion lies over measured motion, in mrad of difference below it. Choose models at the right, then "
-        "look at the errors or the diagram.",
+        "Simulated motion is drawn over measured motion, with the error in mrad below. Choose models at the right, "
+        "then look at the errors or the diagram.",
         lambda window: [window.compare.tabs, window.compare.arm_button],
         lambda window: [each.clicked for each in window.compare.tabs.buttons],
         COMPARE,
     ),
     Step(
         "Export",
-        "Choose your simulator and read what would be written, with what it cannot hold. Choose a folder, then Export.",
+        "Choose your simulator and see which files are written and what the format cannot represent. Choose a "
+        "folder, then click Export.",
         lambda window: [_next_of(window.export.export_button, window.export.folder_button)],
         lambda window: [window.controller.exporting.exported],
         EXPORT,

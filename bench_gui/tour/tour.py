@@ -1,4 +1,4 @@
-"""The tour itself: which step is shown, where its card and outline are, and when it goes on by itself."""
+"""The tour: shows a step, places its card and outline, and advances when the step is done."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from bench_gui.main_window import MainWindow
 
 FOLLOW = 100
-"""Docks, pages and windows move what is outlined; it is looked for so often [ms]."""
+"""Period of following the target, which docks, pages and windows can move [ms]."""
 AGAIN = "Help › Guided tour repeats this. F1 explains the current page."
 
 
 class Tour(QObject):
-    """Beside the work, never in its way: takes no key, drives no servo, turns no page.
+    """Guided tour that never interferes: it takes no key, moves no servo and changes no page.
 
-    A step ends when its deed was done, whoever asked for it, or with Next. One that speaks of something that is not
-    there, such as a panel a person closed, is passed over.
+    A step ends when its action was done, by any means, or with Next. A step whose target is missing, such as a closed
+    panel, is skipped.
     """
 
     def __init__(self, window: MainWindow, steps: Sequence[Step] = STEPS) -> None:
         super().__init__(window)
         self._window, self.steps = window, tuple(steps)
         self.number = -1
-        """Of the step that is shown; -1 while the tour is not on."""
+        """Number of the shown step; -1 while the tour is off."""
         self.card = TourCard(window, self.onwards, self.back, self.end)
         self.outline = Outline(window)
         self._awaited: Step | None = None
@@ -45,7 +45,7 @@ class Tour(QObject):
 
     @property
     def active(self) -> bool:
-        """Whether a step is shown."""
+        """True while a step is shown."""
         return self.number >= 0
 
     def begin(self) -> None:
@@ -53,33 +53,33 @@ class Tour(QObject):
         self._go(0, 1)
 
     def onwards(self) -> None:
-        """Show the next step; after the last one the tour is over."""
+        """Show the next step, or end the tour after the last one."""
         self._go(self.number + 1, 1)
 
     def back(self) -> None:
-        """Show the step before."""
+        """Show the previous step."""
         self._go(self.number - 1, -1)
 
     def end(self) -> None:
-        """Take the tour away and say where it is found."""
+        """Close the tour and report how to start it again."""
         if self.active:
             self._close()
             self._window.controller.message.emit("info", AGAIN)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.card.set_theme(theme)
         self.outline.set_theme(theme)
 
     def target(self) -> QWidget | None:
-        """What is outlined now: the step's widget, or the way to it; None while neither is in sight."""
+        """Widget to outline: the step's target or the way to it; None while neither is visible."""
         step, window = self.steps[self.number], self._window
         if step.task is not None and window.stack.currentIndex() != step.task:
             return window.rail.buttons[step.task]
         return next((each for each in step.targets(window) if isValid(each) and each.isVisible()), None)
 
     def follow(self) -> None:
-        """Bring card and outline to where the target is now."""
+        """Move card and outline to the current place of the target."""
         window = self._window
         target = self.target()
         if target is not None and target is not self._scrolled_to:
@@ -97,7 +97,7 @@ class Tour(QObject):
             self.card.move(place)
 
     def _go(self, number: int, direction: int) -> None:
-        """Show a step, or the nearest in this direction that has something to show."""
+        """Show a step, or the nearest in this direction that has a visible target."""
         self._await(None)
         while 0 <= number < len(self.steps):
             self.number = number
@@ -106,7 +106,7 @@ class Tour(QObject):
                 return
             number += direction
         if number < 0:
-            # Nothing before it is left to show.
+            # No earlier step can be shown.
             self._go(0, 1)
         else:
             self.end()
@@ -132,7 +132,7 @@ class Tour(QObject):
         self.outline.hide()
 
     def _await(self, step: Step | None) -> None:
-        """Listen for the deed of this step and no longer for that of another."""
+        """Listen to the signals of this step instead of those of the previous one."""
         if self._awaited is not None:
             for signal in self._awaited.happened(self._window):
                 signal.disconnect(self._happened)

@@ -1,4 +1,4 @@
-"""Where the card goes: beside what it speaks of, over nothing that matters more."""
+"""Placement of the card: far from the widget that the step asks the user to touch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 GAP = 14
-"""Between the card and what it speaks of, and to the edges [px]."""
+"""Distance of the card from the edges [px]."""
 
 
 def place_card(room: QRect, target: QRect, size: QSize) -> QPoint:
-    """Where a card of this size goes within `room`: at a side of the target where it fits, else where it covers least.
+    """Place a card of this size in the corner of `room` that covers least of the target and is farthest from it.
 
-    A target that is not there is an empty rectangle; the card then goes to the lower right corner.
+    Without a target, an empty rectangle, the card goes to the lower right corner.
     """
     inner = room.adjusted(GAP, GAP, -GAP, -GAP)
     corners = [
@@ -23,25 +23,23 @@ def place_card(room: QRect, target: QRect, size: QSize) -> QPoint:
     ]
     if target.isEmpty():
         return _within(inner, corners[0], size)
-    middle = target.center() - QPoint(size.width() // 2, size.height() // 2)
-    beside = [
-        QPoint(target.right() + 1 + GAP, middle.y()),
-        QPoint(target.left() - GAP - size.width(), middle.y()),
-        QPoint(middle.x(), target.bottom() + 1 + GAP),
-        QPoint(middle.x(), target.top() - GAP - size.height()),
-    ]
-    places = [_within(inner, place, size) for place in (*beside, *corners)]
-    return min(places, key=lambda place: _covered(QRect(place, size), target))
+
+    def distance(place: QPoint) -> int:
+        apart = QRect(place, size).center() - target.center()
+        return QPoint.dotProduct(apart, apart)
+
+    places = [_within(inner, place, size) for place in corners]
+    return min(places, key=lambda place: (_covered(QRect(place, size), target), -distance(place)))
 
 
 def rectangle_in(window: QWidget, target: QWidget) -> QRect:
-    """What is to be seen of a widget, in the window's coordinates; empty where nothing is."""
+    """Visible part of a widget in the window's coordinates; empty if it is hidden."""
     seen = target.visibleRegion().boundingRect()
     return QRect(target.mapTo(window, seen.topLeft()), seen.size()) if not seen.isEmpty() else QRect()
 
 
 def scroll_to(target: QWidget) -> None:
-    """Scroll what is below a fold into sight."""
+    """Scroll the enclosing areas until the target is visible."""
     above = target.parentWidget()
     while above is not None:
         if isinstance(above, QScrollArea):

@@ -1,1 +1,1 @@
-"""Building blocks that every task shares."""
+"""Widgets shared by all tasks."""

@@ -1,4 +1,4 @@
-"""The list of work: what is under way and what ended lately, how far it is, how it is ended, where its result is."""
+"""List of background work: running and recently finished jobs with progress, a stop button and their results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WIDTH = 680
 
 
 class ActivityRow(QWidget):
-    """One job: title, what it is at and how long it still takes, a bar, and what can be done about it."""
+    """One job: title, current work, time left, progress bar and buttons."""
 
     def __init__(self, show: Callable[[QWidget], object] | None) -> None:
-        """show: brings a widget into sight; None: results are not offered."""
+        """Create the row; show: shows a widget of the window; None: results are not offered."""
         super().__init__()
         self._show = show
         self._activity: Activity | None = None
@@ -30,12 +30,12 @@ class ActivityRow(QWidget):
         row.setSpacing(8)
         self.text = ElidedLabel()
         self.text.setAccessibleName("Work under way")
-        self.bar = describe(QProgressBar(), "Progress", "How far it is")
+        self.bar = describe(QProgressBar(), "Progress", "Share of the work that is done")
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(BAR_WIDTH)
-        self.stop_button = button("Stop", "End it", self._cancel, "small")
-        self.open_button = button("Open", "Open the file it wrote", self._open, "small")
-        self.show_button = button("Show", "Bring its page into sight", self._look, "small")
+        self.stop_button = button("Stop", "Stop this job", self._cancel, "small")
+        self.open_button = button("Open", "Open the file that it wrote", self._open, "small")
+        self.show_button = button("Show", "Show its page", self._look, "small")
         row.addWidget(self.text, 1)
         for part in (self.bar, self.stop_button, self.open_button, self.show_button):
             row.addWidget(part)
@@ -43,7 +43,7 @@ class ActivityRow(QWidget):
             part.setMinimumWidth(BUTTON_WIDTH)
 
     def show_activity(self, activity: Activity) -> None:
-        """Show a job as it stands."""
+        """Show the current state of a job."""
         self._activity = activity
         running, share = activity.running, activity.share
         self.text.setText(activity.in_words)
@@ -73,10 +73,10 @@ class ActivityRow(QWidget):
 
 
 class ActivityList(QFrame):
-    """Floats above the line at the foot, at the right."""
+    """Panel that floats above the status line at the lower right."""
 
     def __init__(self, above: QWidget, activities: Activities, show: Callable[[QWidget], object]) -> None:
-        """above: the widget whose lower right corner it takes; show: brings a widget into sight."""
+        """Create the panel; above: widget whose lower right corner it takes; show: shows a widget of the window."""
         super().__init__(above)
         self.setObjectName("activityList")
         self._activities, self._above, self._show = activities, above, show
@@ -93,7 +93,7 @@ class ActivityList(QFrame):
         self.hide()
 
     def setVisible(self, visible: bool) -> None:
-        """Show what there is by now, or hide."""
+        """Refresh the list when it is shown."""
         super().setVisible(visible)
         self._fill()
 

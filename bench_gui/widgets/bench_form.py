@@ -1,4 +1,4 @@
-"""The fields of the bench: gain and load, the same in every task that shows them. Every edit can be undone."""
+"""Fields of the bench: gain and load, shared by all tasks that show them. Every edit can be undone."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _MEASURED = (
 )
 _GRAVITY = ("gravity", "Gravity", "Acceleration of gravity at the bench", "m/s²", 0.0, 30.0, 5, 0.01)
 LARGEST_ERROR = 3.1416
-"""Of the mounting [rad]."""
+"""Largest mounting error [rad]."""
 
 
 class LoadForm(Section):
-    """Shows and edits the load; what another view changes appears here too."""
+    """Shows and edits the load and follows changes made elsewhere."""
 
     def __init__(self, setup: BenchSetup, title: str) -> None:
         super().__init__(title)
@@ -55,7 +55,7 @@ class LoadForm(Section):
         setup.changed.connect(self._show)
 
     def add_load(self) -> None:
-        """Add the rows of a point mass and those of a measured load; one kind is seen at a time."""
+        """Add the rows of a point mass and those of a measured load; only one kind is visible."""
         for row in _POINT_MASS:
             self._point_mass += self._add(*row)
         for row in _MEASURED:
@@ -77,7 +77,7 @@ class LoadForm(Section):
 
     @property
     def is_measured(self) -> bool:
-        """Whether the load was measured as a whole."""
+        """True if the load was measured as a whole."""
         return self._setup.bench.measured_inertia is not None
 
     def _show(self) -> None:
@@ -91,11 +91,11 @@ class LoadForm(Section):
 
 
 class BenchForm(LoadForm):
-    """Gain and load of the next runs, beside what is recorded."""
+    """Gain and load of the next runs, shown beside the recording settings."""
 
     def __init__(self, setup: BenchSetup) -> None:
         super().__init__(setup, "Bench")
-        tip = "Position gain kp that the next run writes into the servo"
+        tip = "Position gain kp that the next run writes to the servo"
         self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
         self.kp.valueChanged.connect(setup.edit_kp)
         self.row("Gain kp", self.kp)
@@ -108,7 +108,7 @@ class BenchForm(LoadForm):
 
 
 class SetupForm(LoadForm):
-    """Everything about the bench but the gains, which are the servo's."""
+    """All bench settings except the gains, which belong to the servo."""
 
     def __init__(self, setup: BenchSetup, unit: AngleUnit) -> None:
         super().__init__(setup, "Bench")
@@ -121,7 +121,7 @@ class SetupForm(LoadForm):
         self.measured: QRadioButton = describe(
             QRadioButton("Measured load"),
             "Measured load",
-            "Inertia and gravity torque of the whole load were measured; begins with those of the mass on a rod",
+            "Inertia and gravity torque of the whole load were measured; starts with the values of the mass on a rod",
         )
         group = QButtonGroup(self)
         for kind in (self.point_mass, self.measured):
@@ -134,12 +134,12 @@ class SetupForm(LoadForm):
         self.add_load()
         self._point_mass += self._add(*_GRAVITY)
         self.typical: QPushButton = button(
-            "Typical load", "Take over the load that is usual for this servo", setup.edit_typical_load, "small"
+            "Typical load", "Use the typical load for this servo", setup.edit_typical_load, "small"
         )
         self.wide(self.typical)
         self.offset: AngleBox = angle(
             "Mounting error",
-            "Added to the servo's angle before gravity acts: minus what the servo reads with the pendulum hanging",
+            "Offset added to the servo's angle: minus its reading with the pendulum hanging at rest",
             unit,
             setup.bench.angle_offset,
             -LARGEST_ERROR,
@@ -149,8 +149,8 @@ class SetupForm(LoadForm):
         self.row("Mounting error", self.offset)
         self.direction: QComboBox = choice(
             "Positive turn",
-            "Which way you see the pendulum turn when the servo's angle grows. The drawing follows; what is recorded "
-            "stays as the servo reports it",
+            "Direction in which you see the pendulum turn when the servo's angle increases. Changes only the drawing; "
+            "recordings keep the servo's angle",
             [(text, direction) for direction, text in DIRECTIONS.items()],
         )
         self.direction.setFixedWidth(FIELD_WIDTH + 40)

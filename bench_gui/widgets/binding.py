@@ -1,4 +1,4 @@
-"""Bind widgets to the fields of a dataclass: read and shown together, with one signal for every edit."""
+"""Binding of widgets to the fields of a dataclass: read and set together, with one signal for every edit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Binding(QObject):
     """
 
     edited = Signal(str)
-    """A person changed the widget of this field."""
+    """Emitted with the field's name when the user edits its widget."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,9 +34,13 @@ class Binding(QObject):
         self._show: dict[str, Callable[[Any], object]] = {}
 
     def bind(self, name: str, widget: W, *, scale: float = 1.0, optional: bool = False) -> W:
-        """Let a widget edit a field, and return it.
+        """Bind a widget to a field and return the widget.
 
-        scale: size of a number's shown unit in SI units. optional: the number 0 and the empty text stand for None.
+        Args:
+            name: field.
+            widget: its editor.
+            scale: size of the shown unit in SI units.
+            optional: the number 0 and the empty text stand for None.
         """
         read, show, changed = _access(widget)
         if scale != 1.0:
@@ -49,7 +53,7 @@ class Binding(QObject):
         return widget
 
     def add(self, kind: type, name: str) -> Any:
-        """Make the widget of an option, see `Option`, and bind it. kind: the dataclass that has the option."""
+        """Make and bind the widget of an option, see `Option`; kind: dataclass with the option."""
         field, option = options_of(kind)[name]
         if option.choices:
             items: list[tuple[str, object]] = [(title, value) for value, title in option.choices.items()]
@@ -69,17 +73,17 @@ class Binding(QObject):
         return self.bind(name, made, scale=option.scale, optional=field.default is None)
 
     def values(self) -> dict[str, Any]:
-        """Value of each bound field."""
+        """Values of all bound fields."""
         return {name: read() for name, read in self._read.items()}
 
     def show(self, data: object) -> None:
-        """Show the fields of a dataclass, which is no edit."""
+        """Show the fields of a dataclass without emitting `edited`."""
         with self.quiet():
             for name, show in self._show.items():
                 show(getattr(data, name))
 
     def quiet(self) -> ExitStack:
-        """Context in which bound widgets change without their signals."""
+        """Return a context in which bound widgets change without signals."""
         stack = ExitStack()
         for widget in self.widgets.values():
             stack.enter_context(QSignalBlocker(widget))
@@ -87,7 +91,7 @@ class Binding(QObject):
 
 
 def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], Any]:
-    """Reader and writer of a widget's value, and the signal of its change."""
+    """Reader and writer of a widget's value, and its change signal."""
     if isinstance(widget, QComboBox):
         return (
             widget.currentData,
@@ -102,5 +106,5 @@ def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], An
         return lambda: widget.text().strip(), widget.setText, widget.textChanged
     if isinstance(widget, QCheckBox | QRadioButton):
         return widget.isChecked, widget.setChecked, widget.toggled
-    # Several checks, as a `ChecksMenu`.
+    # Several check boxes, as in a `ChecksMenu`.
     return lambda: widget.checked, widget.check, widget.changed

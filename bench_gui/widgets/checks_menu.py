@@ -1,4 +1,4 @@
-"""Several of a few things, chosen in a menu whose button says what is chosen."""
+"""Button with a menu of check boxes; its text shows the choice."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from PySide6.QtWidgets import QMenu, QPushButton
 from bench_gui.widgets.fields import FIELD_WIDTH, describe
 
 LONGEST = 16
-"""Letters of what is chosen that the button has room for; of more it says how many there are."""
+"""Longest text of the choice on the button [characters]; a longer one becomes a count."""
 
 
 class ChecksMenu(QPushButton):
-    """A button with a menu of checks."""
+    """Button with a menu of check boxes."""
 
     changed = Signal()
 
     def __init__(self, name: str, tip: str, items: Sequence[tuple[str, str, str]]) -> None:
-        """items: key, short text and long text of each."""
+        """Create the button; items: key, short text and long text of each."""
         super().__init__()
         self._name, self._tip = name, tip
         self._short = {key: short for key, short, _ in items}
@@ -40,16 +40,16 @@ class ChecksMenu(QPushButton):
 
     @property
     def checked(self) -> tuple[str, ...]:
-        """Keys of what is checked and possible, in the menu's order."""
+        """Keys of the checked and allowed items, in the menu's order."""
         return tuple(key for key, action in self.choices.items() if action.isChecked() and action.isEnabled())
 
     def check(self, keys: Sequence[str]) -> None:
-        """Check these and no others."""
+        """Check exactly these items."""
         for key, action in self.choices.items():
             action.setChecked(key in keys)
 
     def allow(self, key: str, reason: str = "") -> None:
-        """Let a thing be chosen, or say why it cannot be."""
+        """Allow an item, or disable it with a reason."""
         action = self.choices[key]
         action.setToolTip(reason or action.text())
         if action.isEnabled() == bool(reason):

@@ -1,4 +1,4 @@
-"""Fields, buttons and sections that look the same in every task and say what they are to everybody."""
+"""Fields, buttons and sections with a common look and accessible names."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ W = TypeVar("W", bound=QWidget)
 
 
 def describe(widget: W, name: str, tip: str) -> W:
-    """Give a widget its accessible name and its tool tip."""
+    """Set a widget's accessible name and tooltip, and return the widget."""
     widget.setAccessibleName(name)
     widget.setToolTip(tip)
     return widget
 
 
 def label(text: str = "", role: str = "") -> QLabel:
-    """A label in one of the style sheet's roles: muted, heading, title, reading, empty, fault."""
+    """Return a label in a role of the style sheet: muted, heading, title, reading, empty, fault."""
     made = QLabel(text)
     if role:
         made.setProperty("role", role)
@@ -50,26 +50,26 @@ def label(text: str = "", role: str = "") -> QLabel:
 
 
 def caption_of(field: QWidget, text: str) -> QLabel:
-    """A muted label that belongs to a field, also for a screen reader."""
+    """Return a muted label that is linked to a field, also for screen readers."""
     made = label(text, "muted")
     made.setBuddy(field)
     return made
 
 
 class ElidedLabel(QLabel):
-    """A line that is cut with an ellipsis when there is no room; its tool tip holds the whole of it."""
+    """Single line that is elided when there is no room; the tooltip contains the full text."""
 
     def setText(self, text: str) -> None:
-        """Show a text, and all of it in the tool tip."""
+        """Show a text, with the full text in the tooltip."""
         super().setText(text)
         self.setToolTip(text)
 
     def minimumSizeHint(self) -> QSize:
-        """Any width will do."""
+        """Allow any width."""
         return QSize(0, super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw what fits."""
+        """Draw as much as fits."""
         painter = QPainter(self)
         text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
         self.style().drawItemText(
@@ -78,18 +78,18 @@ class ElidedLabel(QLabel):
 
 
 def button(text: str, tip: str, clicked: Callable[[], object], kind: str = "") -> QPushButton:
-    """A push button; kind: primary, flat, stop or none."""
+    """Return a push button; kind: primary, flat, stop or none."""
     made = QPushButton(text)
     if kind:
         made.setProperty("kind", kind)
-    # Reached by the tab key; a click leaves the focus where it is, also when the button is then disabled.
+    # Focusable with Tab only; a click keeps the focus, even if the button is then disabled.
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     made.clicked.connect(lambda: clicked())
     return describe(made, text.replace("&", "").strip("… "), tip)
 
 
 def tool(name: str, tip: str, kind: str = "flat") -> QToolButton:
-    """A tool button without an action yet."""
+    """Return a tool button without an action."""
     made = QToolButton()
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     made.setProperty("kind", kind)
@@ -97,14 +97,14 @@ def tool(name: str, tip: str, kind: str = "flat") -> QToolButton:
 
 
 def rule() -> QFrame:
-    """A thin horizontal line."""
+    """Return a thin horizontal line."""
     line = QFrame()
     line.setProperty("role", "rule")
     return line
 
 
 def restyle(widget: QWidget, name: str, value: str) -> None:
-    """Change a property the style sheet selects by."""
+    """Change a property that the style sheet selects by."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)
@@ -112,10 +112,10 @@ def restyle(widget: QWidget, name: str, value: str) -> None:
 
 
 class _NoStrayWheel(QObject):
-    """A wheel that scrolls past a field must not change it."""
+    """Keeps a wheel that scrolls past a field from changing it."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ignore the wheel over a field that does not have the focus."""
+        """Ignore the wheel over a field without the focus."""
         if isinstance(event, QWheelEvent) and isinstance(watched, QWidget) and not watched.hasFocus():
             event.ignore()
             return True
@@ -132,16 +132,16 @@ def _field(widget: W) -> W:
 
 
 class _Refusing:
-    """What `NumberBox` and `WholeBox` do with a number beyond their bounds: keep it in sight, in red, with the bound.
+    """Mix-in of `NumberBox` and `WholeBox`: a number outside the bounds stays visible in red, with the bound.
 
-    The value stays the last one that was taken.
+    The value remains the last accepted one.
     """
 
     refusal = ""
-    """Why the number in sight is not taken; empty when it is."""
+    """Reason why the shown number is refused; empty if it is accepted."""
 
     def refuse(self: Any, reason: str) -> None:
-        """Mark the field, the reason beside it; an empty reason clears it."""
+        """Mark the field and show a reason; an empty reason clears the mark."""
         if reason != self.refusal:
             self.refusal = reason
             restyle(self, "refused", "yes" if reason else "")
@@ -149,21 +149,21 @@ class _Refusing:
             self.show_reason(reason)
 
     def show_reason(self: Any, reason: str) -> None:
-        """Show why the number is refused; a form has a line of its own for it."""
+        """Show why the number is refused; overridden where a form has a line for it."""
         QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), reason, self)
 
     def setValue(self: Any, value: float) -> None:
-        """Show another value, which is taken."""
+        """Show another value, which is accepted."""
         super().setValue(value)  # type: ignore[misc]
         self._reconsider()
 
     def validate(self: Any, text: str, at: int) -> object:
-        """Let any number be typed."""
+        """Accept any number while typing."""
         found = super().validate(text, at)  # type: ignore[misc]
         return (QValidator.State.Intermediate, text, at) if self._bound(text) else found
 
     def focusOutEvent(self: Any, event: QFocusEvent) -> None:
-        """Leave a number beyond the bounds in sight."""
+        """Keep a number outside the bounds visible."""
         if self._judge():
             self.lineEdit().event(event)
             QWidget.focusOutEvent(self, event)
@@ -171,12 +171,12 @@ class _Refusing:
             super().focusOutEvent(event)  # type: ignore[misc]
 
     def keyPressEvent(self: Any, event: QKeyEvent) -> None:
-        """Take the number on Enter, or say why not."""
+        """Accept the number on Enter, or show why it is refused."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self._judge():
             super().keyPressEvent(event)  # type: ignore[misc]
 
     def _judge(self: Any) -> bool:
-        """Whether the number in sight is refused."""
+        """Return True if the shown number is refused."""
         bound = self._bound(self.text())
         self.refuse(f"{bound}; still {self.textFromValue(self.value())}{self.suffix()}" if bound else "")
         return bool(bound)
@@ -190,7 +190,7 @@ class _Refusing:
             self.refuse("")
 
     def _bound(self: Any, text: str) -> str:
-        """The bound that a text is beyond, in words; empty for a number within and for what is no number."""
+        """Bound that a text violates, in words; empty for a valid number and for text that is not a number."""
         bare = text.removesuffix(self.suffix()).strip().replace("\N{MINUS SIGN}", "-").replace(",", ".")
         try:
             value = float(bare)
@@ -204,13 +204,13 @@ class _Refusing:
 
 
 def refusals(form: QWidget) -> list[str]:
-    """What is wrong with the numbers of a form, e.g. "Duration: At most 600 s; still 6 s"."""
+    """Refused numbers of a form, e.g. "Duration: At most 600 s; still 6 s"."""
     boxes = [box for box in form.findChildren(QWidget) if isinstance(box, _Refusing)]
     return [f"{cast(QWidget, box).accessibleName()}: {box.refusal}" for box in boxes if box.refusal]
 
 
 class WholeBox(_Refusing, QSpinBox):
-    """A whole number."""
+    """Field for a whole number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -218,7 +218,7 @@ class WholeBox(_Refusing, QSpinBox):
 
 
 class NumberBox(_Refusing, QDoubleSpinBox):
-    """A number without trailing zeros, with a decimal point everywhere."""
+    """Field for a number without trailing zeros, always with a decimal point."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -235,19 +235,19 @@ class NumberBox(_Refusing, QDoubleSpinBox):
         return super().valueFromText(text.replace("−", "-"))
 
     def validate(self, text: str, at: int) -> object:
-        """Let either minus sign be typed."""
+        """Accept either minus sign."""
         state, *_ = cast(tuple[QValidator.State, str, int], super().validate(text.replace("−", "-"), at))
         return state, text, at
 
 
 class AngleBox(NumberBox):
-    """A number that is an angle or an angular speed: radians inside, shown in the unit a person chose."""
+    """Field for an angle or angular speed: radians inside, shown in the user's unit."""
 
     radians_changed = Signal(float)
-    """A person entered another value [rad, rad/s]; changing the unit is no such change."""
+    """Emitted when the user enters another value [rad, rad/s], but not when the unit changes."""
 
     def __init__(self, unit: AngleUnit, radians: float, lower: float, upper: float, per: str = "") -> None:
-        """radians, lower, upper in rad; per: what follows the unit, e.g. "/s"."""
+        """Create the field; radians, lower, upper in rad; per: suffix of the unit, e.g. "/s"."""
         super().__init__()
         self._lower, self._upper, self._per = lower, upper, per
         self._radians = radians
@@ -261,7 +261,7 @@ class AngleBox(NumberBox):
         return self._radians
 
     def set_radians(self, radians: float) -> None:
-        """Show another value without telling anybody."""
+        """Show another value without emitting a signal."""
         self._radians = min(max(radians, self._lower), self._upper)
         with QSignalBlocker(self):
             self.setValue(self._radians * self._unit.per_radian)
@@ -283,7 +283,7 @@ class AngleBox(NumberBox):
 
 
 def angle(name: str, tip: str, unit: AngleUnit, radians: float, lower: float, upper: float, per: str = "") -> AngleBox:
-    """A field for an angle [rad] or, with per="/s", an angular speed, shown in `unit`."""
+    """Return a field for an angle [rad] or, with per="/s", an angular speed, shown in `unit`."""
     box = _field(AngleBox(unit, radians, lower, upper, per))
     _dress(box)
     return describe(box, name, tip)
@@ -299,7 +299,7 @@ def _dress(box: QDoubleSpinBox) -> None:
 def number(
     name: str, tip: str, unit: str, value: float, lower: float, upper: float, decimals: int = 3, step: float = 0.0
 ) -> NumberBox:
-    """A field for a number with its unit; "1": it has none."""
+    """Return a field for a number with its unit; "1": without a unit."""
     box = _field(NumberBox())
     _dress(box)
     box.setDecimals(decimals)
@@ -312,7 +312,7 @@ def number(
 
 
 def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str = "", unit: str = "") -> WholeBox:
-    """A field for a whole number; special: what the lowest value is shown as."""
+    """Return a field for a whole number; special: text shown for the lowest value."""
     box = _field(WholeBox())
     box.setKeyboardTracking(False)
     box.setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -327,7 +327,7 @@ def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str 
 
 
 def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -> QComboBox:
-    """A field to choose one of several; items: text and data."""
+    """Return a combo box; items: text and data."""
     box = _field(QComboBox())
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(8)
@@ -337,7 +337,7 @@ def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -
 
 
 def preset_row(*buttons: QPushButton) -> QHBoxLayout:
-    """Row of buttons that each choose several settings at once."""
+    """Return a row of buttons that each choose several settings at once."""
     row = QHBoxLayout()
     row.setSpacing(6)
     row.addWidget(label("Preset", "muted"))
@@ -348,7 +348,7 @@ def preset_row(*buttons: QPushButton) -> QHBoxLayout:
 
 
 class Section(QWidget):
-    """A heading with rows of label and field below it."""
+    """Heading with rows of labels and fields below it."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -365,7 +365,7 @@ class Section(QWidget):
         column.addLayout(self._grid)
 
     def row(self, text: str, field: QWidget) -> QLabel:
-        """Add a labelled field; text: words or a symbol such as "v_S". Returns the label."""
+        """Add a labelled field and return the label; text: words or a symbol such as "v_S"."""
         place = self._row()
         caption = QLabel(printed(text) if "_" in text else text)
         caption.setBuddy(field)
@@ -377,14 +377,14 @@ class Section(QWidget):
         return caption
 
     def wide(self, part: QWidget | QHBoxLayout) -> None:
-        """Add a widget or a row of widgets over the whole width."""
+        """Add a widget or a row of widgets across the full width."""
         if isinstance(part, QWidget):
             self._grid.addWidget(part, self._row(), 0, 1, 2)
         else:
             self._grid.addLayout(part, self._row(), 0, 1, 2)
 
     def _row(self) -> int:
-        """The next free row but one: below each field there is room for why its number is refused."""
+        """Next free row but one: the row below each field is kept for the reason of a refused number."""
         return self._grid.rowCount() + 1
 
     def _show_refusal(self, place: int, reason: str) -> None:
@@ -406,7 +406,7 @@ class Section(QWidget):
 
 
 class EmptyState(QWidget):
-    """What is missing here, and the button that supplies it."""
+    """States what is missing, with buttons that supply it."""
 
     def __init__(self, title: str, text: str, *actions: QAbstractButton) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""The pendulum as it is moved by hand: big numbers, a gauge that says when it rests, and a spring to pull it by.
+"""Pendulum that is moved by hand: large numbers, a gauge for rest, and a spring to pull it.
 
-With a simulated servo the drawn pendulum is dragged by the mouse or pushed by the arrow keys; with a real one the same
-picture follows the hand at the bench. The shaft stands high, since nothing is placed above the horizontal.
+With a simulated servo the user drags the drawn pendulum or pushes it with the arrow keys; with a real one the drawing
+follows the pendulum at the bench. The shaft is drawn high because nothing is placed above the horizontal.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from core.bench import Bench
 from core.units import AngleUnit, fixed
 
 SHAFT_HEIGHT = 0.34
-"""Of the shaft below the top edge, as a share of the height."""
+"""Distance of the shaft from the top edge, as a share of the height."""
 RIM, SIDE = 28.0, 42.0
-"""Kept free for the scale's numbers below and beside it [px]."""
+"""Margins for the scale's numbers below and beside it [px]."""
 SWEEP = 100
-"""The scale reaches this far to both sides [°]."""
+"""Largest angle of the scale on both sides [°]."""
 GAUGE_GAP, GAUGE_WIDTH = 5.5, 5.0
 ZONE, SCALE = 39.0, 48.0
-"""The zones at rest and the scale lie this far beyond the rod's end [px]."""
+"""Distance of the rest zones and the scale from the rod's end [px]."""
 COILS, COIL = 9, 6.0
 Range = tuple[float, float]
 NO_RANGE = (math.nan, math.nan)
 
 
 class HandPendulum(PendulumView):
-    """Shows the angles between which the pendulum rests, found and expected; takes the mouse and the arrow keys."""
+    """Shows the found and expected angles at which the pendulum rests; takes the mouse and the arrow keys."""
 
     pulled = Signal(float)
-    """The cursor pulls towards this angle [rad]."""
+    """Angle towards which the mouse pulls [rad]."""
     pushed = Signal(int)
-    """An arrow key pushes, −1 clockwise, 1 counter-clockwise."""
+    """Direction in which an arrow key pushes, −1 clockwise, 1 counter-clockwise."""
     let_go = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setMinimumSize(320, 240)
-        self.setAccessibleName("Pendulum under the hand")
+        self.setAccessibleName("Pendulum to move by hand")
         self._found = self._expected = NO_RANGE
         self._brackets: Sequence[Range] = ()
         self._level = 0.0
@@ -54,41 +54,44 @@ class HandPendulum(PendulumView):
         self.set_hand(False)
 
     def set_hand(self, there: bool) -> None:
-        """Whether this pendulum can be moved from here."""
+        """Set whether this pendulum can be moved from here."""
         if there == self._can_pull and self.toolTip():
             return
         self._can_pull = there
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if there else Qt.FocusPolicy.NoFocus)
         self.setCursor(Qt.CursorShape.OpenHandCursor if there else Qt.CursorShape.ArrowCursor)
         self.setToolTip(
-            "Drag the pendulum with the mouse, or push it with the left and right arrow keys; let go to see if it stays"
+            "Drag the pendulum with the mouse or push it with the arrow keys; release it to see if it stays"
             if there
-            else "The pendulum at the angle the servo reports; a real one is moved by hand, at the bench"
+            else "Pendulum at the angle that the servo reports; move a real one by hand at the bench"
         )
         if not there:
             self._release()
 
     def show_ranges(self, found: Range, expected: Range, brackets: Sequence[Range] = ()) -> None:
-        """Mark the angles between which it rests [rad], as placed and as the model says; NaN where not known.
+        """Mark the angles between which the pendulum rests.
 
-        brackets: from each last rest to the first fall beyond [rad].
+        Args:
+            found: angles found by placing [rad]; NaN for unknown.
+            expected: angles expected by the model [rad]; NaN for unknown.
+            brackets: intervals from the last rest to the first fall beyond [rad].
         """
         if (found, expected, brackets) != (self._found, self._expected, self._brackets):
             self._found, self._expected, self._brackets = found, expected, brackets
             self.update()
 
     def show_torque(self, torque: float) -> None:
-        """Show the external torque [N·m]; NaN: none is known."""
+        """Show the external torque [N·m]; NaN for unknown."""
         self._torque = torque
 
     def show_gauge(self, level: float) -> None:
-        """Show how steady it is, 0 … 1; 1 is at rest."""
+        """Show the steadiness, 0 … 1; 1 is at rest."""
         if level != self._level:
             self._level = level
             self.update()
 
     def show_angle(self, angle: float, unit: AngleUnit, colour: str) -> None:
-        """Draw the pendulum at an angle [rad]; a spring that is held pulls on."""
+        """Draw the pendulum at an angle [rad]; a held spring keeps pulling."""
         super().show_angle(angle, unit, colour)
         if self._grip is not None:
             self.pulled.emit(self._cursor_angle(self._grip))
@@ -96,46 +99,46 @@ class HandPendulum(PendulumView):
 
     @property
     def expected(self) -> Range:
-        """Between which angles the model expects it to rest [rad]: the target band."""
+        """Angles between which the model expects the pendulum to rest [rad]: the target band."""
         return self._expected
 
     @property
     def level(self) -> float:
-        """How full the gauge is, 0 … 1."""
+        """Level of the gauge, 0 … 1."""
         return self._level
 
     @property
     def mass(self) -> QPointF:
-        """Where the mass is drawn."""
+        """Place of the mass in the drawing."""
         return at(*self.geometry_of_rod(), 0.0 if math.isnan(self._angle) else self._angle)
 
     def point_at(self, angle: float, lengths: float = 1.0) -> QPointF:
-        """A place in the picture: an angle [rad] at so many rod lengths from the shaft."""
+        """Place in the drawing at an angle [rad] and a number of rod lengths from the shaft."""
         centre, reach = self.geometry_of_rod()
         return at(centre, lengths * reach, angle)
 
     def geometry_of_rod(self) -> tuple[QPointF, float]:
-        """Where the shaft is drawn, and how long the rod [px]."""
+        """Place of the shaft and length of the rod in the drawing [px]."""
         centre = QPointF(self.width() / 2, SHAFT_HEIGHT * self.height())
         below = (1.0 - SHAFT_HEIGHT) * self.height() - RIM
         return centre, max(40.0, min(self.width() / 2 - SIDE, below) - SCALE)
 
-    # The mouse and the keys.
+    # Mouse and keys.
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of the spring."""
+        """Grab the spring."""
         if self._can_pull and event.button() is Qt.MouseButton.LeftButton:
             self.setFocus(Qt.FocusReason.MouseFocusReason)
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self._pull(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Pull."""
+        """Pull the spring."""
         if self._grip is not None:
             self._pull(event.position())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
+        """Release the spring."""
         if event.button() is Qt.MouseButton.LeftButton:
             self._release()
 
@@ -156,12 +159,12 @@ class HandPendulum(PendulumView):
             self._release()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Whoever looks elsewhere has let go."""
+        """Losing focus releases the pendulum."""
         self._release()
         super().focusOutEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """What is not seen is not held."""
+        """Hiding releases the pendulum."""
         self._release()
         super().hideEvent(event)
 
@@ -186,7 +189,7 @@ class HandPendulum(PendulumView):
     # Drawing.
 
     def _scale(self, painter: QPainter, theme: Theme, centre: QPointF, reach: float) -> None:
-        """An arc with ticks every 10° and numbers every 30°, the zones at rest along it."""
+        """Draw an arc with ticks every 10° and numbers every 30°, and the rest zones along it."""
         radius, zone = reach + SCALE, reach + ZONE
         painter.setBrush(Qt.BrushStyle.NoBrush)
         self._arc(painter, centre, zone, self._expected, QPen(QColor(theme.accent_soft), 14.0))
@@ -216,7 +219,7 @@ class HandPendulum(PendulumView):
             return
         drawn.setCapStyle(Qt.PenCapStyle.FlatCap)
         painter.setPen(drawn)
-        # Qt counts from three o'clock, counter-clockwise, in sixteenths of a degree.
+        # Qt measures angles from three o'clock, counter-clockwise, in sixteenths of a degree.
         begin = round(16 * (math.degrees(low) - 90.0))
         painter.drawArc(
             QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius),
@@ -252,13 +255,13 @@ class HandPendulum(PendulumView):
         painter.drawEllipse(cursor, 4.0, 4.0)
 
     def _numbers(self, painter: QPainter, theme: Theme, bench: Bench) -> None:
-        """Angle and external torque, to be read from two metres."""
+        """Draw angle and external torque, readable from two metres."""
         if math.isnan(self._angle) or self._unit is None:
             return
         digits = 1 if self._unit.per_radian > 1.5 else 3
         fine = 3 if bench.gravity_torque < 2.0 else 2
         size = min(max(self.width() // 13, 24), 52)
-        # Adding 0 turns a negative zero into one.
+        # Adding 0 turns a negative zero into zero.
         angle, torque = round(self._angle * self._unit.per_radian, digits) + 0.0, round(self._torque, fine) + 0.0
         shown = (
             ("Pendulum", fixed(angle, digits, self._unit.symbol), Qt.AlignmentFlag.AlignLeft),

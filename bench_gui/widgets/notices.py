@@ -1,4 +1,4 @@
-"""Notices: what went wrong or is worth knowing, with its remedy, over the page and never in its layout.
+"""Notices: problems and news with their remedies, shown over the page outside its layout.
 
 notices = Notices(stack)
 notices.say("info", "Report written to report.html", path=Path("report.html"))
@@ -17,11 +17,11 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, button, restyle, tool
 
 WIDTH = 400
-"""[px]"""
+"""Width of a notice [px]."""
 MOST = 3
-"""Older notices give way; the log has them."""
+"""Largest number of notices; older ones are hidden and remain in the log."""
 READ_WITHIN = 8000
-"""A mere note goes by itself after this time [ms]; a warning or an error stays until it is settled or dismissed."""
+"""Time until an info notice is hidden [ms]; warnings and errors stay until they are settled or dismissed."""
 
 
 class Notice(QFrame):
@@ -50,7 +50,7 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """A stack of notices over a widget, the newest at the bottom."""
+    """Stack of notices over a widget, newest at the bottom."""
 
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
@@ -65,11 +65,11 @@ class Notices(QWidget):
 
     @property
     def texts(self) -> list[str]:
-        """What can be read now, the newest last."""
+        """Texts of the visible notices, newest last."""
         return [notice.text.text() for notice in self.notices]
 
     def say(self, level: str, text: str, cause: str = "", path: Path | None = None) -> None:
-        """Show a message in the place of an earlier one with the same text or cause."""
+        """Show a message; it replaces an earlier one with the same text or cause."""
         for earlier in [n for n in self.notices if n.text.text() == text or (cause and n.cause == cause)]:
             self._remove(earlier)
         for oldest in self.notices[: -(MOST - 1)]:
@@ -93,7 +93,7 @@ class Notices(QWidget):
         self._place()
 
     def settle(self, cause: str) -> None:
-        """Hide what was said about a cause that is no more."""
+        """Hide the notices about a cause that no longer exists."""
         for notice in [n for n in self.notices if n.cause == cause]:
             self._remove(notice)
 
@@ -104,7 +104,7 @@ class Notices(QWidget):
             self._colour(notice)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the page's size, and stay above the one that is shown."""
+        """Follow the page's size and stay above the shown page."""
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest) and self.notices:
             self._place()
         return False

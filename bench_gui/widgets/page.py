@@ -1,6 +1,6 @@
-"""The shape of every task: its picture in the middle, its settings in the inspector, its actions always in sight.
+"""Common layout of the tasks: picture in the middle, settings in the inspector, actions always visible.
 
-The window shows the inspector of the task in sight in a dock beside the picture.
+The window shows the inspector of the visible task in a dock beside the picture.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ INSPECTOR_WIDTH = 304
 
 
 class TaskPage(QWidget):
-    """A page of the window. Fill `centre`, `settings` and `actions_column`; override what the task needs."""
+    """Page of the window. Fill `centre`, `settings` and `actions_column`; override what the task needs."""
 
     help_page = "index"
-    """Page of the help that F1 opens while this task is in sight."""
+    """Help page that F1 opens on this task."""
     offered = Signal(object)
     """Actions of a part that was made later, list[ActionSpec]."""
 
@@ -33,7 +33,7 @@ class TaskPage(QWidget):
         self._stack.setContentsMargins(0, 0, 0, 0)
         picture = QWidget()
         self.centre = QVBoxLayout(picture)
-        """The task's picture."""
+        """Layout of the task's picture."""
         self.centre.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         self.centre.setSpacing(8)
         self._stack.addWidget(picture)
@@ -50,7 +50,7 @@ class TaskPage(QWidget):
         body = QWidget()
         body.setObjectName("inspectorBody")
         self.settings = QVBoxLayout(body)
-        """The task's settings; scrolls when the window is low."""
+        """Layout of the task's settings; scrolls in a low window."""
         self.settings.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         self.settings.setSpacing(14)
         scroll = QScrollArea()
@@ -62,14 +62,14 @@ class TaskPage(QWidget):
         footer = QFrame()
         footer.setObjectName("actions")
         self.actions_column = QVBoxLayout(footer)
-        """The task's buttons; never scroll away."""
+        """Layout of the task's buttons, which never scroll away."""
         self.actions_column.setContentsMargins(MARGIN, 10, MARGIN, 10)
         self.actions_column.setSpacing(8)
         column.addWidget(footer)
         return frame
 
     def set_empty_state(self, empty: QWidget) -> None:
-        """Give the page what it shows while there is nothing to show."""
+        """Set the widget shown while there are no data."""
         self._stack.addWidget(empty)
 
     def show_empty(self, empty: bool) -> None:
@@ -78,26 +78,26 @@ class TaskPage(QWidget):
 
     @property
     def is_empty(self) -> bool:
-        """Whether the empty state is shown."""
+        """True while the empty state is shown."""
         return self._stack.currentIndex() == 1
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page, for the menus and the command palette."""
+        """Return the actions for the menus and the command palette."""
         return []
 
     def make_more(self) -> bool:
-        """Make one more of the parts that are not seen yet; return whether there was one left to make."""
+        """Make one more part that is not visible yet; return whether one was left."""
         return False
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours where the style sheet does not reach."""
+        """Apply theme colours that the style sheet does not reach."""
 
     def entered(self) -> None:
-        """The page has come into sight."""
+        """Update the page, which has just been shown."""
 
 
 class LazyPage(QWidget):
-    """A place that keeps its room while what belongs there is hidden, or not there yet."""
+    """Placeholder that keeps its room while its widget is hidden or not made yet."""
 
     def __init__(self, widget: QWidget | None = None) -> None:
         super().__init__()
@@ -107,5 +107,5 @@ class LazyPage(QWidget):
             self.put(widget)
 
     def put(self, widget: QWidget, alignment: Qt.AlignmentFlag | None = None) -> None:
-        """Give it its widget."""
+        """Set the widget."""
         self._column.addWidget(widget, 0, alignment or Qt.AlignmentFlag(0))

@@ -1,4 +1,4 @@
-"""The pendulum as it hangs: rod, load, angle, drawn to the scale of the bench."""
+"""Drawing of the pendulum: rod, load and angle, to the scale of the bench."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MARGIN = 58.0
 class PendulumView(QWidget):
     """Draws one bench; angles counter-clockwise from hanging down.
 
-    A view that shows more of it says where the shaft is, what lies under and over the pendulum, and which numbers.
+    Subclasses override the place of the shaft, what is drawn below and above the pendulum, and the numbers.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.setMinimumSize(260, 220)
         self.setAccessibleName("Pendulum")
-        self.setToolTip("The pendulum as it is set up, at the angle the servo reports")
+        self.setToolTip("Pendulum of this bench at the angle that the servo reports")
         self._theme: Theme | None = None
         self._bench: Bench | None = None
         self._angle = math.nan
@@ -46,12 +46,12 @@ class PendulumView(QWidget):
             self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw."""
+        """Draw the widget."""
         theme, bench = self._theme, self._bench
         if theme is None or bench is None:
             return
@@ -75,15 +75,15 @@ class PendulumView(QWidget):
         self._numbers(painter, theme, bench)
 
     def geometry_of_rod(self) -> tuple[QPointF, float]:
-        """Where the shaft is drawn, and how long the rod [px]."""
+        """Place of the shaft and length of the rod in the drawing [px]."""
         centre = QPointF(self.width() / 2, self.height() / 2)
         return centre, min(self.width(), self.height()) / 2 - MARGIN
 
     def _over_mass(self, painter: QPainter, theme: Theme, end: QPointF, size: float) -> None:
-        """Draw what belongs to the mass at `end`, a disc of radius `size` [px]; nothing here."""
+        """Draw what belongs to the mass at `end`, a disc of radius `size` [px]; nothing by default."""
 
     def _scale(self, painter: QPainter, theme: Theme, centre: QPointF, reach: float) -> None:
-        """A ring with ticks every 30° and numbers every 90°."""
+        """Draw a ring with ticks every 30° and numbers every 90°."""
         radius = reach + 34
         painter.setBrush(QColor(theme.plot))
         painter.setPen(QPen(QColor(theme.border), 1))
@@ -126,5 +126,5 @@ class PendulumView(QWidget):
 
 
 def at(centre: QPointF, radius: float, angle: float) -> QPointF:
-    """A point at an angle counter-clockwise from hanging down."""
+    """Point at an angle counter-clockwise from hanging down."""
     return QPointF(centre.x() + radius * math.sin(angle), centre.y() + radius * math.cos(angle))

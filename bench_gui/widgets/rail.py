@@ -1,4 +1,4 @@
-"""The order of work, down the left side; every task can be reached at any time."""
+"""Rail of tasks at the left side, in the order of work; every task is always accessible."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bench_gui.widgets.fields import describe
 WIDTH = 76
 ICON = 22
 LEAST = 38
-"""Of a button in a low window [px]."""
+"""Smallest height of a button in a low window [px]."""
 
 
 class Rail(QFrame):
-    """One button a task."""
+    """One button per task."""
 
     def __init__(self, tasks: list[tuple[str, str, str]], chosen: Callable[[int], object]) -> None:
-        """tasks: name, icon and what it is for; chosen is called with the number of a task."""
+        """Create the rail; tasks: name, icon and purpose of each; chosen: called with the number of a task."""
         super().__init__()
         self.setObjectName("rail")
         self.setFixedWidth(WIDTH)
@@ -47,7 +47,7 @@ class Rail(QFrame):
         self._group.idClicked.connect(chosen)
 
     def show_task(self, number: int | None) -> None:
-        """Mark a task as the one in sight, or none."""
+        """Mark the visible task, or none."""
         self._group.setExclusive(number is not None)
         for place, made in enumerate(self.buttons):
             made.setChecked(place == number)

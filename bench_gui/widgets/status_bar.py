@@ -1,4 +1,4 @@
-"""The bar that never scrolls away: what the servo is doing, how to connect it, how to stop it."""
+"""Status bar, always visible: state of the servo, connect and stop buttons."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from core.words import capitalised, counted
 from drivers.servo import ServoState
 
 FAULT_WIDTH = 180
-"""Least room for the reason of a fault [px]."""
-FAULT_TIP = "You have seen the fault: clear it"
+"""Smallest width for the reason of a fault [px]."""
+FAULT_TIP = "Acknowledge the fault and clear it"
 FAULT_LENGTH = 150
-"""What is read of a reason at a glance [characters]; all of it is in the tooltip and in the log."""
+"""Shown length of a reason [characters]; the tooltip and the log contain all of it."""
 
 
 class StatusBar(QFrame):
@@ -38,7 +38,17 @@ class StatusBar(QFrame):
         acknowledge: Callable[[], object],
         stop: Callable[[], object],
     ) -> None:
-        """name: returns what the servo is called; choices: returns title and address of what can be connected now."""
+        """Create the bar.
+
+        Args:
+            name: returns the servo's title.
+            choices: returns title and address of each servo that can be connected.
+            connect: connects the chosen servo.
+            disconnect: disconnects it.
+            choose: called with the address of another servo.
+            acknowledge: clears a fault.
+            stop: switches the motor off.
+        """
         super().__init__()
         self.setObjectName("statusBar")
         self.setFixedHeight(52)
@@ -51,7 +61,7 @@ class StatusBar(QFrame):
         self.state = QLabel("OFF")
         self.state.setObjectName("stateWord")
         self.state.setFixedHeight(32)
-        describe(self.state, "State of the servo", "What the servo is doing")
+        describe(self.state, "State of the servo", "Current state of the servo")
         self.servo = ElidedLabel()
         self.servo.setObjectName("servoName")
         self.numbers = label("", "muted")
@@ -72,13 +82,13 @@ class StatusBar(QFrame):
         self.fault.setMinimumWidth(FAULT_WIDTH)
         describe(self.fault, "Why commands are refused", "Why commands are refused, and for how long")
         self.cycles = label("", "muted")
-        describe(self.cycles, "Sampling", "Rate of the recorder and cycles it had to skip in this run")
+        describe(self.cycles, "Sampling", "Rate of the recorder, and cycles skipped in this run")
         self.stop_button: QPushButton = button(
-            " STOP   Esc", "Switch the motor off at once. Esc does the same, whatever has the focus", stop, "stop"
+            " STOP   Esc", "Switch the motor off at once. Esc does the same from everywhere", stop, "stop"
         )
         self.stop_button.setAccessibleName("Emergency stop")
         self.stop_button.setMinimumHeight(36)
-        # First, so that no screen is too small for it.
+        # First in the row, so that it fits on every screen.
         for widget in (self.stop_button, self.state, self.servo, self.numbers, self.connect_button):
             row.addWidget(widget)
         row.addWidget(self.acknowledge_button)
@@ -88,7 +98,7 @@ class StatusBar(QFrame):
         self.show_view(ServoView(), 0.0)
 
     def show_view(self, view: ServoView, rate: float, priority: str = "") -> None:
-        """Show one look at the servo; rate [Hz] of its runs."""
+        """Show the servo's state; rate: sampling rate of its runs [Hz]."""
         restyle(self, "state", view.kind)
         restyle(self.state, "state", view.kind)
         self.state.setText(view.word)
@@ -102,7 +112,11 @@ class StatusBar(QFrame):
         self._connected = view.state is not ServoState.DISCONNECTED or view.connecting
         restyle(self.connect_button, "kind", "" if self._connected else "primary")
         text = "Disconnect" if self._connected else "Connect"
-        tip = "Release the servo and let it go" if self._connected else "Connect to this servo; the arrow offers others"
+        tip = (
+            "Switch the motor off and disconnect the servo"
+            if self._connected
+            else "Connect to this servo; the arrow offers others"
+        )
         self.connect_button.setText(text)
         describe(self.connect_button, text, tip)
         self._show_refusal(view)
@@ -111,13 +125,13 @@ class StatusBar(QFrame):
             errors = f", {counted(view.bus_errors, 'bus error')}" if view.bus_errors else ""
             self.cycles.setText(f"{rate:.0f} Hz{skipped}{errors}")
             self.cycles.setToolTip(
-                f"Rate of the recorder, cycles of this run without a sample, and answers that were lost. {priority}"
+                f"Rate of the recorder, cycles without a sample in this run, and lost answers. {priority}"
             )
         else:
             self.cycles.setText("")
 
     def _show_refusal(self, view: ServoView) -> None:
-        """Say why commands are refused, in the room of the numbers, which matter less then."""
+        """Show why commands are refused, in the place of the less important numbers."""
         refusing = view.state is ServoState.FAULT
         locked = f"locked for another {math.ceil(view.locked_for)} s" if view.locked_for > 0.0 else ""
         text = capitalised(view.fault)
@@ -132,7 +146,7 @@ class StatusBar(QFrame):
         self.acknowledge_button.setVisible(refusing)
         if refusing:
             name = "Ready again" if view.stopped else "Acknowledge"
-            tip = "Let the servo take commands again" if view.stopped else FAULT_TIP
+            tip = "Allow commands to the servo again" if view.stopped else FAULT_TIP
             self.acknowledge_button.setText(name)
             describe(self.acknowledge_button, name, tip)
 

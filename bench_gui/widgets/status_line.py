@@ -1,4 +1,4 @@
-"""The line at the foot: the most important work under way, the way to the list of all of it, and unseen faults."""
+"""Status line at the bottom: the most important running job, the button of the job list, and unread faults."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bench_gui.work.activity import Activities
 from core.words import counted
 
 BLINK = 500
-"""Half a period of the fault badge [ms]."""
+"""Half period of the blinking fault badge [ms]."""
 
 
 class FaultBadge(QToolButton):
-    """Blinks while there are faults nobody has looked at; a click leads to the log."""
+    """Blinks while there are unread faults; a click opens the log."""
 
     def __init__(self, look: Callable[[], object]) -> None:
         super().__init__()
@@ -33,10 +33,10 @@ class FaultBadge(QToolButton):
         self.show_count(0)
 
     def show_count(self, count: int) -> None:
-        """Show how many there are; none hides the badge."""
+        """Show the number of unread faults; zero hides the badge."""
         text = counted(count, "fault")
         self.setText(text)
-        describe(self, text, "Faults nobody has looked at yet; click to read them in the log")
+        describe(self, text, "Unread faults; click to read them in the log")
         restyle(self, "lit", "yes")
         self.setVisible(count > 0)
         if count:
@@ -46,10 +46,10 @@ class FaultBadge(QToolButton):
 
 
 class StatusLine(QFrame):
-    """The most important job at the left, or what ended last; the button of the list of all at the right."""
+    """The most important or last finished job at the left, the button of the job list at the right."""
 
     def __init__(self, activities: Activities, show_list: Callable[[bool], object], look: Callable[[], object]) -> None:
-        """show_list: shows or hides the list of work; look: at the log."""
+        """Create the line; show_list: shows or hides the job list; look: opens the log."""
         super().__init__()
         self.setObjectName("statusLine")
         self.setFixedHeight(32)
@@ -60,7 +60,7 @@ class StatusLine(QFrame):
         self.foremost = ActivityRow(None)
         self.note = ElidedLabel()
         self.note.setProperty("role", "muted")
-        self.list_button = button("Work", "Show everything under way, and what ended lately", lambda: None, "small")
+        self.list_button = button("Work", "Show running and recently finished work", lambda: None, "small")
         self.list_button.setCheckable(True)
         self.list_button.toggled.connect(show_list)
         self.badge = FaultBadge(look)

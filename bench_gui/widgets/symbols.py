@@ -1,4 +1,4 @@
-"""Symbols as the papers print them: "K_c^s" with its subscript and superscript."""
+"""Typesetting of symbols: "K_c^s" with its subscript and superscript."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SymbolDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        """Draw the cell as ever without its text, then the text."""
+        """Draw the cell without its text, then the text."""
         shown = QStyleOptionViewItem(option)
         self.initStyleOption(shown, index)
         text = shown.text  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Tables that look the same in every task."""
+"""Tables with the common look."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW_HEIGHT = 21
 
 
 def plain_table(name: str, tip: str) -> QTableView:
-    """A table without a grid whose rows are chosen as a whole, one at a time."""
+    """Return a table without a grid, with selection of single rows."""
     table = describe(QTableView(), name, tip)
     table.setShowGrid(False)
     table.setAlternatingRowColors(True)

@@ -1,4 +1,4 @@
-"""A row of segments of which one is chosen: what a page shows in its middle."""
+"""Row of segments that selects what a page shows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ QFrame#segments QToolButton:focus {{ border-color: {accent}; }}
 
 
 class Segments(QFrame):
-    """Chosen with the mouse or, with the focus on them, with the arrow keys."""
+    """Segments selected with the mouse or, with the focus, with the arrow keys."""
 
     def __init__(self, segments: Sequence[tuple[str, str]], chosen: Callable[[int], object]) -> None:
-        """segments: text and tool tip of each; chosen is called with the place of the one that is shown."""
+        """Create the row; segments: text and tooltip of each; chosen: called with the index of the selected one."""
         super().__init__()
         self.setObjectName("segments")
         row = QHBoxLayout(self)
@@ -44,13 +44,13 @@ class Segments(QFrame):
 
     @property
     def current(self) -> int:
-        """Place of the chosen one."""
+        """Index of the selected segment."""
         return self._group.checkedId()
 
     def choose(self, place: int) -> None:
-        """Choose one as a person would."""
+        """Select a segment as a click does."""
         self.buttons[place].setChecked(True)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.setStyleSheet(_STYLE.format(**theme.__dict__))

@@ -1,4 +1,4 @@
-"""The one table model: columns with tips, cells with a tone; tables that edit or are long derive from it."""
+"""Model of all tables: columns with tooltips, cells with a tone; editable or long tables derive from it."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from bench_gui.theme import Theme
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
 VALUE_ROLE = Qt.ItemDataRole.UserRole + 1
-"""What a delegate draws, see `Cell.value`."""
+"""Role of the data that a delegate draws, see `Cell.value`."""
 FONT_SIZE = 12
-"""[px]"""
+"""Font size of the cells [px]."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Title, what it means, and whether its cells are numbers, or else in the middle."""
+    """Title and tooltip of a column, and its alignment: numbers right, otherwise left or centred."""
 
     title: str
     tip: str = ""
     number: bool = False
     centred: bool = False
     friction: str = ""
-    """Friction model whose colour stands before the title."""
+    """Friction model whose colour is shown before the title."""
 
     @property
     def alignment(self) -> int:
-        """As Qt takes it."""
+        """Alignment flags for Qt."""
         side = Qt.AlignmentFlag.AlignRight if self.number else Qt.AlignmentFlag.AlignLeft
         return int((Qt.AlignmentFlag.AlignHCenter if self.centred else side) | Qt.AlignmentFlag.AlignVCenter)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One text."""
+    """Text of a cell."""
 
     text: str
     tip: str = ""
-    """Empty: the text itself, which may be cut."""
+    """Tooltip; empty: the text itself, which may be elided."""
     tone: str = ""
-    """Colour by its name in the theme, e.g. "fault"; empty for the usual one."""
+    """Theme name of the colour, e.g. "fault"; empty for the normal one."""
     bold: bool = False
     friction: str = ""
-    """Friction model whose colour stands before the text."""
+    """Friction model whose colour is shown before the text."""
     colour: str = ""
-    """Colour that stands before the text."""
+    """Colour shown before the text."""
     value: Any = None
-    """Data for a delegate to draw or the column to be sorted by, under VALUE_ROLE."""
+    """Data under VALUE_ROLE, for a delegate to draw or for sorting."""
 
 
 class TextTable(QAbstractTableModel):
-    """Rows of cells, given to `show`; a long table overrides `rowCount` and `cell_at` and makes what is seen."""
+    """Rows of cells set by `show`; a long table overrides `rowCount` and `cell_at` and makes only visible cells."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class TextTable(QAbstractTableModel):
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         if self.columns:
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
@@ -80,9 +80,14 @@ class TextTable(QAbstractTableModel):
         columns: Sequence[Column] | None = None,
         keys: Sequence[Any] | None = None,
     ) -> None:
-        """Show these rows; columns: None for those there are; keys: what rows are of, one each.
+        """Show rows.
 
-        Rows of the same keys as before are only changed, so that what is selected stays so.
+        Rows with the same keys as before are changed in place, which keeps the selection.
+
+        Args:
+            rows: cells of each row.
+            columns: new columns; None keeps the current ones.
+            keys: identity of each row.
         """
         columns = self.columns if columns is None else tuple(columns)
         cells = tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
@@ -98,15 +103,15 @@ class TextTable(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = ROOT) -> int:
-        """Number of columns."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
+        """Return the titles and tooltips of the columns."""
         if orientation is Qt.Orientation.Horizontal and section < len(self.columns):
             column = self.columns[section]
             if role == Qt.ItemDataRole.DisplayRole:
@@ -120,11 +125,11 @@ class TextTable(QAbstractTableModel):
         return None
 
     def cell_at(self, row: int, column: int) -> Cell:
-        """One cell."""
+        """Return one cell."""
         return self.rows[row][column]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Answer Qt's question about a cell."""
+        """Return the data of a cell for a role."""
         cell = self.cell_at(index.row(), index.column())
         if role == Qt.ItemDataRole.DisplayRole:
             return cell.text
@@ -153,14 +158,14 @@ class TextTable(QAbstractTableModel):
 
 
 class DrawnCells(QStyledItemDelegate):
-    """Draws the values of a column, in the colours of a theme; a subclass says how."""
+    """Delegate base class that draws the values of a column in theme colours."""
 
     def __init__(self) -> None:
         super().__init__()
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -81,15 +81,9 @@ def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -
     return model if title == model.title else replace(model, name=title)
 
 
-<<<<<<< HEAD
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExportResult(Tabular):
-    """What was written and how good it is."""
-=======
-@dataclass(frozen=True, kw_only=True)
-class ExportResult:
     """Files of an export, its notes and its error."""
->>>>>>> prose-export
 
     files: tuple[Path, ...]
     """Written files, README.md last."""

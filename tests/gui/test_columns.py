@@ -287,7 +287,7 @@ def test_what_runs_contain_stands_below_its_heading():
     lags = {"step": 0.005, "jitter": 0.00025, "command_lag": 0.017, "velocity_lag": 0.028, "encoder_step": 0.0015}
     row = coverage_panel._timing({"run": "0007_sin_sin", "gaps": [{"duration": 0.25}, {"duration": 0.75}], **lags})
     assert by_heading(coverage_columns("Timing"), row) == {
-        **{"Run": "0007 sin_sin", "Step [ms]": "5.00", "Jitter [ms]": "0.25", "Gaps": "2", "Lag [ms]": "17"},
+        **{"Run": "0007 sin_sin", "Period [ms]": "5.00", "Jitter [ms]": "0.25", "Gaps": "2", "Lag [ms]": "17"},
         **{"Velocity lag [ms]": "28", "Count [mrad]": "1.50"},
     }
     assert row[3].tip == "The longest lasts 750 ms"

@@ -93,7 +93,7 @@ ENTERED = {
     "dt": ("Sample time", 8.0, 0.008),
     "supply": ("Supply voltage", "header", "header"),
     "threads": ("Threads", 5, 5),
-    "sample": ("Most runs", 600, 600),
+    "sample": ("Maximum runs", 600, 600),
     "points": ("Use placed points", True, True),
 }
 """Field of the settings to its widget, what a person enters there, and what that is in SI units."""

@@ -1,4 +1,4 @@
-"""The answer: verdict and ladder of models at the left, what to do next at the right."""
+"""Answer part: verdict and ladder of models at the left, what to do next at the right."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.tables import plain_table
 
 ROW_HEIGHT = 18
-"""[px]"""
+"""Height of a row of the ladder [px]."""
 
 
 class AnswerPart(QWidget):
-    """One row a model, also while the search goes on; the selected one can be used, exported and reported on."""
+    """One row per model, also during a search; the selected model can be used, exported and reported."""
 
     row_changed = Signal()
-    """Another row is selected."""
+    """Emitted when another row is selected."""
     export_wanted = Signal()
-    """The bench's model is to be exported."""
+    """Emitted when the bench's model shall be exported."""
 
     def __init__(
         self,
@@ -41,17 +41,17 @@ class AnswerPart(QWidget):
         acts: Mapping[str, Callable[[Any], object]],
         show_warnings: Callable[[], object],
     ) -> None:
-        """acts: by the kind of a step, see `NextPanel`."""
+        """Create the part; acts: functions by kind of step, see `NextPanel`."""
         super().__init__()
         self._controller = controller
         self._candidates: dict[str, FittedModel] = {}
-        """The best so far of each model of a search under way."""
+        """Best model so far of each friction model during a search."""
         self._small = False
         self._rows: tuple[FittedModel, ...] = ()
         self.card = VerdictCard(begin, self.use, self.export, self.ask_report)
         self.ladder = Ladder()
         self._delegate = LadderDelegate()
-        self.view = plain_table("Models", "What was found for each model; select one to see it in the tabs below")
+        self.view = plain_table("Models", "Result of each model; select one to show it in the tabs below")
         self.view.setModel(self.ladder)
         self.view.setItemDelegateForColumn(BAR_COLUMN, self._delegate)
         header = self.view.horizontalHeader()
@@ -82,27 +82,27 @@ class AnswerPart(QWidget):
         controller.model_list.current_changed.connect(self.mark_current)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.ladder.set_theme(theme)
         self._delegate.set_theme(theme)
 
     @property
     def selected(self) -> FittedModel | None:
-        """The model of the selected row."""
+        """Model of the selected row, or None."""
         index = self.view.currentIndex()
         return self.ladder.row(index.row()) if index.isValid() else None
 
     def forget(self) -> None:
-        """Another session, another search: nothing is known."""
+        """Clear everything: another session or another search."""
         self._candidates = {}
         self._show_rows((), "")
 
     def begin(self, text: str) -> None:
-        """A search begins; text: what it does before it tells a cost."""
+        """Show that a search begins; text: what it does before it reports a cost."""
         self.card.show_search("Identifying…", text, 0.0)
 
     def take(self, progress: FitProgress) -> None:
-        """Show how far a search is, and the best models so far where the result will stand."""
+        """Show the progress of a search and the best models so far in place of the result."""
         if not progress.points:
             return
         evaluations, error = progress.points[-1]
@@ -114,7 +114,7 @@ class AnswerPart(QWidget):
         self.card.show_search(*search_in_words(progress, list(self._candidates.values())), progress.done)
 
     def show_result(self, result: FitResult) -> None:
-        """Show the models of a result; the recommended one is selected unless they are in sight already."""
+        """Show the models of a result and select the recommended one, unless they are shown already."""
         again = result.models is self._rows
         self._candidates = {}
         self._show_rows(result.models, result.recommended)
@@ -134,19 +134,19 @@ class AnswerPart(QWidget):
         row = self.selected
         if row is None:
             return
-        stopped = "Stopped early, the best found so far is kept. " if result.stopped else ""
+        stopped = "Stopped early; the best models found so far are kept. " if result.stopped else ""
         self.card.show_result(headline(row), f"{stopped}{strength(result)} {result.choice}", sentence(steps, row))
         self.next.show_steps(steps, 0 if row.evidence is None else len(row.evidence.warnings))
         self._offer()
 
     def shrink(self, small: bool) -> None:
-        """Leave the verdict alone in sight, or show all of the answer."""
+        """Show the verdict only, or the whole answer."""
         self._small = small
         self.show_next()
         self.view.setHidden(small or not self._rows)
 
     def show_next(self) -> None:
-        """Show what to do next while there is room and no search is under way."""
+        """Show what to do next if there is room and no search is running."""
         self.next.setHidden(self._small or self._controller.fitting.active)
 
     def mark_current(self) -> None:
@@ -158,18 +158,18 @@ class AnswerPart(QWidget):
         self._offer()
 
     def use(self) -> None:
-        """Make the selected model the bench's."""
+        """Make the selected model the bench's model."""
         row = self.selected
         if row is not None and self._listed(row):
             self._controller.model_list.set_current(f"{IDENTIFIED}:{row.model.friction}")
 
     def export(self) -> None:
-        """Make the selected model the bench's and go to its export."""
+        """Make the selected model the bench's model and open its export."""
         self.use()
         self.export_wanted.emit()
 
     def ask_report(self) -> None:
-        """Ask where the report goes, and write it."""
+        """Ask for the report's file and write it."""
         result = self._controller.fitting.result
         if result is None or result.folder is None:
             return

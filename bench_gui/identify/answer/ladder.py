@@ -1,4 +1,4 @@
-"""The ladder of models: one row each, with its errors drawn to one scale."""
+"""Ladder of models: one row per model, with its errors drawn to one scale."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ WIDTHS = {0: 98, 2: 118, 3: 118, 4: 80}
 
 @dataclass(frozen=True, kw_only=True)
 class Rung:
-    """Errors of one model to draw [rad]; NaN for one that there is not."""
+    """Errors of one model to draw [rad]; NaN for a missing one."""
 
     friction: str
     held_out: float
     training: float
     low: float
-    """Least and largest error of a held-out run."""
+    """Smallest and largest error of a held-out run."""
     high: float
     scale: float
-    """Error at the right end."""
+    """Error at the right end of the scale."""
 
 
 def _columns(searching: bool) -> tuple[Column, ...]:
     training = (
-        Column(COST, "Best value so far of what the search makes small", True)
+        Column(COST, "Best value so far of the objective that the search minimises", True)
         if searching
-        else Column(TRAINING, "Mean absolute error on the runs it was fitted to: the dot", True)
+        else Column(TRAINING, "Mean absolute error on the training runs: the dot", True)
     )
     return (
         Column("Model", "Friction model; ★ recommended, ● the bench's current model"),
         Column(
             "▬ held out  ○ training",
-            "Bar: mean error on held-out runs. Dot: error on the runs it was fitted to. Line: from the least to the "
+            "Bar: mean error on held-out runs. Dot: error on the training runs. Line: from the smallest to the "
             "largest error of a held-out run",
         ),
-        Column(HELD_OUT, "Mean absolute error on runs it had not seen: the bar", True),
+        Column(HELD_OUT, "Mean absolute error on held-out runs: the bar", True),
         training,
-        Column("Warnings", "How many warnings there are; What to do next names them", True),
+        Column("Warnings", "Number of warnings; see What to do next", True),
     )
 
 
 class Ladder(TextTable):
-    """One row a friction model, also while the search goes on."""
+    """One row per friction model, also during a search."""
 
     def __init__(self) -> None:
         super().__init__(_columns(False))
@@ -62,19 +62,19 @@ class Ladder(TextTable):
         self._recommended = self._current = ""
 
     def set_rows(self, rows: Sequence[FittedModel], recommended: str) -> None:
-        """Show these results; recommended: empty while the search goes on."""
+        """Show these results; recommended: empty during a search."""
         self._models, self._recommended = rows, recommended
         self._show()
 
     def set_current(self, friction: str) -> None:
-        """Mark the bench's current model; empty: it is none of these."""
+        """Mark the bench's current model; empty if it is none of these."""
         if friction != self._current:
             self._current = friction
             self._show()
 
     @property
     def current(self) -> str:
-        """Friction model that is marked as the bench's."""
+        """Friction model marked as the bench's."""
         return self._current
 
     def row(self, place: int) -> FittedModel:
@@ -83,7 +83,7 @@ class Ladder(TextTable):
 
     @property
     def recommended_row(self) -> int:
-        """Row of the recommended model, −1 without one."""
+        """Row of the recommended model, −1 if there is none."""
         return next((n for n, row in enumerate(self._models) if row.model.friction == self._recommended), -1)
 
     def _show(self) -> None:
@@ -118,7 +118,7 @@ class Ladder(TextTable):
 
 
 class LadderDelegate(DrawnCells):
-    """Draws a rung: bar, dot and line."""
+    """Draws the bar, dot and line of a row."""
 
     def draw(self, painter: QPainter, area: QRectF, value: Rung, theme: Theme) -> None:
         """Draw one row's errors."""

@@ -1,4 +1,4 @@
-"""What to do next: at most three steps, each with its button."""
+"""Next steps: at most three steps, each with its button."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from bench_gui.widgets.fields import button, describe, label
 from core.words import counted
 
 LOWEST = 186
-"""Two steps are in sight without scrolling [px]."""
-NOTHING = "Nothing speaks against this result: use the model, or export it."
+"""Smallest height: two steps are visible without scrolling [px]."""
+NOTHING = "No open doubts about this result: use the model, or export it."
 
 
 class NextPanel(QFrame):
-    """A card that scrolls when its sentences are long."""
+    """Card with the next steps; scrolls when the text is long."""
 
     def __init__(self, acts: Mapping[str, Callable[[Any], object]], show_warnings: Callable[[], object]) -> None:
-        """acts: by the kind of a step; called with its value."""
+        """Create the panel.
+
+        Args:
+            acts: functions by kind of step; called with the step's value.
+            show_warnings: called by the warnings button.
+        """
         super().__init__()
         self.setProperty("role", "card")
         self.setMinimumHeight(LOWEST)
@@ -31,13 +36,13 @@ class NextPanel(QFrame):
         self._acts = acts
         self._steps: tuple[Step, ...] = ()
         self.buttons: list[QPushButton] = []
-        """Of the steps in sight."""
+        """Buttons of the shown steps."""
         self.texts: list[QLabel] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 6, 6)
         column.setSpacing(4)
         column.addWidget(label("WHAT TO DO NEXT", "heading"))
-        scroll = describe(QScrollArea(), "What to do next", "The acts that would help most, the most important first")
+        scroll = describe(QScrollArea(), "What to do next", "The most useful steps, most important first")
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         body = QWidget()
@@ -50,14 +55,14 @@ class NextPanel(QFrame):
         scroll.viewport().setAutoFillBackground(False)
         column.addWidget(scroll, 1)
         self.warnings_button: QPushButton = button(
-            "All warnings", "Everything to know about the selected model", show_warnings, "flat"
+            "All warnings", "Show all warnings about the selected model", show_warnings, "flat"
         )
         column.addWidget(self.warnings_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.show_steps((), 0)
 
     def show_steps(self, steps: Sequence[Step], warnings: int) -> None:
-        """Show these steps; warnings: how many there are of the selected model."""
-        self.warnings_button.setText(f"All {counted(warnings, 'warning')}" if warnings > 1 else "The warning")
+        """Show these steps; warnings: number of warnings about the selected model."""
+        self.warnings_button.setText(f"All {counted(warnings, 'warning')}" if warnings > 1 else "Show the warning")
         self.warnings_button.setVisible(warnings > 0)
         steps = tuple(steps)
         if steps == self._steps and self.texts:

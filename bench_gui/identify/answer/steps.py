@@ -1,7 +1,7 @@
-"""What to do next: the doubts about a model, each with the one act that would help, the costliest first.
+"""Next steps: the doubts about a model, each with the one action that would help, costliest first.
 
-The cost of a doubt is the share of the answer that it concerns: 1 where the model as a whole may be another one, else
-the share of its free parameters. Plain data; `next_panel` gives each kind of act its button.
+The cost of a doubt is the share of the answer that it concerns: 1 if the model as a whole may be wrong, otherwise
+the share of its free parameters. Plain data; `next_panel` gives each kind of step its button.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ MOST = 3
 FREEZE, BOUNDS, HOLD_OUT, CROSS_VALIDATE = "freeze", "bounds", "hold out", "cross-validate"
 SEARCH, POINTS = "search", "points"
 PROPOSE, QUEUE, COVERAGE, IDENTIFY = "propose", "queue", "coverage", "identify"
-"""Kinds of acts."""
+"""Kinds of steps."""
 
 _AFTERWARDS = {
     **dict.fromkeys((FREEZE, BOUNDS, HOLD_OUT, SEARCH, POINTS), ", then identify again"),
     PROPOSE: ", record them, then identify again",
     QUEUE: ", record them, then identify again",
 }
-"""What follows an act, by its kind."""
+"""Text that follows a step's sentence, by its kind."""
 _KNOWN = ("R", "kt", "armature")
-"""Parameters that can be measured or looked up elsewhere: the first to freeze."""
+"""Parameters that can be measured or looked up elsewhere: the first candidates to freeze."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,22 +47,22 @@ class Step:
     button: str
     tip: str
     value: Any = None
-    """What the act needs: name and value to freeze, rule to hold out, number of evaluations."""
+    """Argument of the action: name and value to freeze, rule to hold out, number of evaluations."""
     cost: float = 1.0
     """Share of the answer in doubt, 0 … 1."""
     more: str = ""
-    """The whole of the warning that the sentence is taken from."""
+    """Full text of the warning that the sentence is taken from."""
 
 
 def first_steps(proposals: NextRecordings | None) -> tuple[Step, ...]:
-    """What helps before the first identification."""
+    """Useful steps before the first identification."""
     check = Step(
         kind=COVERAGE,
-        text="Check what these runs can tell before you fit them: terms, clocks, readings that spoil a fit.",
+        text="Check these runs before you fit them: which terms they determine, their timing, faulty readings.",
         button="Check coverage",
-        tip="Look at the chosen runs: what they can tell, and what is wrong with them",
+        tip="Check what the chosen runs can determine, and what is wrong with them",
     )
-    return check, _recording("Find the recordings that would tell most about this servo.", proposals, 1.0)
+    return check, _recording("Find the most informative recordings for this servo.", proposals, 1.0)
 
 
 def next_steps(
@@ -72,10 +72,14 @@ def next_steps(
     changed: Sequence[str],
     proposals: NextRecordings | None,
 ) -> tuple[Step, ...]:
-    """At most MOST steps for a model of a result, the costliest doubt first.
+    """Return at most MOST steps for a model of a result, costliest doubt first.
 
-    conditions: text and rule of what could be held out; changed: titles of settings that differ from the result's;
-    proposals: recordings that were proposed for the runs there are, None for none.
+    Args:
+        row: the model.
+        result: the result it belongs to.
+        conditions: text and rule of each condition that could be held out.
+        changed: titles of settings that differ from the result's.
+        proposals: recordings proposed for the present runs, or None.
     """
     evidence = row.evidence
     if evidence is None:
@@ -83,7 +87,13 @@ def next_steps(
     found = [*_about_search(row, evidence), *_about_judging(result, conditions), *_about_values(evidence)]
     if text := points_apart(row):
         found.append(
-            Step(kind=POINTS, text=text, button="Leave the points out", tip="Fit the runs alone next time", cost=0.8)
+            Step(
+                kind=POINTS,
+                text=text,
+                button="Leave the points out",
+                tip="Fit only the runs in the next identification",
+                cost=0.8,
+            )
         )
     lacking = [evidence.elsewhere] if evidence.elsewhere else list(evidence.conditions)
     if lacking or proposals is not None:
@@ -94,14 +104,14 @@ def next_steps(
     if changed:
         again = "Identify again"
         text = f"Settings have changed since: {', '.join(changed)}."
-        found.insert(0, Step(kind=IDENTIFY, text=text, button=again, tip="Search with the settings as they are now"))
+        found.insert(0, Step(kind=IDENTIFY, text=text, button=again, tip="Search with the current settings"))
     return tuple(found[:MOST])
 
 
 def sentence(steps: Sequence[Step], row: FittedModel) -> str:
     """One sentence about what to do next."""
     if not steps:
-        return f"Next: use {row.model.friction.upper()}, or export it; nothing here speaks against it."
+        return f"Next: use {row.model.friction.upper()}, or export it; no open doubts."
     act = steps[0].button[0].lower() + steps[0].button[1:].rstrip("…")
     return f"Next: {act}{_AFTERWARDS.get(steps[0].kind, '')}."
 
@@ -116,14 +126,14 @@ def _about_search(row: FittedModel, evidence: Evidence) -> list[Step]:
             text=capitalised(_problem(evidence.search)),
             more=evidence.search,
             button="Search longer",
-            tip=f"Allow {trials} evaluations for each model next time",
+            tip=f"Allow {trials} evaluations for each model in the next identification",
             value=trials,
         )
     ]
 
 
 def _about_judging(result: FitResult, conditions: Sequence[tuple[str, str]]) -> list[Step]:
-    """Weak evidence for the choice between models: hold out a condition, the one with the most to tell first."""
+    """Steps for weak evidence on the choice between models: hold out the most informative condition."""
     if not is_weak(result) or len(result.models) < 2:
         return []
     held_out = len(result.best.held_out)
@@ -133,17 +143,20 @@ def _about_judging(result: FitResult, conditions: Sequence[tuple[str, str]]) -> 
         if not conditions:
             return []
         text = f"{so_far}. A cross-validation holds out every condition in turn."
-        tip = "Fit each model with one condition held out at a time; takes minutes"
+        tip = "Fit each model with one condition held out at a time; this takes minutes"
         return [Step(kind=CROSS_VALIDATE, text=text, button="Cross-validate", tip=tip, cost=0.6)]
-    # The largest value of the condition that changes a servo's load or stiffness most.
+    # Prefer the largest value of the condition that changes a servo's load or stiffness most.
     title, rule = min(reversed(conditions), key=lambda one: order.index(one[1].partition("=")[0]))
-    text = f"{so_far}. A condition held out whole shows whether the model transfers to it."
-    tip = "Divide the runs so in the next identification"
+    if rule.startswith("trajectory="):
+        # The title alone is clear, and short enough for the card.
+        title = f"“{title_of(rule.partition('=')[2])}”"
+    text = f"{so_far}. Holding out a whole condition shows whether the model transfers to it."
+    tip = "Use this split in the next identification"
     return [Step(kind=HOLD_OUT, text=text, button=f"Hold out {title}", tip=tip, value=rule, cost=0.7)]
 
 
 def _about_values(evidence: Evidence) -> list[Step]:
-    """Parameters that are open, at a bound of their search, or not seen at all."""
+    """Steps for parameters that are not determined, at a bound of their search, or without effect."""
     free = [p for p in evidence.parameters if not p.frozen]
     found: list[Step] = []
     for names, text in evidence.open_groups():
@@ -157,7 +170,7 @@ def _about_values(evidence: Evidence) -> list[Step]:
             found.append(_freezing(p, p.bound, f"{p.bound_warning}.", 0.0))
         elif p.at_bound and p.name not in STRIBECK:
             text = _problem(p.bound_warning)
-            tip = "Change between which values it is searched, or freeze it"
+            tip = "Change the bounds of its search, or freeze it"
             found.append(
                 Step(
                     kind=BOUNDS,
@@ -172,7 +185,7 @@ def _about_values(evidence: Evidence) -> list[Step]:
 
 
 def _problem(warning: str) -> str:
-    """Sentence about the problem alone: the part of a warning before its explanation and remedy."""
+    """Sentence with the problem alone: a warning's text up to its explanation and remedy."""
     return re.split(r"[:;.] ", warning)[0].rstrip(".") + "."
 
 
@@ -182,7 +195,7 @@ def _freezing(p: ParameterEvidence, value: float, text: str, cost: float) -> Ste
         kind=FREEZE,
         text=text,
         button=f"Freeze {p.symbol} at {significant(value)}{unit}",
-        tip="Keep it there in the next identification; Bounds and frozen parameters takes another value",
+        tip="Keep this value in the next identification; set another one in Bounds and frozen parameters",
         value=(p.name, value),
         cost=cost,
     )
@@ -190,11 +203,11 @@ def _freezing(p: ParameterEvidence, value: float, text: str, cost: float) -> Ste
 
 def _recording(why: str, proposals: NextRecordings | None, cost: float) -> Step:
     if proposals is None or not proposals.proposals:
-        tip = "Choose the cells of the recording plan that would narrow the intervals most"
+        tip = "Find the cells of the recording plan that would narrow the intervals most"
         return Step(kind=PROPOSE, text=why, button="Propose recordings", tip=tip, cost=cost)
     best, count = proposals.proposals[0], len(proposals.proposals)
     cell = best.cell
     text = f"Record {title_of(cell.trajectory)} at {cell.mass:g} kg, kp {cell.kp:g}: {best.words}."
     text += f" {counted(count - 1, 'more recording')} proposed." if count > 1 else ""
-    tip = "Put the proposed recordings behind what waits in Record; nothing begins by itself"
+    tip = "Add the proposed recordings to the end of the queue in Record; nothing starts automatically"
     return Step(kind=QUEUE, text=text, button=f"Add {count} to the queue", tip=tip, cost=cost)

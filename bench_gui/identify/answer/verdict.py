@@ -1,4 +1,4 @@
-"""The verdict: which model, how good, on what evidence, and one sentence about what to do next."""
+"""Verdict card: the model, its error, the evidence, and one sentence about what to do next."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout
 
 from bench_gui.headless.words import with_symbols
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label
+from bench_gui.widgets.fields import button, describe, label
 from bench_gui.work.progress_row import STEPS
 
 
 class VerdictCard(QFrame):
-    """Shows one of three faces: nothing identified yet, a search under way, a result."""
+    """Shows one of three states: nothing identified yet, a search, a result."""
 
     def __init__(
         self,
@@ -25,26 +25,23 @@ class VerdictCard(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self.title: QLabel = describe(label("", "reading"), "Verdict", "Model and error")
-        self.bar = describe(QProgressBar(), "Progress of the identification", "How much of it is done at most")
+        self.bar = describe(QProgressBar(), "Progress of the identification", "Share of the search that is done")
         self.bar.setRange(0, STEPS)
         self.bar.setTextVisible(False)
-        self.choice = ElidedLabel()
-        self.choice.setProperty("role", "muted")
-        self.choice.setAccessibleName("Evidence for the choice")
+        self.choice: QLabel = describe(label("", "muted"), "Evidence for the choice", "")
+        self.choice.setWordWrap(True)
         self.next: QLabel = describe(QLabel(), "Next", "What to do next")
         self.next.setTextFormat(Qt.TextFormat.RichText)
         self.begin_button: QPushButton = button("Identify", "Search for the parameters of the checked models", begin)
         self.begin_button.setProperty("kind", "primary")
         self.begin_button.setStyleSheet("min-height: 26px; min-width: 200px;")
         self.use_button: QPushButton = button(
-            "Use this model", "Make the selected model the bench's: twin, placing and export begin with it", use
+            "Use this model", "Use the selected model for the live twin, placing and export", use
         )
         self.export_button: QPushButton = button(
-            "Export…", "Make the selected model the bench's and choose what to export it for", export
+            "Export…", "Use the selected model and choose an export target", export
         )
-        self.report_button: QPushButton = button(
-            "Report…", "Write everything about this result into one HTML file that can be sent", report
-        )
+        self.report_button: QPushButton = button("Report…", "Write the complete result to a single HTML file", report)
         head = QHBoxLayout()
         head.setSpacing(8)
         head.addWidget(self.title, 1)
@@ -60,7 +57,13 @@ class VerdictCard(QFrame):
         column.addWidget(self.begin_button, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_plan(self, plan: str, why_not: str, runs: str) -> None:
-        """Nothing is identified: offer to begin; why_not: empty where that is possible; runs: said on the button."""
+        """Offer to start.
+
+        Args:
+            plan: sentence about what would be fitted.
+            why_not: obstacle, empty if there is none.
+            runs: text of the start button.
+        """
         self._show("Not identified yet", plan, "")
         self.begin_button.setText(runs)
         self.begin_button.setEnabled(not why_not)
@@ -70,18 +73,18 @@ class VerdictCard(QFrame):
         self._turn("plan")
 
     def show_search(self, title: str, text: str, done: float) -> None:
-        """A search is under way; done: share of it, 0 … 1."""
+        """Show a running search; done: share of it, 0 … 1."""
         self._show(title, text, "")
         self.bar.setValue(round(STEPS * done))
         self._turn("search")
 
     def show_result(self, title: str, choice: str, next_: str) -> None:
-        """A model of a result."""
+        """Show a model of a result."""
         self._show(title, choice, next_)
         self._turn("result")
 
     def offer(self, *, usable: bool, used: bool, model: str, reportable: bool) -> None:
-        """Offer what can be done with the selected model; used: it is the bench's already."""
+        """Enable what can be done with the selected model; used: it is the bench's model already."""
         self.use_button.setEnabled(usable and not used)
         self.use_button.setText("In use" if used else f"Use {model}" if model else "Use this model")
         self.export_button.setEnabled(usable)

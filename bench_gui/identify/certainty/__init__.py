@@ -1,1 +1,1 @@
-"""How certain each value is: profiles and a bootstrap."""
+"""Certainty of each value: profiles and a bootstrap."""

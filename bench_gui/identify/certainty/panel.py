@@ -1,4 +1,4 @@
-"""Certainty: profiles of parameters and a bootstrap over runs, started and stopped here, kept beside the models."""
+"""Certainty panel: starts and stops profiles and bootstrap and shows the intervals they give."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from sessions.results.certifying import CertaintyQuestion
 
 MOST_DRAWS = 1000
 EMPTY = (
-    "How certain is each value of the recommended model? A profile moves one parameter away from its value while all "
-    "others make up for it; a bootstrap draws the runs anew and polishes the model on each draw. Both take seconds to "
-    "minutes, are kept beside the models and shown in the report."
+    "How certain is each value of the recommended model? A profile moves one parameter from its value and refits all "
+    "others; a bootstrap resamples the runs and refines the model on each draw. Both take seconds to "
+    "minutes, are stored with the models and appear in the report."
 )
 _PROFILED = {"flagged": FLAGGED, "all": ALL}
 _COLUMNS = (
-    Column("Symbol", "Parameter that was searched for"),
-    Column("Value", "As identified", True),
+    Column("Symbol", "Identified parameter"),
+    Column("Value", "Identified value", True),
     Column("Unit"),
-    Column("± 95 %", "Of the linearised interval; ∞ where there is none", True),
-    Column("Profile 95 %", "All others make up for it; open: up to the bound", True),
-    Column("Bootstrap 95 %", "Over draws of the runs", True),
-    Column("Remarks", "What the intervals say together"),
+    Column("± 95 %", "Half width of the linearised interval; ∞ if the value is not determined", True),
+    Column("Profile 95 %", "All other parameters are fitted again; open: up to the bound", True),
+    Column("Bootstrap 95 %", "From fits to resampled runs", True),
+    Column("Remarks", "Conclusion from the intervals"),
 )
 
 
 class CertaintyPanel(QWidget):
-    """Asks for profiles and a bootstrap and shows what came of them."""
+    """Starts profiles and bootstrap and shows their results."""
 
     def __init__(self, controller: Controller, form: SettingsForm, certifying: Certifying) -> None:
         super().__init__()
@@ -50,10 +50,10 @@ class CertaintyPanel(QWidget):
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)
         column.addLayout(self._head())
-        self.progress = ProgressRow("certainty", "How much of it is done")
+        self.progress = ProgressRow("certainty", "Share of the work that is done")
         column.addLayout(self.progress)
         self.table = TextTable(_COLUMNS)
-        self.view = plain_table("Certainty", "Intervals of each parameter; a remark's tool tip shows all of it")
+        self.view = plain_table("Certainty", "Intervals of each parameter; the tooltip of a remark shows its full text")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
         self.view.setItemDelegateForColumn(0, self._symbols)
@@ -61,7 +61,7 @@ class CertaintyPanel(QWidget):
         column.addWidget(LazyPage(self.view), 1)
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
-        describe(self.notes, "Notes on the certainty", "What to know about it as a whole")
+        describe(self.notes, "Notes on the certainty", "Remarks about all parameters")
         column.addWidget(self.notes)
         certifying.activity.view = self
         certifying.changed.connect(self.refresh)
@@ -79,7 +79,7 @@ class CertaintyPanel(QWidget):
         row.setSpacing(8)
         self.start_button: QPushButton = button("Profile and bootstrap", "", self.start, "primary")
         self.stop_button: QPushButton = button(
-            "Stop", "End it; profiles and draws that are complete are kept", self._certifying.stop
+            "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop
         )
         self.profiled: QComboBox = choice(
             "Parameters to profile",
@@ -88,7 +88,7 @@ class CertaintyPanel(QWidget):
         )
         self.profiled.setFixedWidth(FIELD_WIDTH)
         self.draws: QSpinBox = whole(
-            "Draws of the bootstrap", "How often the runs are drawn anew; at least 2", DRAWS, 0, MOST_DRAWS, "none"
+            "Draws of the bootstrap", "Number of times the runs are resampled; at least 2", DRAWS, 0, MOST_DRAWS, "none"
         )
         row.addWidget(self.start_button)
         row.addWidget(self.stop_button)
@@ -100,13 +100,13 @@ class CertaintyPanel(QWidget):
         return row
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.table.set_theme(theme)
 
-    # What a person asks for.
+    # User actions.
 
     def start(self) -> None:
-        """Profile and bootstrap the recommended model of the identification in sight."""
+        """Profile and bootstrap the recommended model of the shown identification."""
         session, fitted = self._controller.library.path, self._controller.fitting.result
         if session is None or fitted is None or fitted.folder is None:
             return
@@ -120,21 +120,21 @@ class CertaintyPanel(QWidget):
         )
         self._certifying.start(CertaintyJob(question=question))
 
-    # What happens.
+    # Events.
 
     def _look(self) -> None:
         self._certifying.look_at(self._controller.fitting.result)
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known and what can be asked."""
+        """Show the results and enable what is possible."""
         running = self._certifying
         why = self._obstacle()
         for field in (self.profiled, self.draws):
             field.setEnabled(not running.active)
         self.start_button.setEnabled(not why)
         self.start_button.setToolTip(
-            f"Not possible: {why}" if why else "Find out how far each value could be moved; replaces what is kept"
+            f"Not possible: {why}" if why else "Find out how far each value could be moved; replaces the stored result"
         )
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.stop_button.setText("Stopping…" if running.stopping else "Stop")
@@ -149,17 +149,17 @@ class CertaintyPanel(QWidget):
         self._show_progress()
 
     def _obstacle(self) -> str:
-        """Why it cannot be started; empty when it can."""
+        """Reason why it cannot be started; empty if it can."""
         fitting, draws = self._controller.fitting, self.draws.value()
         best = self._certifying.recommended
         if self._certifying.active:
-            return "it is running"
+            return "it is already running"
         if fitting.active:
             return "an identification is running; wait for it or stop it"
         if fitting.result is None or best is None or best.evidence is None:
-            return "there is no identification; identify first"
+            return "no identification is shown; identify first"
         if fitting.result.folder is None:
-            return "the identification could not be kept; make the session's folder writable and identify again"
+            return "the identification could not be stored; make the session's folder writable and identify again"
         if draws == 1:
             return "one draw shows no spread; give at least 2, or none"
         if draws and len(fitting.result.train) < 2:
@@ -189,12 +189,12 @@ def _row(p: ParameterCertainty) -> list[Cell | str]:
 
 
 def _made(found: Certainty) -> str:
-    """What it was made of."""
+    """Basis of the intervals: noise, samples and draws."""
     runs, profiles = len(found.runs), sum(p.profile is not None for p in found.parameters)
     made = f"{found.friction.upper()}, {counted(runs, 'run')}: "
     made += f"{counted(profiles, 'profile')}, "
     made += f"{found.draws} draws." if found.draws else "no bootstrap."
-    stopped = " Stopped before the end; what was complete is kept." if found.stopped else ""
+    stopped = " Stopped before the end; complete profiles and draws are kept." if found.stopped else ""
     return made + stopped
 
 

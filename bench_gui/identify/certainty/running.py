@@ -1,4 +1,4 @@
-"""Profiles and a bootstrap in the background, and those that lie beside the identification in sight."""
+"""Profiles and bootstrap as a background computation, and the stored result of the shown identification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessions.results.folder import CERTAINTY
 
 
 class Certifying(Computation[CertaintyJob, Share, Path]):
-    """About the recommended model; complete profiles and draws are kept when it is stopped."""
+    """Computation about the recommended model; complete profiles and draws are kept when it is stopped."""
 
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
@@ -25,22 +25,22 @@ class Certifying(Computation[CertaintyJob, Share, Path]):
             certify,
             lost="the process of the profiles and the bootstrap ended unexpectedly; start them again",
             keeps=True,
-            stop_tip="End them; profiles and draws that are complete are kept",
+            stop_tip="Stop them; complete profiles and draws are kept",
             missed="profiles and a bootstrap; stop them first to keep what is complete",
         )
         self._background = background
         self._in_sight: FitResult | None = None
         self.kept: Certainty | None = None
-        """What lies beside the identification in sight."""
+        """Stored result of the shown identification, or None."""
 
     @property
     def recommended(self) -> FittedModel | None:
-        """The model it would be about; None without an identification in sight."""
+        """Model to profile and bootstrap; None if no identification is shown."""
         shown = self._in_sight
         return None if shown is None else next(m for m in shown.models if m.model.friction == shown.recommended)
 
     def look_at(self, shown: FitResult | None) -> None:
-        """Know what is kept beside this identification; None: there is none in sight."""
+        """Load the stored result of the shown identification, or None."""
         if shown is not self._in_sight:
             self._in_sight = shown
             self.kept, self.problem = None, ""
@@ -65,12 +65,12 @@ class Certifying(Computation[CertaintyJob, Share, Path]):
         self._background.submit("session", _kept, shown.folder, best.model, done=take, failed=fail)
 
     def end(self, result: Path) -> None:
-        """Read what was found, where it lies beside the identification in sight."""
+        """Load the result if it belongs to the shown identification."""
         if self._in_sight is not None and self._in_sight.folder == result:
             self._read()
         super().end(result)
 
 
 def _kept(folder: Path, model: ServoModel) -> Certainty | None:
-    """What a folder keeps about a model; None where nothing was ever written."""
+    """Load a model's result from a folder; None if there is none."""
     return read_certainty(folder, model) if (folder / CERTAINTY).is_file() else None

@@ -1,1 +1,1 @@
-"""What the chosen runs can tell, and whether their headers are true, before a fit."""
+"""Check of the chosen runs before a fit: what they determine, and whether their headers are correct."""

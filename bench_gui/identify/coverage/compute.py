@@ -1,6 +1,6 @@
-"""What recordings can tell, and whether their headers are true, each in a process of its own.
+"""Coverage check and header audit, each in its own process.
 
-Answers hold nothing whose unpickling would load the compiler or scipy into the window's process.
+Unpickling the results must not load the compiler or scipy into the window's process.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckJob:
-    """Look at recordings."""
+    """Check the coverage of recordings."""
 
     material: Material
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Seen:
-    """What recordings can tell."""
+    """Coverage of recordings."""
 
     findings: tuple[Finding, ...]
     data: dict[str, Any]
-    """As `Coverage.to_json` makes it."""
+    """Data in the form of `Coverage.to_json`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditJob:
-    """Ask a model whether headers are true."""
+    """Check headers of recordings against a model."""
 
     material: Material
     servo: str
     model: ServoModel | None
-    """None for the catalogue's."""
+    """None for the catalogue's model."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditFindings:
-    """What an audit found, in words."""
+    """Findings of an audit, in words."""
 
     findings: tuple[Finding, ...]
     summary: str
     model: str
-    """Title of the model that was asked."""
+    """Title of the model used for the audit."""
 
 
 def check(job: CheckJob, line: Line) -> Seen:
-    """What the recordings can tell."""
+    """Return the coverage of the recordings."""
     from core.identification.coverage.report import coverage
 
     line.tell(Share(0.0, "loading the recordings"))
@@ -70,7 +70,7 @@ def check(job: CheckJob, line: Line) -> Seen:
 
 
 def audit(job: AuditJob, line: Line) -> AuditFindings:
-    """Whether the headers are true."""
+    """Check the headers of the recordings against the motion."""
     from core.identification.coverage.headers import audit_headers
 
     model, material = judging(job.model, job.servo), job.material

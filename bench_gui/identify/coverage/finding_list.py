@@ -1,4 +1,4 @@
-"""Findings in words: errors first, each with its remedy."""
+"""List of findings in words: errors first, each with its remedy."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from core.identification.coverage.findings import Finding
 from core.words import capitalised
 
 TONES = {"error": "fault", "warning": "moving", "note": "muted"}
-"""Severity to a colour of the theme."""
+"""Theme colour by severity."""
 
 
 class FindingList(QScrollArea):
-    """Scrolls when there is much to know."""
+    """Scrollable list of findings."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        describe(self, "Findings", "What is wrong with the recordings, or missing, and what to do about it")
+        describe(self, "Findings", "Problems of the recordings and their remedies")
         body = QWidget()
         column = QVBoxLayout(body)
         column.setContentsMargins(2, 6, 8, 2)
@@ -42,14 +42,20 @@ class FindingList(QScrollArea):
         self._shown: tuple[tuple[Finding, ...], tuple[str, ...], tuple[str, ...]] = ((), (), ())
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.show_findings(*self._shown)
 
     def show_findings(
         self, findings: Sequence[Finding], symbols: Sequence[str] = (), remarks: Sequence[str] = ()
     ) -> None:
-        """Show findings; symbols: words printed as the papers do; remarks: paragraphs before them."""
+        """Show findings.
+
+        Args:
+            findings: errors first.
+            symbols: words to typeset as symbols.
+            remarks: paragraphs before the findings.
+        """
         self._shown = (tuple(findings), tuple(symbols), tuple(remarks))
         parts = [_paragraph(html.escape(remark)) for remark in remarks]
         parts += [_paragraph(self._words(finding, symbols)) for finding in findings]
@@ -66,7 +72,7 @@ def _printed(text: str, symbols: Sequence[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A text that begins as a sentence does, unless it begins with a symbol or a number."""
+    """Capitalise a text unless it begins with a symbol or a number."""
     return capitalised(text) if len(text.partition(" ")[0]) > 2 and "_" not in text[:4] else text
 
 

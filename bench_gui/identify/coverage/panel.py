@@ -1,4 +1,4 @@
-"""What the chosen runs can tell, before a fit: findings in words beside terms, motion, timing and conditions."""
+"""Coverage of the chosen runs before a fit: findings in words beside terms, motion, timing and conditions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from bench_gui.identify.chosen import chosen_count, chosen_material, chosen_runs
 from bench_gui.identify.coverage.compute import AuditFindings, Seen
 from bench_gui.identify.coverage.finding_list import FindingList
 from bench_gui.identify.coverage.running import Checking
+from bench_gui.identify.evidence_table import TONES
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
@@ -36,31 +37,30 @@ from core.units import fixed, milliradians
 from core.words import capitalised, counted
 
 HINT = (
-    "Check the chosen runs before a fit: which terms they can tell apart, whether clocks and encoders are sound, which "
-    "readings spoil a fit. Takes a moment."
+    "Check the chosen runs before a fit: which terms they can separate, whether clocks and encoders are sound, which "
+    "readings would spoil a fit. This takes a moment."
 )
-_TONES = {"good": "good", "weak": "moving", "none": "fault"}
 _TABLES = (
     (
         "Terms",
-        "What the runs can say about each parameter of M6 with command path",
+        "Coverage of each parameter of M6 with command path",
         (
-            Column("Term", "Symbol as in the papers"),
+            Column("Term", "Symbol used in the papers"),
             Column("Verdict", "good: the runs contain what it needs; weak: hardly; none: not at all"),
-            Column("Why", "What the runs contain, and what to record where that is not enough"),
+            Column("Why", "What the runs contain, and what to record if that is not enough"),
         ),
     ),
     (
         "Motion",
-        "What the motion of each run contains",
+        "Range and events of the motion of each run",
         (
             Column("Run", "Number and name"),
             Column("Speed [%]", "99th percentile of |velocity| over the no-load speed", True),
             Column("Load [%]", "Gravity's torque over the stall torque", True),
             Column("Reversals", "Changes of direction without a stop", True),
-            Column("Breakaways", "Beginnings of motion after rest", True),
-            Column("At limit [%]", "Of the driven time with the control law's output at its limit", True),
-            Column("Released [%]", "Of the time with the torque off", True),
+            Column("Breakaways", "Starts of motion from rest", True),
+            Column("At limit [%]", "Share of the driven time with the controller's output at its limit", True),
+            Column("Released [%]", "Share of the time with the torque off", True),
         ),
     ),
     (
@@ -68,37 +68,37 @@ _TABLES = (
         "Clock, encoder and lags of each run",
         (
             Column("Run", "Number and name"),
-            Column("Step [ms]", "Median time between samples", True),
-            Column("Jitter [ms]", "95th percentile of the difference from it", True),
+            Column("Period [ms]", "Median time between samples", True),
+            Column("Jitter [ms]", "95th percentile of the deviation from the period", True),
             Column("Gaps", "Pauses in the samples", True),
             Column("Lag [ms]", "From goal to motion: command, control loop and load together", True),
-            Column("Velocity lag [ms]", "Of the reported velocity behind the position's change", True),
-            Column("Count [mrad]", "Smallest change of the position that is seen: the encoder's step", True),
+            Column("Velocity lag [ms]", "Delay of the reported velocity behind the change of the position", True),
+            Column("Count [mrad]", "Smallest observed change of the position: the encoder's resolution", True),
         ),
     ),
     (
         "Conditions",
-        "How many runs there are of each condition",
+        "Number of runs of each condition",
         (
             Column("Trajectory", "Name"),
             Column("Mass [kg]", "Load", True),
             Column("Length [m]", "Shaft to load", True),
-            Column("Gain kp", "In the servo's unit", True),
-            Column("Supply [V]", "As the header says", True),
-            Column("Runs", "Repetitions of this condition", True),
+            Column("Gain kp", "Position gain in the servo's unit", True),
+            Column("Supply [V]", "Supply voltage according to the header", True),
+            Column("Runs", "Number of runs of this condition", True),
         ),
     ),
 )
 
 
 class CoveragePanel(QWidget):
-    """Asks for checks and shows what came of them."""
+    """Requests checks and shows their findings."""
 
     def __init__(self, controller: Controller, form: SettingsForm, checking: Checking) -> None:
         super().__init__()
         self._controller, self._form, self._checking = controller, form, checking
         self._shown: tuple[Seen | None, AuditFindings | None, bool] = (None, None, True)
-        """What is in sight, and whether it speaks for itself."""
+        """Results that are shown, and a flag that they need no explanation."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)
@@ -125,14 +125,14 @@ class CoveragePanel(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.check_button: QPushButton = button(
-            "Check coverage", "Look at the chosen runs: what they can tell, and what is wrong with them", self.check
+            "Check coverage", "Check what the chosen runs can determine, and what is wrong with them", self.check
         )
         self.audit_button: QPushButton = button(
             "Check headers against motion",
-            "Fit the model once more with each mass, gain, supply and angle changed; takes minutes for many runs",
+            "Fit the model again with each mass, gain, supply voltage and angle changed; takes minutes for many runs",
             self.audit,
         )
-        self.stop_button: QPushButton = button("Stop", "Give up what is under way", self._checking.stop)
+        self.stop_button: QPushButton = button("Stop", "Stop the check", self._checking.stop)
         self.status: QLabel = label("", "muted")
         self.status.setWordWrap(True)
         self.status.setAccessibleName("State of the check")
@@ -164,22 +164,22 @@ class CoveragePanel(QWidget):
         return holder
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.findings.set_theme(theme)
         self.segments.set_theme(theme)
         for table in self.tables.values():
             table.set_theme(theme)
 
-    # What a person asks for.
+    # User actions.
 
     def check(self) -> None:
-        """Look at the chosen runs."""
+        """Check the chosen runs."""
         material = chosen_material(self._controller, self._form.settings())
         if material.runs:
             self._checking.check(material)
 
     def audit(self) -> None:
-        """Look at the chosen runs, and audit their headers."""
+        """Check the chosen runs and audit their headers."""
         material = chosen_material(self._controller, self._form.settings())
         if not material.runs:
             return
@@ -187,13 +187,13 @@ class CoveragePanel(QWidget):
             self._checking.check(material)
         self._checking.audit_headers(material, self._controller.library.main_servo(), latest_model(self._controller))
 
-    # What happens.
+    # Events.
 
     def _supersede(self) -> None:
         self._checking.supersede(self.audit if self._checking.audit.active else self.check)
 
     def _compare(self) -> None:
-        """Runs were added or removed; without a selection that changes which are chosen."""
+        """Check again if runs were added or removed, which changes the choice if there is no selection."""
         known = self._checking.coverage.result is not None or self._checking.checking
         if known and chosen_runs(self._controller, self._form.settings()) != self._checking.runs:
             self._supersede()
@@ -201,7 +201,7 @@ class CoveragePanel(QWidget):
             self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known."""
+        """Show the findings and enable what is possible."""
         checking = self._checking
         count = chosen_count(self._controller, self._form.settings())
         busy = checking.checking or checking.audit.active
@@ -223,11 +223,11 @@ class CoveragePanel(QWidget):
         if checking.problem:
             return capitalised(checking.problem)
         if checking.audit.active:
-            return f"Auditing the headers of {runs}; the window stays free…"
+            return f"Auditing the headers of {runs}; you can keep working…"
         if checking.checking:
-            return f"Looking at {runs}…"
+            return f"Checking {runs}…"
         if checking.coverage.outdated:
-            return "Other runs are chosen now: check again"
+            return "The choice of runs has changed: check again"
         return "" if checking.coverage.result is None else f"{runs} checked"
 
     def _show(self, seen: Seen | None) -> None:
@@ -240,15 +240,15 @@ class CoveragePanel(QWidget):
         remarks = [] if audit is None else [f"{_capital(audit.summary)}; asked: {audit.model}."]
         found = ordered([*seen.findings, *(audit.findings if audit is not None else ())])
         if not found:
-            remarks.append("Nothing is wrong with these recordings.")
+            remarks.append("No problems found in these recordings.")
         data = seen.data
         floors = [f"{row['trajectory']} {milliradians(row['floor'])} mrad" for row in data["repeatability"]]
         if floors:
-            remarks.append(f"Repetitions scatter by {', '.join(floors)}: no model can do better on them.")
+            remarks.append(f"Repetitions scatter by {', '.join(floors)}: no model can be more accurate on them.")
         symbols = self._words.symbols = [term["symbol"] for term in data["terms"]]
         self.findings.show_findings(found, symbols, remarks)
         self.tables["Terms"].show(
-            [[t["symbol"], Cell(t["verdict"], tone=_TONES[t["verdict"]]), t["text"]] for t in data["terms"]]
+            [[t["symbol"], Cell(t["verdict"], tone=TONES[t["verdict"]]), t["text"]] for t in data["terms"]]
         )
         self.tables["Motion"].show([_motion(e) for e in data["excitation"]])
         self.tables["Timing"].show([_timing(t) for t in data["timing"]])
@@ -290,7 +290,7 @@ def _timing(t: Mapping[str, Any]) -> list[Cell | str]:
 
 
 def _milli(value: float | None, digits: int) -> Cell:
-    return Cell(fixed(math.nan, 0), "Not seen in this run") if value is None else Cell(fixed(1e3 * value, digits))
+    return Cell(fixed(math.nan, 0), "Not observed in this run") if value is None else Cell(fixed(1e3 * value, digits))
 
 
 def _short(run: str) -> Cell:

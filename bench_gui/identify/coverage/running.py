@@ -1,6 +1,6 @@
-"""Looking at the chosen runs in the background: what they can tell, and, where it is asked for, whether headers lie.
+"""Background check of the chosen runs: their coverage and, if requested, their headers.
 
-Both are ended without a word when other runs are chosen: the new ones are looked at instead.
+Both are cancelled silently when other runs are chosen; the new runs are checked instead.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from core.model import ServoModel
 
 SETTLING = 250
-"""Runs are often chosen one after the other: so long nothing may change before they are looked at [ms]."""
+"""Delay before changed runs are checked, because runs are often chosen one after the other [ms]."""
 
 
 class Checking(QObject):
-    """One check, with or without an audit, at a time."""
+    """One check at a time, with or without an audit."""
 
     changed = Signal()
-    """Something began, ended, or is outdated."""
+    """Emitted when a check starts, ends or is outdated."""
 
     def __init__(self, computations: Computations) -> None:
         super().__init__()
@@ -44,31 +44,31 @@ class Checking(QObject):
 
     @property
     def checking(self) -> bool:
-        """Whether runs are looked at, or about to be."""
+        """True while runs are checked or about to be checked."""
         return self.coverage.active or self._timer.isActive()
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """Ids of what is known, or looked at."""
+        """Ids of the runs that are or were checked."""
         return self.coverage.job.material.runs if self.coverage.job is not None else ()
 
     @property
     def problem(self) -> str:
-        """Why the last one failed."""
+        """Error message of the last check; empty if it succeeded."""
         return self.coverage.problem or self.audit.problem
 
     def check(self, material: Material) -> None:
-        """Look at runs; what was known is forgotten."""
+        """Check runs; the previous result is dropped."""
         self.forget()
         self.coverage.start(CheckJob(material=material))
 
     def audit_headers(self, material: Material, servo: str, model: ServoModel | None) -> None:
-        """Ask a model, None for the catalogue's, whether the headers of runs are true."""
+        """Check the headers of runs against a model; None for the catalogue's."""
         self.audit.forget()
         self.audit.start(AuditJob(material=material, servo=servo, model=model))
 
     def supersede(self, again: Callable[[], None]) -> None:
-        """Other runs are chosen: do what is under way with those, by `again`, once the choice has settled."""
+        """Restart a running check by `again` for other runs once the choice has settled."""
         if self.checking or self.audit.active:
             self.stop()
             self._again = again
@@ -76,13 +76,13 @@ class Checking(QObject):
         self.coverage.supersede()
 
     def stop(self) -> None:
-        """Give up what is under way."""
+        """Cancel the running check."""
         self._timer.stop()
         self.coverage.stop()
         self.audit.stop()
 
     def forget(self) -> None:
-        """Another session, or another check: nothing is known."""
+        """Drop all results: another session, or another check."""
         self._timer.stop()
         self.coverage.forget()
         self.audit.forget()

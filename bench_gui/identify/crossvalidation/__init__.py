@@ -1,1 +1,1 @@
-"""Which model holds on conditions it has not seen."""
+"""Cross-validation: the models compared on conditions they were not fitted to."""

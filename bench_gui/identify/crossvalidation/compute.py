@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 TELL_PERIOD = 0.1
-"""Between two messages [s]."""
+"""Time between two messages [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +25,16 @@ class CrossValidateJob:
     session: Path
     runs: tuple[str, ...]
     question: Question
-    """Without the hash of the runs' data."""
+    """Question without the hash of the runs' data."""
     results: Path
-    """Where results of the session are kept."""
+    """Folder for results of the session."""
     beside: Path | None
-    """Folder of the identification in sight."""
+    """Folder of the shown identification, or None."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """What is searched: each variant with each of these held out."""
+    """Searches to run: each variant with each of these conditions held out."""
 
     variants: tuple[str, ...]
     folds: tuple[str, ...]
@@ -42,7 +42,7 @@ class Planned:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Share):
-    """And the search that has just been done."""
+    """Progress with the error of the search that has just finished."""
 
     cell: Cell
 

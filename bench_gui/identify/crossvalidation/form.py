@@ -1,4 +1,4 @@
-"""What is asked of a cross-validation: what to hold out, which models, how much work."""
+"""Form of a cross-validation: conditions to hold out, models, effort."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _PATHS = {"both": "both", "on": "with", "off": "without"}
 
 
 class CrossValidationForm(QWidget):
-    """A few fields in two columns."""
+    """Fields in two columns."""
 
     changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self._asked, self._fit = Binding(), Binding()
-        """Fields of the question, and of the settings of its fits."""
-        hint = "Each value of these conditions is held out in turn and judged on"
+        """Bindings of the question's fields, and of the settings of its fits."""
+        hint = "Each value of these conditions is held out in turn to judge the models"
         self.by = self._asked.bind("by", ChecksMenu("Hold out by", hint, _CONDITIONS))
         self.by.check(CONDITIONS)
         self.models = ChecksMenu(
@@ -52,37 +52,37 @@ class CrossValidationForm(QWidget):
         self.models.check(FRICTION_MODELS)
         self.path: QComboBox = choice(
             "Command path",
-            "Whether each model is fitted with the command path, without it, or both",
+            "Fit each model with the command path, without it, or both",
             [(text, key) for key, text in _PATHS.items()],
         )
         self.path.setFixedWidth(FIELD_WIDTH)
         self._asked.bind("command_path", self.path)
         self._fit.bind("models", self.models)
         self.trials: QSpinBox = whole(
-            "Evaluations of a search", "Evaluations for each model and fold; automatic: 1000 for each parameter",
+            "Evaluations of a search", "Evaluations for each model and fold; automatic: 1000 per parameter",
             0, 0, 10_000_000, "automatic",
         )  # fmt: skip
         self.trials.setSingleStep(500)
         self.most: QSpinBox = whole(
             "Runs to fit to",
-            "Fit to at most so many runs of each fold, every condition kept; judged is on all that are held out",
+            "Maximum number of training runs per fold, every condition kept; all held-out runs are always judged",
             0, 0, 100_000, "all",
         )  # fmt: skip
         self.transfer = describe(
             QCheckBox("Transfer"),
             "Transfer",
-            "Also fit the chosen model to each single value and judge it on the others",
+            "Also fit the chosen model to each single value and judge it on the other values",
         )
         self.quick_button = button(
-            "Quick", "M1, M4 and M6 without the command path, with each mass held out", self.take_quick, "small"
+            "Quick", "M1, M4 and M6 without the command path, each mass held out", self.take_quick, "small"
         )
         self.full_button = button(
-            "Full", "Every model, with and without the command path, every condition held out", self.take_full, "small"
+            "Full", "Every model, with and without the command path, each condition held out", self.take_full, "small"
         )
         self.terms = describe(
             QCheckBox("Terms"),
             "Terms",
-            "What each term buys: also leave out each term of the chosen model in turn",
+            "Show the benefit of each term: also leave out each term of the chosen model in turn",
         )
         self._fit.bind("trials", self.trials, optional=True)
         self._asked.bind("most_training_runs", self.most, optional=True)
@@ -116,9 +116,9 @@ class CrossValidationForm(QWidget):
         grid.setColumnStretch(4, 1)
 
     def offer(self, runs: Sequence[RunSummary]) -> None:
-        """Let those conditions be chosen of which these runs have several values."""
+        """Offer the conditions of which these runs have several values."""
         for name, _, _ in _CONDITIONS:
-            # Only the recordings themselves know their unit.
+            # Only the recordings themselves state their unit.
             recorded = set() if name == "unit" else {getattr(run, name) for run in runs}
             values = {_rounded(value) for value in recorded}
             self._values[name] = len(values)
@@ -128,12 +128,12 @@ class CrossValidationForm(QWidget):
             self.by.allow(name, reason)
 
     def take_quick(self) -> None:
-        """The fewest searches that tell whether a simple model is enough; a condition there is in place of the mass."""
+        """Choose the fewest searches that show whether a simple model is enough, with one condition held out."""
         possible = [name for name, action in self.by.choices.items() if action.isEnabled() and name in self._values]
         self._take(possible[:1], QUICK_MODELS, "off")
 
     def take_full(self) -> None:
-        """All there is to compare."""
+        """Choose all models and conditions."""
         self._take(CONDITIONS, FRICTION_MODELS, "both")
 
     def _take(self, by: Sequence[str], models: Sequence[str], path: str) -> None:
@@ -143,14 +143,14 @@ class CrossValidationForm(QWidget):
 
     @property
     def searches(self) -> int:
-        """How many searches it takes, units not counted."""
+        """Number of searches it takes, without those for units."""
         return self._paths * len(self.models.checked) * sum(self._values.get(name, 0) for name in self.by.checked)
 
     def seconds(self, seconds: Mapping[str, float]) -> float | None:
-        """How long that takes [s], from how long a search with each model took with all runs; None without one."""
+        """Expected duration [s], from the duration of a search with all runs by model; None if that is unknown."""
         if self.trials.value() or self.most.value() or not set(self.models.checked) <= set(seconds):
             return None
-        # With one of n values held out, a search has the runs of the others.
+        # With one of n values held out, a search uses the runs of the others.
         shares = sum(max(0, self._values.get(name, 0) - 1) for name in self.by.checked)
         return self._paths * sum(seconds[name] for name in self.models.checked) * shares
 
@@ -159,7 +159,11 @@ class CrossValidationForm(QWidget):
         return 2 if self.path.currentData() == "both" else 1
 
     def question(self, settings: FitSettings, servo: str) -> Question:
-        """As it is asked, with the settings of a fit for what is not chosen here; raises ServoBenchError."""
+        """Build the question; `settings` supplies what is not chosen here.
+
+        Raises:
+            ServoBenchError: if the question is impossible.
+        """
         own: dict[str, Any] = {**self._fit.values(), "command_path": "off", "repeats": 1, "validation": "none"}
         request = replace(settings, **own, points=False).request(servo)
         return Question(request=request, **self._asked.values())

@@ -1,4 +1,4 @@
-"""Cross-validation: which model to use and whether it transfers, started and stopped here, kept with the session."""
+"""Cross-validation panel: which model to use and whether it transfers; stored in the session."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from core.words import counted
 from sessions.results.crossvalidating import CrossValidated, Question
 
 EMPTY = (
-    "Which model holds on conditions it has not seen? Each mass, gain … is held out in turn, every model is fitted to "
-    "the other runs and judged on it. Searches that are on record are not repeated: stop and go on as you like."
+    "Which model is best on conditions it was not fitted to? Each mass, gain … is held out in turn; all models are "
+    "fitted to the other runs and judged on it. Finished searches are stored, so you can stop and continue."
 )
 MODELS, FOLDS, TERMS, TRANSFER, REPETITIONS = range(5)
 _PARTS = (
-    ("Models", "Errors on held-out runs, models by command path"),
-    ("Conditions", "Errors on each condition that was held out"),
-    ("Terms", "What each term of the chosen model buys"),
+    ("Models", "Errors on held-out runs, by model and command path"),
+    ("Conditions", "Errors on each held-out condition"),
+    ("Terms", "Benefit of each term of the chosen model"),
     ("Transfer", "Fitted to one value, judged on the others"),
-    ("Repetitions", "How well the servo repeats itself: what no model can beat"),
+    ("Repetitions", "Repeatability of the servo: the lowest error that a model can reach"),
 )
 
 
 class CrossValidationPanel(QWidget):
-    """Asks for cross-validations and shows what came of them."""
+    """Starts cross-validations and shows their results."""
 
     def __init__(self, controller: Controller, form: SettingsForm, crossvalidating: CrossValidating) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class CrossValidationPanel(QWidget):
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)
         column.addLayout(self._head())
-        self.progress = ProgressRow("cross-validation", "How much of it is done")
+        self.progress = ProgressRow("cross-validation", "Share of the work that is done")
         column.addLayout(self.progress)
         self.text: QLabel = label(EMPTY, "muted")
         self.text.setWordWrap(True)
@@ -110,7 +110,7 @@ class CrossValidationPanel(QWidget):
         column.setSpacing(4)
         stack = QStackedWidget()
         self.segments = Segments(_PARTS, lambda place: self._turn(stack, place))
-        self.condition: QComboBox = choice("Condition", "Which condition's transfer is shown")
+        self.condition: QComboBox = choice("Condition", "Condition whose transfer is shown")
         self.condition.currentIndexChanged.connect(lambda _: self._show_transfer())
         row = QHBoxLayout()
         row.addWidget(self.segments)
@@ -143,15 +143,15 @@ class CrossValidationPanel(QWidget):
         return holder
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.segments.set_theme(theme)
         for table in self.tables:
             table.set_theme(theme)
 
-    # What a person asks for.
+    # User actions.
 
     def start(self) -> None:
-        """Cross-validate the chosen runs, or go on."""
+        """Cross-validate the chosen runs, or continue."""
         controller, library = self._controller, self._controller.library
         session, results, fitted = library.path, library.results_place, controller.fitting.result
         if session is None or results is None:
@@ -171,7 +171,7 @@ class CrossValidationPanel(QWidget):
             )
         )
 
-    # What happens.
+    # Events.
 
     def _offer(self) -> None:
         servo = self._controller.library.main_servo()
@@ -179,7 +179,7 @@ class CrossValidationPanel(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is known and what can be asked."""
+        """Show the results and enable what is possible."""
         running = self._crossvalidating
         why = self._obstacle()
         self.form.setEnabled(not running.active)
@@ -200,7 +200,7 @@ class CrossValidationPanel(QWidget):
 
     @property
     def _goes_on(self) -> bool:
-        """Whether a start goes on with the one that was stopped."""
+        """True if a start continues the one that was stopped."""
         running = self._crossvalidating
         if not running.paused or running.job is None:
             return False
@@ -213,9 +213,9 @@ class CrossValidationPanel(QWidget):
         return self.form.question(self._settings.settings(), self._controller.library.main_servo())
 
     def _obstacle(self) -> str:
-        """Why it cannot be started; empty when it can."""
+        """Reason why it cannot be started; empty if it can."""
         if self._crossvalidating.active:
-            return "it is running"
+            return "it is already running"
         if self._controller.fitting.active:
             return "an identification is running; wait for it or stop it"
         if not chosen_count(self._controller, self._settings.settings()):
@@ -240,14 +240,14 @@ class CrossValidationPanel(QWidget):
         self.progress.show(self._crossvalidating, idle, starting="Loading the recordings…")
 
     def _seconds_of_a_search(self, count: int) -> dict[str, float]:
-        """By model, with so many runs: what the identification in sight took [s]."""
+        """Duration of a search by model with this many runs, from the shown identification [s]."""
         fitted = self._controller.fitting.result
         if fitted is None or not fitted.train:
             return {}
         return {row.model.friction: row.wall_seconds * count / len(fitted.train) for row in fitted.models}
 
     def _show_so_far(self) -> None:
-        """The matrix as it fills."""
+        """Show the matrix while it fills."""
         running = self._crossvalidating
         self._parts.setVisible(True)
         self.segments.choose(FOLDS)
@@ -265,7 +265,7 @@ class CrossValidationPanel(QWidget):
         self.text.setText(f"{found.choice.text}{stopped}{skipped}")
         count = len(found.runs)
         place = f", kept in {kept.folder.name}" if kept.folder is not None else ""
-        basis = f"Made of {counted(count, 'run')}{place}."
+        basis = f"Based on {counted(count, 'run')}{place}."
         self._fill(MODELS, tables.by_model(kept), basis)
         self._fill(FOLDS, tables.by_fold(kept), "")
         self._fill(

@@ -1,4 +1,4 @@
-"""A cross-validation in the background, and the one a session keeps."""
+"""Cross-validation in the background, and the one stored in the session."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from sessions.results.crossvalidating import CrossValidated, newest_crossvalidat
 
 
 class CrossValidating(Computation[CrossValidateJob, Share, Path]):
-    """What it has searched stays on record and is gone on with when the same is asked again."""
+    """Computation whose finished searches are stored and reused when the same question is asked again."""
 
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
             computations,
             "Cross-validation",
             crossvalidate,
-            lost="the cross-validation's process ended unexpectedly; start it again to go on",
+            lost="the cross-validation's process ended unexpectedly; start it again to continue",
             keeps=True,
-            stop_tip="Pause it; searches that are done are kept, and Continue goes on with the rest",
-            missed="a cross-validation; its searches stay on record, it goes on when it is asked for again",
+            stop_tip="Pause; finished searches are kept, and Continue runs the rest",
+            missed="a cross-validation; finished searches are kept; start it again to continue",
         )
         self._background = background
         self._results: Path | None = None
-        """Of the open session."""
+        """Results folder of the open session."""
         self.kept: CrossValidated | None = None
-        """The newest of the open session."""
+        """Newest stored result of the open session, or None."""
         self.planned = Planned(variants=(), folds=())
-        """What the last one was to search."""
+        """Searches planned by the last one."""
         self.errors: dict[tuple[str, str], float] = {}
-        """By variant and what was held out, of the searches of the last one that are done [rad]."""
+        """Error of each finished search by variant and held-out condition [rad]."""
 
     @property
     def total(self) -> int:
-        """Searches of the last one."""
+        """Number of planned searches."""
         return len(self.planned.variants) * len(self.planned.folds)
 
     @property
     def paused(self) -> bool:
-        """Whether the last one was stopped, so that it can go on."""
+        """True if the last one was stopped and can be continued."""
         return self.stopped and not self.active and len(self.errors) < self.total
 
     @property
     def outcome(self) -> str:
-        """How far it is when it was stopped."""
+        """Progress at which it was stopped, or "done"."""
         return f"paused at {len(self.errors)} of {self.total}" if self.paused else "done"
 
     def start(self, job: CrossValidateJob) -> None:
-        """Begin, or go on with what is on record."""
+        """Start, or continue with the stored searches."""
         self.planned, self.errors = Planned(variants=(), folds=()), {}
         super().start(job)
 
     def take(self, message: Share | Planned) -> None:
-        """Keep another search."""
+        """Store a plan or the error of a finished search."""
         if isinstance(message, Planned):
             self.planned = message
             self.changed.emit()
@@ -68,7 +68,7 @@ class CrossValidating(Computation[CrossValidateJob, Share, Path]):
         super().take(replace(message, text=f"{len(self.errors)} of {self.total}, {message.text}"))
 
     def look_for_earlier(self, results: Path | None) -> None:
-        """Show the newest that is kept under the open session's place for results; None: there is none."""
+        """Show the newest result stored in the session's results folder, or None."""
         self._results = results
         self.kept, self.problem, self.stopped = None, "", False
         self.changed.emit()
@@ -76,7 +76,7 @@ class CrossValidating(Computation[CrossValidateJob, Share, Path]):
             self._ask(results, newest_crossvalidation, results)
 
     def end(self, result: Path) -> None:
-        """Read what was found."""
+        """Read the result."""
         if self.job is not None:
             self._ask(self.job.results, read_crossvalidation, result)
         super().end(result)

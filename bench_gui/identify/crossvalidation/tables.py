@@ -1,4 +1,4 @@
-"""A cross-validation as tables: models by command path, folds, terms, transfer, repetitions. Errors in mrad."""
+"""Tables of a cross-validation: models by command path, folds, terms, transfer, repetitions. Errors in mrad."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Table = tuple[tuple[Column, ...], list[Row]]
 
 
 def by_model(kept: CrossValidated) -> Table:
-    """Models down, command path across: the held-out error with its standard error, and the difference to the best."""
+    """Held-out error with standard error by model and command path, and the difference from the best."""
     found, choice = kept.found, kept.found.choice
     paths = sorted({bool(variant.command_path) for variant in found.variants})
-    columns = [Column("Model", "Friction model; ★ the one to use: the simplest that is as good as the best")]
+    columns = [Column("Model", "Friction model; ★ recommended: the simplest that is as good as the best")]
     for path in paths:
         title = "With command path" if path else "Without it" if len(paths) > 1 else "Without command path"
         columns.append(Column(f"{title} [mrad]", "Mean absolute error on held-out runs ± standard error", True))
     for path in paths:
         title = "Δ with" if path else "Δ without"
-        tip = "Difference from the best model, run by run, ± standard error: surer than the errors themselves"
+        tip = "Difference from the best model, run by run, ± standard error: more certain than the errors themselves"
         columns.append(Column(f"{title} [mrad]", tip, True))
     variants = {(variant.friction, bool(variant.command_path)): variant for variant in found.variants}
     rows: list[Row] = []
@@ -43,10 +43,10 @@ def by_model(kept: CrossValidated) -> Table:
 
 
 def by_fold(kept: CrossValidated) -> Table:
-    """Variants down, what was held out across."""
+    """Held-out error of each variant (rows) on each fold (columns)."""
     found, choice = kept.found, kept.found.choice
     folds = found.folds
-    columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
+    columns = [Column("Held out [mrad]", "Mean absolute error on the held-out runs")]
     columns += [
         Column(fold.label, f"{counted(len(fold.held_out), 'run')} held out, fitted to {_trained(found, place)}", True)
         for place, fold in enumerate(folds)
@@ -60,8 +60,8 @@ def by_fold(kept: CrossValidated) -> Table:
 
 
 def so_far(planned: Planned, errors: Mapping[tuple[str, str], float]) -> Table:
-    """As `by_fold`, while searches are under way: what is not there yet is left empty."""
-    columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
+    """Table as by `by_fold` during the searches; cells without a result are empty."""
+    columns = [Column("Held out [mrad]", "Mean absolute error on the held-out runs")]
     columns += [Column(fold, "Held out in turn", True) for fold in planned.folds]
     rows: list[Row] = []
     for variant in planned.variants:
@@ -71,11 +71,11 @@ def so_far(planned: Planned, errors: Mapping[tuple[str, str], float]) -> Table:
 
 
 def by_term(kept: CrossValidated) -> Table:
-    """What the error rises by without each term."""
+    """Increase of the error without each term."""
     columns = (
-        Column("Without", "The term that is left out; the others are searched again"),
-        Column("Training [mrad]", "More error on the runs of the fit", True),
-        Column("Held out [mrad]", "More error on the runs that were held out ± standard error", True),
+        Column("Without", "Term that is left out; the other parameters are identified again"),
+        Column("Training [mrad]", "Increase of the error on the training runs", True),
+        Column("Held out [mrad]", "Increase of the error on held-out runs ± standard error", True),
     )
     rows: list[Row] = [
         [
@@ -89,7 +89,7 @@ def by_term(kept: CrossValidated) -> Table:
 
 
 def by_value(table: TransferTable) -> Table:
-    """Fitted to one value down, judged on each across; the diagonal is a fit's own error."""
+    """Errors of fits to one value (rows) on each value (columns); the diagonal is the training error."""
     columns = [Column(f"Fitted to \\ on, {table.condition} [mrad]", "The row's fit, judged on the column's runs")]
     columns += [Column(text, f"Judged on the runs with {text}", True) for text in table.labels]
     rows: list[Row] = []
@@ -100,15 +100,15 @@ def by_value(table: TransferTable) -> Table:
 
 
 def by_repetition(kept: CrossValidated) -> Table:
-    """Floor of each trajectory, and the chosen model on the same runs."""
+    """Repeatability of each trajectory, and the chosen model's error on the same runs."""
     columns = (
         Column("Repetitions of", "Trajectory"),
-        Column("Sets", "Of runs with the same commands on the same bench", True),
+        Column("Sets", "Sets of runs with the same commands on the same bench", True),
         Column(
-            "Floor [mrad]", "Mean absolute deviation from the median motion: no deterministic model is better", True
+            "Floor [mrad]", "Mean absolute deviation from the median motion; no deterministic model can be better", True
         ),
-        Column("Model [mrad]", "The chosen model on the same runs, held out", True),
-        Column("Times the floor", "Near 1: finished; far above: something is missing", True),
+        Column("Model [mrad]", "Error of the chosen model on the same runs, held out", True),
+        Column("Times the floor", "Near 1: the model is complete; far above: something is missing", True),
     )
     rows: list[Row] = [
         [
@@ -137,7 +137,11 @@ def _behind(found: CrossValidation, variant: Variant | None, choice: Choice) -> 
     if variant == choice.best:
         return Cell("best")
     as_good = variant in choice.as_good
-    tip = "As good as the best: within one standard error" if as_good else "Worse than the best by more than its error"
+    tip = (
+        "As good as the best: within one standard error"
+        if as_good
+        else "Worse than the best by more than one standard error"
+    )
     return Cell(f"+{_estimate(found.difference(variant, choice.best))}", tip, tone="good" if as_good else "")
 
 

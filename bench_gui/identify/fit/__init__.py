@@ -1,1 +1,1 @@
-"""The search for a model: what is asked, the process that searches, what it says and shows."""
+"""Model search: request, search process, messages, and their display."""

@@ -1,4 +1,4 @@
-"""What the identification's own process does: it searches and tells the window how far it is."""
+"""Work of the identification process: search and report the progress to the window."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from core.recording import Recording
 
 TELL_PERIOD = 0.1
-"""Between two messages about the same search [s]."""
+"""Time between two messages about the same search [s]."""
 OVERLAY_PERIOD = 0.5
-"""Between two overlays, at least [s]."""
+"""Shortest time between two overlays [s]."""
 OVERLAY_SHARE = 0.1
-"""Of the time, at most, that overlays take."""
+"""Largest share of the time that overlays take."""
 
 
 def run(job: FitJob, line: Line) -> FitResult:
-    """Identify; what would make possible what fails is told before it is raised."""
+    """Identify; if that fails, a remedy is sent before the error is raised."""
     try:
         return _identify(job, line)
     except ServoBenchError as error:
@@ -48,7 +48,7 @@ def run(job: FitJob, line: Line) -> FitResult:
 
 
 def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
-    """What would make it possible, where that is known."""
+    """Change that would make a failed identification possible; None if unknown."""
     from core.identification.runs.conditions import DivergingError, UnusableRuns
     from core.identification.runs.split import SplitError
 
@@ -91,7 +91,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
 
 
 class _Teller:
-    """Gathers generations and sends them a few times a second, with the worst and the median run now and then."""
+    """Sends progress a few times a second, and less often an overlay of the worst and the median run."""
 
     def __init__(self, line: Line, job: FitJob) -> None:
         self._line = line
@@ -102,19 +102,19 @@ class _Teller:
         self._candidate: ServoModel | None = None
         self._points_error: float | None = None
         self._unseen: ServoModel | None = None
-        """The best candidate that no overlay has shown."""
+        """Best candidate not shown by an overlay yet."""
         self._recorded = False
-        """Whether a generation since the last message was of an earlier search."""
+        """True if a generation since the last message was of an earlier search."""
         self._next = self._next_overlay = 0.0
 
     def begin(self, recordings: Sequence[Recording], split: Split) -> None:
-        """The recordings are there and divided."""
+        """Report that the recordings are loaded and split."""
         train = set(split.train)
         self._train = [recording for recording in recordings if recording.id in train]
         self._line.tell(FitStarted(len(split.train), len(split.validation)))
 
     def take(self, progress: Progress, recorded: bool = False) -> None:
-        """Note a generation; recorded: of an earlier search."""
+        """Note a generation; recorded: it is from an earlier search."""
         self._recorded = self._recorded or recorded
         search = (progress.model, progress.trial, progress.repeat)
         if search != self._search:
@@ -166,6 +166,6 @@ class _Teller:
         runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
         self._line.tell(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
         now = time.monotonic()
-        # The first one also loads the kernel, which says nothing about the next.
+        # The first overlay also loads the kernel, so its duration predicts nothing.
         waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0
         self._next_overlay = now + max(OVERLAY_PERIOD, waited)

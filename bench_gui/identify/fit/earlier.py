@@ -1,4 +1,4 @@
-"""Identifications a session keeps, read back as their results were shown when they ended."""
+"""Stored identifications of a session, read back as `FitResult`s."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from sessions.results.folder import result_folders
 from sessions.results.identification import load_identification
 
 MOST = 30
-"""Earlier results offered: reading one takes some 10 ms, and each stays in memory."""
+"""Number of earlier results offered: reading one takes about 10 ms, and each stays in memory."""
 
 
 def earlier_results(results: Path, most: int = MOST) -> tuple[FitResult, ...]:
-    """Results under a results folder that can be read, the newest first."""
+    """Read the results in a results folder, newest first; unreadable ones are skipped."""
     return tuple(islice(_readable(results), most))
 
 
 def recommendation_in(folder: Path) -> tuple[str, str, str]:
-    """Recommended friction model of the result in a folder, why, and by what evidence; raises IdentificationError."""
+    """Recommended friction model of the result in a folder, the reason, and the kind of evidence.
+
+    Raises:
+        IdentificationError: if the result cannot be read.
+    """
     found = FitResult.of(load_identification(folder), folder)
     return found.recommended, found.choice, found.by
 

@@ -1,4 +1,4 @@
-"""What the window and the identification's process say to each other: plain data, cheap to unpickle."""
+"""Messages between the window and the identification process: plain data, cheap to unpickle."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from sessions.results.folder import FOLDER_TIME
 
 Array = NDArray[np.float64]
 CostCurve = tuple[str, int, Array, Array]
-"""Of one search: friction model, repeat, evaluations (n,), best cost after them (n,) [rad]."""
+"""One search: friction model, repeat, evaluations (n,), best cost after them (n,) [rad]."""
 
 LEAVE_OUT, SPLIT, DEFAULTS = "leave_out", "split", "defaults"
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What would make a failed identification possible: the control to change, and to what."""
+    """Change that would make a failed identification possible."""
 
     kind: str
-    """LEAVE_OUT runs of the session, divide them by another SPLIT rule, go back to DEFAULTS."""
+    """LEAVE_OUT: exclude runs; SPLIT: use another split rule; DEFAULTS: restore the default settings."""
     runs: tuple[str, ...] = ()
     rule: str = ""
     reason: str = ""
-    """Why runs are left out."""
+    """Reason why runs are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitJob:
-    """What the process is started with."""
+    """Input of the identification process."""
 
     session: Path
     runs: tuple[str, ...]
     request: IdentificationRequest
     folder: Path
-    """Where the record, the study, the models and the summary go."""
+    """Folder for the record, the study, the models and the summary."""
     resume: bool = False
 
 
 @dataclass(frozen=True)
 class FitStarted:
-    """The recordings are loaded and divided."""
+    """The recordings are loaded and split."""
 
     train: int
     validation: int
@@ -58,16 +58,16 @@ class FitStarted:
 
 @dataclass(frozen=True, kw_only=True)
 class FitProgress(Share):
-    """What has happened since the last message."""
+    """Progress since the last message."""
 
     model: str
     trial: str
-    """As `Progress.trial`."""
+    """Same as `Progress.trial`."""
     repeat: int
     points: tuple[tuple[int, float], ...]
     """Evaluations and the best error [rad] after them."""
     candidate: ServoModel | None
-    """The best model so far, if it improved."""
+    """Best model so far, if it improved."""
     trials: int
     points_error: float | None = None
     """Share of the placed points in the best error [rad]; None without points."""
@@ -80,25 +80,25 @@ class OverlayRun:
     id: str
     trajectory: str
     place: str
-    """"worst", "median", or empty for one that is only measured."""
+    """"worst", "median", or empty for a run that is only measured."""
     time: Array
-    """From the first sample [s]."""
+    """Time from the first sample [s]."""
     measured: Array
-    """[rad]"""
+    """Measured position [rad]."""
     simulated: Array | None = None
-    """[rad]"""
+    """Simulated position [rad]."""
     mae: float | None = None
-    """[rad]"""
+    """Mean absolute error [rad]."""
     initial: Array | None = None
-    """Simulated with the values the search began with [rad]."""
+    """Position simulated with the start values of the search [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitOverlay:
-    """Runs under one model."""
+    """Overlay of some runs under one model."""
 
     friction: str
-    """Empty without a model."""
+    """Friction model; empty without a model."""
     runs: tuple[OverlayRun, ...]
 
 
@@ -113,20 +113,20 @@ class FittedModel:
     evaluations: int
     wall_seconds: float
     spread: float | None
-    """Largest difference of training errors between repeats."""
+    """Largest difference between the training errors of repeats."""
     evidence: Evidence | None = None
-    """None while the search is under way."""
+    """None during a search."""
     held_out: tuple[float, ...] = ()
-    """Mean absolute error of each run that was held out."""
+    """Mean absolute error of each held-out run."""
 
     @property
     def error(self) -> float:
-        """On runs it had not seen; on those it was fitted to where none was held out."""
+        """Error on held-out runs, or on training runs if none was held out."""
         return self.train_mae if self.validation_mae is None else self.validation_mae
 
     @property
     def initial(self) -> ServoModel | None:
-        """The model with the values the search began with; None while that is not known."""
+        """Model with the start values of the search; None if unknown."""
         if self.evidence is None:
             return None
         began = {p.name: p.initial for p in self.evidence.parameters if not p.frozen}
@@ -135,32 +135,32 @@ class FittedModel:
 
 @dataclass(frozen=True)
 class FitResult:
-    """The outcome."""
+    """Result of an identification."""
 
     models: tuple[FittedModel, ...]
     recommended: str
-    """Friction model with the lowest error on runs it did not see."""
+    """Friction model with the lowest error on held-out runs."""
     choice: str
-    """Why, in words."""
+    """Reason for the recommendation, in words."""
     by: str
     """Evidence of the recommendation: CROSS_VALIDATION, VALIDATION or TRAINING of `core…choice.recommendation`."""
     stopped: bool
     train: tuple[str, ...]
-    """Runs it was fitted to."""
+    """Training runs."""
     request: IdentificationRequest
     folder: Path | None
-    """Where its files are; None when they could not be written."""
+    """Folder of the files; None if they could not be written."""
     problem: str = ""
-    """Why the files could not be written; empty when they were."""
+    """Reason why the files could not be written; empty if they were."""
 
     @property
     def best(self) -> FittedModel:
-        """The recommended model."""
+        """The recommended model's row."""
         return next(row for row in self.models if row.model.friction == self.recommended)
 
     @property
     def title(self) -> str:
-        """When it was begun and what it recommends, e.g. "24 Nov 14:03 · M6 2.62 mrad"."""
+        """Start time and recommendation, e.g. "24 Nov 14:03 · M6 2.62 mrad"."""
         name = "not kept" if self.folder is None else self.folder.name
         try:
             when = f"{datetime.strptime(name[:19], FOLDER_TIME):%d %b %H:%M}"
@@ -170,7 +170,7 @@ class FitResult:
 
     @classmethod
     def of(cls, found: Identification, folder: Path | None, problem: str = "") -> FitResult:
-        """What is shown of an identification."""
+        """Build the result to show from an identification."""
         rows = (
             FittedModel(
                 model=result.model,
@@ -200,7 +200,7 @@ class FitResult:
 
 @dataclass(frozen=True)
 class FitFailed:
-    """Nothing came of it."""
+    """A failed identification."""
 
     message: str
     remedy: Remedy | None = None

@@ -18,15 +18,15 @@ from core.trajectories import title_of
 from core.units import RADIANS, AngleUnit, milliradians
 
 COLUMNS = 600
-"""Curves are reduced to the extremes of so many columns: a pane is about as wide in pixels."""
+"""Curves are reduced to the extremes of this many columns, about the width of a pane in pixels."""
 LOWEST, HEAD_HEIGHT = 34, 24
-"""Of a chart and of what stands above it [px]."""
+"""Smallest height of a chart, and height of the heading above it [px]."""
 MEASURED, INITIAL, SIMULATED, RESIDUAL = "measured", "initial", "simulated", "residual"
 
 
 @dataclass(eq=False)
 class _Pane:
-    """One run."""
+    """Charts of one run."""
 
     widget: QWidget
     head: QHBoxLayout
@@ -37,7 +37,7 @@ class _Pane:
 
 
 class OverlayPlots(QWidget):
-    """A legend above two panes, one a run; a pane without a run is hidden."""
+    """A legend above two panes, one per run; a pane without a run is hidden."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,11 +59,11 @@ class OverlayPlots(QWidget):
 
     @property
     def shown(self) -> FitOverlay:
-        """What is drawn."""
+        """The overlay that is drawn."""
         return self._shown
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for pane in self.panes:
             pane.position.set_theme(theme)
@@ -80,7 +80,7 @@ class OverlayPlots(QWidget):
         self.show_overlay(self._shown)
 
     def show_overlay(self, overlay: FitOverlay) -> None:
-        """Draw these runs; other runs than before are fitted into the panes."""
+        """Draw an overlay; the panes are fitted if its runs changed."""
         self._shown = overlay
         theme = self._theme
         if theme is None:
@@ -133,7 +133,7 @@ def _pane(name: str) -> _Pane:
     title = ElidedLabel()
     title.setProperty("role", "muted")
     position = Chart(f"{name}, measured and simulated position", "Position", "rad", bottom="Time [s]")
-    residual = Chart(f"{name}, simulated less measured", "Residual", "rad")
+    residual = Chart(f"{name}, simulated minus measured", "Residual", "rad")
     residual.axes.setXLink(position.axes)
     column = QVBoxLayout(widget)
     column.setContentsMargins(0, 0, 0, 0)
@@ -154,7 +154,7 @@ def _pane(name: str) -> _Pane:
 
 
 def _values(run: OverlayRun | None) -> dict[str, Array | None]:
-    """Curves of a run by key [rad]; None for one that there is not."""
+    """Curves of a run by key [rad]; None for a missing one."""
     if run is None:
         return dict.fromkeys((MEASURED, INITIAL, SIMULATED, RESIDUAL))
     residual = None if run.simulated is None else run.simulated - run.measured

@@ -1,4 +1,4 @@
-"""Which runs the overlay shows: those of the search under way, those of a model found, or what was measured."""
+"""Choice of the runs in the overlay: from the running search, a result, or measured only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING = FitOverlay("", ())
 
 
 class Overlaying(QObject):
-    """Asks for what is to be seen; late answers to old questions are dropped."""
+    """Requests overlays; late answers to earlier requests are dropped."""
 
     changed = Signal()
     problem = Signal(str)
@@ -32,22 +32,22 @@ class Overlaying(QObject):
         self._asked = 0
         self._question: object = None
         self._known: dict[int, tuple[FittedModel, FitOverlay]] = {}
-        """By identity of a row of the result, which is kept so that it stays the same one."""
+        """Overlay by identity of a result's row; the row is kept so that its id stays valid."""
         self.shown = NOTHING
 
     def forget(self) -> None:
-        """Another session, another search."""
+        """Drop everything: another session or another search."""
         self._known = {}
         self._ask(None)
         self._show(NOTHING)
 
     def show_live(self, overlay: FitOverlay) -> None:
-        """Show what the search under way has reached."""
+        """Show the current state of the running search."""
         self._ask(None)
         self._show(overlay)
 
     def show_measured(self, ids: tuple[str, ...]) -> None:
-        """Show runs as they were measured."""
+        """Show measured runs only."""
         if self._question == ids:
             return
         asked = self._ask(ids)
@@ -62,7 +62,7 @@ class Overlaying(QObject):
             self._show(NOTHING)
 
     def show_fitted(self, row: FittedModel, result: FitResult) -> None:
-        """Show the worst and the median run under a model that was found."""
+        """Show the worst and the median run under an identified model."""
         known = self._known.get(id(row))
         if known is not None:
             self.show_live(known[1])

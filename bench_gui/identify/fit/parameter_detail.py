@@ -1,4 +1,4 @@
-"""One parameter in full: interval by interval, the parameters it is correlated with, its profile."""
+"""Details of one parameter: its intervals, correlated parameters and profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.parameters import Parameter
 from core.units import significant, with_uncertainty
 
 WIDTH = 292
-"""[px]"""
+"""Width of the details [px]."""
 
 
 class ParameterDetail(QFrame):
@@ -29,14 +29,14 @@ class ParameterDetail(QFrame):
     def __init__(
         self, freeze: Callable[[str, float], object], ask_bounds: Callable[[], object], close: Callable[[], object]
     ) -> None:
-        """freeze: called with a name and a value."""
+        """Create the details; freeze: called with a name and a value."""
         super().__init__()
         self.setProperty("role", "card")
         self.setFixedWidth(WIDTH)
         self._freeze = freeze
         self._shown: Parameter | None = None
         self.title: QLabel = describe(label("", "empty"), "Parameter", "Symbol and meaning")
-        self.text: QLabel = describe(QLabel(), "About the parameter", "Intervals, bounds, and what can make up for it")
+        self.text: QLabel = describe(QLabel(), "About the parameter", "Intervals, bounds and correlated parameters")
         for part in (self.title, self.text):
             part.setWordWrap(True)
             part.setTextFormat(Qt.TextFormat.RichText)
@@ -47,7 +47,7 @@ class ParameterDetail(QFrame):
             "Freeze here", "Keep the parameter at this value in the next identification", self._ask_freeze, "small"
         )
         self.bounds_button: QPushButton = button(
-            "Bounds…", "Change between which values it is searched, or where it is frozen", ask_bounds, "small"
+            "Bounds…", "Change the bounds of its search, or freeze it", ask_bounds, "small"
         )
         self.close_button: QPushButton = button("Close", "Close the details of the parameter", close, "small")
         row = QHBoxLayout()
@@ -65,7 +65,7 @@ class ParameterDetail(QFrame):
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.profile.set_theme(theme)
         self._curve.setPen(pen(theme.accent, 2.0))
         self._curve.setSymbol("o")
@@ -77,7 +77,14 @@ class ParameterDetail(QFrame):
     def show_parameter(
         self, parameter: Parameter, known: ParameterEvidence | None, certain: ParameterCertainty | None, note: str
     ) -> None:
-        """Show one; known, certain: None where there is no such evidence; note: what is wrong with its value."""
+        """Show a parameter.
+
+        Args:
+            parameter: the parameter with its value.
+            known: linearised evidence, or None.
+            certain: profile and bootstrap, or None.
+            note: problem with its value, or empty.
+        """
         self._shown = parameter
         unit = "" if parameter.unit == "1" else f" {parameter.unit}"
         self.title.setText(with_symbols(f"{parameter.symbol}  {parameter.description}", [parameter.symbol]))
@@ -89,7 +96,7 @@ class ParameterDetail(QFrame):
             partners = (
                 with_symbols(listed(list(known.traded_with)), list(known.traded_with)) if known.traded_with else ""
             )
-            lines.append(f"Correlated with {partners}" if partners else "No correlated partner was found")
+            lines.append(f"Correlated with {partners}" if partners else "No correlated parameters")
         if certain is not None and certain.profile is not None:
             lines.append(f"Profile {certain.profile.text}{unit}")
         if certain is not None and certain.spread is not None:

@@ -1,4 +1,4 @@
-"""Which parameters a search may move, and between which bounds: one row each, SI units, nothing hidden."""
+"""Dialog for bounds and frozen parameters: one row per parameter, SI units."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ Bounds = tuple[tuple[str, float, float], ...]
 
 SYMBOL, MEANING, UNIT, FREE, VALUE, LOWER, UPPER, CATALOGUE = range(8)
 COLUMNS = (
-    Column("Symbol", "As in the papers"),
-    Column("Meaning", "What the parameter stands for"),
+    Column("Symbol", "Symbol used in the papers"),
+    Column("Meaning", "Meaning of the parameter"),
     Column("Unit", "SI unit; angles are in rad"),
-    Column("Search", "Checked: the search finds the value. Unchecked: it stays at the value beside"),
+    Column("Search", "Checked: the search finds the value. Unchecked: the parameter is frozen at the value beside"),
     Column("Frozen at", "Value of a frozen parameter; double-click to change it", number=True),
     Column("Lower", "Lower bound of the search; double-click to change it", number=True),
     Column("Upper", "Upper bound of the search; double-click to change it", number=True),
-    Column("Catalogue", "Bounds of the catalogue"),
+    Column("Catalogue", "Bounds from the catalogue"),
 )
 WIDTHS = (64, 250, 92, 88, 90, 90, 90, 150)
 
@@ -70,13 +70,13 @@ class _Row:
 
 
 class ParameterChoices(TextTable):
-    """One row a parameter."""
+    """Choices for each parameter, one per row."""
 
     def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds) -> None:
-        """parameters: the catalogue's; frozen, bounds: what is chosen already."""
+        """Create the table; parameters: the catalogue's; frozen, bounds: current choices."""
         super().__init__(COLUMNS)
         fixed, between = dict(frozen), {name: (low, high) for name, low, high in bounds}
-        # Choices about parameters that these models do not have are kept for the models that do.
+        # Choices for parameters that these models lack are kept for models that have them.
         self._others = (
             tuple(entry for entry in frozen if entry[0] not in parameters),
             tuple(entry for entry in bounds if entry[0] not in parameters),
@@ -88,19 +88,19 @@ class ParameterChoices(TextTable):
         ]
 
     def chosen(self) -> tuple[Frozen, Bounds]:
-        """What is frozen where, and what is searched between other bounds than the catalogue's."""
+        """Chosen frozen values, and bounds that differ from the catalogue's."""
         frozen = tuple((row.default.name, row.value) for row in self._choices if row.frozen)
         bounds = tuple((row.default.name, row.lower, row.upper) for row in self._choices if row.bounds_changed)
         return (*self._others[0], *frozen), (*self._others[1], *bounds)
 
     def problem(self) -> str:
-        """What cannot be as it stands; empty when everything can."""
+        """First invalid choice; empty if all are valid."""
         if all(row.frozen for row in self._choices):
-            return "every parameter is frozen, there is nothing to search; free one"
+            return "every parameter is frozen, so there is nothing to search; free at least one"
         return next((row.problem for row in self._choices if row.problem), "")
 
     def reset_all(self) -> None:
-        """Free everything, between the catalogue's bounds."""
+        """Free all parameters and restore the catalogue's bounds."""
         self._others = ((), ())
         self._choices = [
             _Row(r.default, False, r.default.value, r.default.lower, r.default.upper) for r in self._choices
@@ -116,7 +116,7 @@ class ParameterChoices(TextTable):
         return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """A value can be edited where it matters."""
+        """Make the relevant value and bounds editable."""
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         frozen = self._choices[index.row()].frozen
         if index.column() == FREE:
@@ -128,7 +128,7 @@ class ParameterChoices(TextTable):
         return flags
 
     def cell_at(self, row: int, column: int) -> Cell:
-        """One cell; bold where it is not as in the catalogue."""
+        """Return one cell, bold where it differs from the catalogue."""
         choice = self._choices[row]
         p = choice.default
         text = (
@@ -145,7 +145,7 @@ class ParameterChoices(TextTable):
         return Cell(text, choice.problem or f"{p.name}: {COLUMNS[column].tip}", bold=changed)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """A cell, and what an editor begins with."""
+        """Return the data of a cell, or the initial text of its editor."""
         row, column = self._choices[index.row()], index.column()
         if role == Qt.ItemDataRole.EditRole and VALUE <= column <= UPPER:
             return f"{(row.value, row.lower, row.upper)[column - VALUE]:.10g}"
@@ -154,7 +154,7 @@ class ParameterChoices(TextTable):
         return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Take an edit; text that is no number changes nothing."""
+        """Apply an edit; text that is not a number is ignored."""
         row, column = self._choices[index.row()], index.column()
         if role == Qt.ItemDataRole.CheckStateRole and column == FREE:
             row = replace(row, frozen=Qt.CheckState(value) != Qt.CheckState.Checked)
@@ -174,24 +174,24 @@ class ParameterChoices(TextTable):
 
 
 class ParameterDialog(QDialog):
-    """Nothing is taken over before it is accepted, and only what can be."""
+    """Dialog that returns only valid choices, and only when accepted."""
 
     def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Bounds and frozen parameters")
         self.setAccessibleName("Bounds and frozen parameters")
         self.table = ParameterChoices(parameters, frozen, bounds)
-        # It goes with the dialog: one that lived on would keep, by what it is connected to, the dialog as well.
+        # Delete the table with the dialog; otherwise its connections would keep the dialog alive.
         self.table.setParent(self)
         column = QVBoxLayout(self)
         hint = label(
-            "Unchecked parameters stay at their value. Others are searched between their bounds; the catalogue's come "
+            "Unchecked parameters keep their value. Others are searched between their bounds; the catalogue's come "
             "from the servo's ratings.",
             "muted",
         )
         hint.setWordWrap(True)
         column.addWidget(hint)
-        self.view: QTableView = plain_table("Parameters", "What is searched, and between which bounds")
+        self.view: QTableView = plain_table("Parameters", "Parameters to search, and their bounds")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate(self)
         self.view.setItemDelegateForColumn(SYMBOL, self._symbols)
@@ -203,13 +203,13 @@ class ParameterDialog(QDialog):
         for place, width in enumerate(WIDTHS):
             self.view.setColumnWidth(place, width)
         column.addWidget(self.view, 1)
-        self.problem: QLabel = describe(label("", "fault"), "Problem", "What cannot be as it stands")
+        self.problem: QLabel = describe(label("", "fault"), "Problem", "Invalid choice that has to be corrected")
         self.problem.setWordWrap(True)
         self.problem.hide()
         column.addWidget(self.problem)
         row = QHBoxLayout()
         self.reset_button: QPushButton = button(
-            "Back to the catalogue", "Free everything, between the catalogue's bounds", self.table.reset_all
+            "Back to the catalogue", "Free all parameters and restore the catalogue's bounds", self.table.reset_all
         )
         row.addWidget(self.reset_button)
         row.addStretch(1)
@@ -217,8 +217,8 @@ class ParameterDialog(QDialog):
         self.box.accepted.connect(self.accept)
         self.box.rejected.connect(self.reject)
         for standard, text, tip in (
-            (QDialogButtonBox.StandardButton.Ok, "Use these", "Take these bounds and frozen values over"),
-            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Change nothing"),
+            (QDialogButtonBox.StandardButton.Ok, "Use these", "Apply these bounds and frozen values"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Discard the changes"),
         ):
             made = self.box.button(standard)
             made.setText(text)

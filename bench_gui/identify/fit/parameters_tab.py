@@ -1,8 +1,8 @@
-"""The parameters of the selected model inside their bounds, beside those of another identification if asked for."""
+"""Parameters of the selected model inside their bounds, optionally beside those of another identification."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QStyleOptionViewItem, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.identify.fit.messages import FitResult, FittedModel
 from bench_gui.identify.fit.parameter_detail import ParameterDetail
@@ -20,30 +20,36 @@ from bench_gui.identify.tables import (
     ForestDelegate,
     ParameterTable,
 )
+from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, label
 from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from bench_gui.widgets.text_table import ROOT
 from core.identification.evidence.certainty import Certainty
 from core.model import ServoModel
 from core.units import milliradians
 
 _WIDTHS = {
-    **{NAME_COLUMN: 150, SYMBOL_COLUMN: 66, VALUE_COLUMN: 88, INTERVAL_COLUMN: 74, UNIT_COLUMN: 62},
-    **{FOREST_COLUMN: 170, START_COLUMN: 88, OTHER_COLUMN: 88},
+    **{NAME_COLUMN: 190, SYMBOL_COLUMN: 66, VALUE_COLUMN: 92, INTERVAL_COLUMN: 74, UNIT_COLUMN: 78},
+    **{FOREST_COLUMN: 136, START_COLUMN: 88, OTHER_COLUMN: 88},
 }
 
 
 class ParametersTab(QWidget):
-    """Fills while the search goes on; a click on a row shows all there is to know of its parameter."""
+    """Table that fills during a search; a click on a row shows the details of its parameter."""
 
     def __init__(self, form: SettingsForm) -> None:
         super().__init__()
         self.table = ParameterTable()
         self._symbols, self._forest = SymbolDelegate(), ForestDelegate()
-        self.view: QTableView = plain_table("Parameters", "Values inside their bounds; select one for all about it")
+        self.view: QTableView = plain_table("Parameters", "Values inside their bounds; select a row for its details")
         self.view.setModel(self.table)
+        self._names = WordsDelegate(self.view, NAME_COLUMN)
+        # Only long names need more than the usual height.
+        self.view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.view.horizontalHeader().sectionResized.connect(self._fit_rows)
+        self.table.modelReset.connect(self._fit_rows)
         self.view.setItemDelegateForColumn(SYMBOL_COLUMN, self._symbols)
         self.view.setItemDelegateForColumn(FOREST_COLUMN, self._forest)
         self.view.setItemDelegateForColumn(NOTE_COLUMN, self._symbols)
@@ -53,7 +59,7 @@ class ParametersTab(QWidget):
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self._show_detail())
         self.detail = ParameterDetail(form.freeze, form.ask_parameters, lambda: self.view.setCurrentIndex(ROOT))
         self.compared: QLabel = describe(
-            label("", "muted"), "Compared identifications", "Errors of the same model in both"
+            label("", "muted"), "Compared identifications", "Errors of the same model in both identifications"
         )
         self.compared.setWordWrap(True)
         self.compared.hide()
@@ -71,19 +77,19 @@ class ParametersTab(QWidget):
         column.addLayout(row, 1)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.table.set_theme(theme)
         self._forest.set_theme(theme)
         self.detail.set_theme(theme)
 
     def show_candidate(self, model: ServoModel) -> None:
-        """Show the best values so far of a search under way."""
+        """Show the best values so far of a running search."""
         self._row = None
         self.table.set_parameters(list(model.parameters.values()))
         self._show_detail()
 
     def show_row(self, row: FittedModel | None, certainty: Certainty | None) -> None:
-        """Show a model of a result, None for none; certainty: None where there is none of this model."""
+        """Show a model of a result, or None; certainty: profiles and bootstrap, ignored if of another model."""
         self._row = row
         self._certainty = (
             certainty if row is not None and certainty is not None and certainty.made_of(row.model) else None
@@ -91,9 +97,16 @@ class ParametersTab(QWidget):
         self._show()
 
     def compare_with(self, other: FitResult | None) -> None:
-        """Show the values of another identification beside; None: no other."""
+        """Show the values of another identification too, or None."""
         self._other = other
         self._show()
+
+    def _fit_rows(self) -> None:
+        option = QStyleOptionViewItem()
+        option.font = self.view.font()  # type: ignore[attr-defined]
+        for place in range(self.table.rowCount()):
+            height = self._names.sizeHint(option, self.table.index(place, NAME_COLUMN)).height()
+            self.view.setRowHeight(place, max(ROW_HEIGHT, height))
 
     def _show(self) -> None:
         row = self._row
@@ -123,13 +136,13 @@ class ParametersTab(QWidget):
         parameter = list(row.model.parameters.values())[index.row()]
         known = None if row.evidence is None else row.evidence.of(parameter.name)
         certain = () if self._certainty is None else self._certainty.parameters
-        # All that is to be said of it, behind its name.
+        # The first line of the tooltip is the name; the rest are the notes.
         note = "\n".join(self.table.cell_at(index.row(), NOTE_COLUMN).tip.split("\n")[1:])
         self.detail.show_parameter(parameter, known, next((p for p in certain if p.name == parameter.name), None), note)
 
 
 def torque_off(row: FittedModel | None) -> str:
-    """Behaviour of a released motor, in words; empty while that is not known."""
+    """Behaviour of a released motor, in words; empty if unknown."""
     if row is None or row.evidence is None:
         return ""
     return row.evidence.torque_off(row.model.control).text

@@ -1,4 +1,4 @@
-"""What is wrong, in its place, with a button that changes what is wrong."""
+"""Inline error card with a button that applies the suggested fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.words import capitalised
 
 @dataclass(frozen=True)
 class Way:
-    """A way out: what the button says, what it does, and what it will do in more words."""
+    """Suggested fix: text of its button, longer description, and action."""
 
     text: str
     act: Callable[[], object]
@@ -21,7 +21,7 @@ class Way:
 
 
 class ProblemCard(QFrame):
-    """Hidden until there is a problem; stays until it is solved, another one comes, or it is cleared."""
+    """Hidden until there is a problem; stays until it is solved, replaced or cleared."""
 
     def __init__(self, direction: QBoxLayout.Direction = QBoxLayout.Direction.LeftToRight) -> None:
         super().__init__()
@@ -29,16 +29,16 @@ class ProblemCard(QFrame):
         row = QBoxLayout(direction, self)
         row.setContentsMargins(10, 5, 8, 5)
         row.setSpacing(8)
-        self.text: QLabel = describe(QLabel(), "Problem", "What is wrong and what would help")
+        self.text: QLabel = describe(QLabel(), "Problem", "Problem and suggested fix")
         self.text.setWordWrap(True)
         row.addWidget(self.text, 1)
-        self.button: QPushButton = button("Change it", "Change what is wrong", self._act, "small")
+        self.button: QPushButton = button("Change it", "Apply the suggested fix", self._act, "small")
         row.addWidget(self.button)
         self._way: Way | None = None
         self.hide()
 
     def show_problem(self, text: str, way: Way | None = None, level: str = "error") -> None:
-        """Say what is wrong; way: what would help, None if that is not known."""
+        """Show a problem; way: suggested fix, None if unknown."""
         self.text.setText(capitalised(text))
         self._way = way
         self.button.setVisible(way is not None)
@@ -49,7 +49,7 @@ class ProblemCard(QFrame):
         self.show()
 
     def clear(self) -> None:
-        """There is no problem."""
+        """Hide the problem."""
         self._way = None
         self.hide()
 

@@ -1,4 +1,4 @@
-"""Buttons that mend what keeps an identification from starting, or made it fail."""
+"""Buttons that fix what keeps an identification from starting, or made it fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench_gui.state.editing import RunEditing
 def way_out(
     remedy: Remedy | None, controller: Controller, form: SettingsForm, start: Callable[[], None] | None = None
 ) -> Way | None:
-    """Return the button for a remedy, None without one; start: called afterwards, None to leave that to the person."""
+    """Return the button for a remedy, None without one; start: called afterwards if given."""
     if remedy is None:
         return None
     library = controller.library
@@ -29,10 +29,10 @@ def way_out(
     if remedy.kind == LEAVE_OUT:
         numbers = ", ".join(run.split("_")[0] for run in remedy.runs[:3])
         many = f" and {len(remedy.runs) - 3} more" if len(remedy.runs) > 3 else ""
-        text, tip, act = f"Exclude run {numbers}{many}", "Leave it out of fits; its data stay", leave_out
+        text, tip, act = f"Exclude run {numbers}{many}", "Exclude it from fits; its data are kept", leave_out
     elif remedy.kind == SPLIT:
         what = "none" if remedy.rule == "none" else remedy.rule.replace("%", " %")
-        text, tip, act = f"Hold out {what}", "Divide the runs so", lambda: form.hold_out(remedy.rule)
+        text, tip, act = f"Hold out {what}", "Use this split", lambda: form.hold_out(remedy.rule)
     else:
         text, tip, act = "Back to defaults", form.defaults_button.toolTip(), form.back_to_defaults
 

@@ -1,4 +1,4 @@
-"""An identification in the background: started, watched, stopped from the window, computed in its own process."""
+"""Identification in the background: started and stopped from the window, computed in its own process."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from sessions.results.record import IdentificationRecord, newest_unfinished
 
 
 class Fitting(Computation[FitJob, FitProgress, FitResult]):
-    """One identification at a time; a stop ends it at the next generation, the best models found are its result."""
+    """One identification at a time; a stop ends it at the next generation and keeps the best models found."""
 
     divided = Signal(int, int)
-    """Runs trained on and held out."""
+    """Number of training runs and of held-out runs."""
     overlaid = Signal(object)
     """FitOverlay"""
     recalled = Signal(object)
-    """FitResult found beside the session that was opened, or picked among those it keeps."""
+    """FitResult stored in the opened session, or selected from its results."""
     kept_changed = Signal()
-    """Other results are kept."""
+    """Emitted when the stored results change."""
     unfinished_changed = Signal()
-    """Another identification, or none, can be resumed."""
+    """Emitted when the identification that can be resumed changes."""
     refused = Signal(str)
-    """What was asked cannot be done, or not wholly, for a person."""
+    """Message for the user: a request cannot be met, or only in part."""
     judged = Signal(object)
-    """FitResult; the same models, with another recommendation."""
+    """FitResult with the same models and another recommendation."""
 
     def __init__(self, computations: Computations, background: Background) -> None:
         super().__init__(
@@ -49,23 +49,23 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._background = background
         self._results: Path | None = None
         self.kept: tuple[FitResult, ...] = ()
-        """Results of the open session, the newest first; the one in sight among them."""
+        """Results of the open session, newest first, including the shown one."""
         self.overlay: FitOverlay | None = None
         self.remedy: Remedy | None = None
-        """What would make possible what has failed, where it is known."""
+        """Suggested fix of the last failure, or None."""
         self.unfinished: IdentificationRecord | None = None
-        """What can be resumed in the open session."""
+        """Interrupted identification of the open session, or None."""
 
     def identify(self, session: Path, results: Path, runs: tuple[str, ...], request: IdentificationRequest) -> None:
-        """Identify from runs of a session; results: the folder that keeps them."""
+        """Identify from runs of a session; results: folder for the result."""
         self._results = results
         self._begin(FitJob(session=session, runs=runs, request=request, folder=new_result_folder(results)))
 
     def resume(self, session: Path) -> None:
-        """Go on with what was left unfinished in the session."""
+        """Continue the session's interrupted identification."""
         record = self.unfinished
         if record is None:
-            self.refused.emit("no identification of this session was left unfinished; begin a new one")
+            self.refused.emit("this session has no interrupted identification; start a new one")
             return
         self._begin(
             FitJob(session=session, runs=record.runs, request=record.request, folder=record.folder, resume=True)
@@ -80,7 +80,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self.start(job)
 
     def look_for_earlier(self, results: Path | None) -> None:
-        """Find the newest result among those kept in this folder, and what can be resumed; None: there are none."""
+        """Load the newest result in a results folder, and what can be resumed; None: no folder."""
         self._results = results
         if not self.active:
             self.result, self.latest, self.overlay = None, None, None
@@ -103,7 +103,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._look_for_unfinished()
 
     def show(self, result: FitResult) -> None:
-        """Bring a result that the session keeps into sight."""
+        """Show a stored result of the session."""
         if not self.active and result is not self.result:
             self.result = result
             self.recalled.emit(result)
@@ -121,7 +121,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
 
     def judge_again(self, folder: Path) -> None:
-        """A cross-validation was written to a folder: take over what it says where the result in sight lies there."""
+        """Update the shown result's recommendation after a cross-validation was written to its folder."""
         shown = self.result
         if shown is None or shown.folder != folder:
             return
@@ -135,7 +135,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
 
     def take(self, message: FitStarted | FitProgress | FitOverlay | Remedy) -> None:
-        """Tell what it is."""
+        """Emit the signal for a message of the process."""
         if isinstance(message, FitStarted):
             self.divided.emit(message.train, message.validation)
         elif isinstance(message, FitOverlay):
@@ -148,12 +148,12 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
 
     @property
     def outcome(self) -> str:
-        """How many models there are."""
+        """Number of models found."""
         found = "" if self.result is None else counted(len(self.result.models), "model")
         return f"{found}, stopped early" if self.stopped else found
 
     def end(self, result: FitResult) -> None:
-        """Keep the models."""
+        """Store the result."""
         self._keep((result, *(one for one in self.kept if one.folder != result.folder)))
         super().end(result)
         self._look_for_unfinished()
@@ -161,7 +161,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
             self.refused.emit(result.problem)
 
     def fail(self, problem: str) -> None:
-        """Keep why there are no models."""
+        """Store the reason of the failure."""
         super().fail(problem)
         self._look_for_unfinished()
 

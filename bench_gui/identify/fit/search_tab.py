@@ -1,4 +1,4 @@
-"""The search as it went: the cost of each model over its evaluations, beside the figures of each model."""
+"""Search tab: the cost of each model over its evaluations, beside the figures of each model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.work.tasks import course_of_search
 from core.identification.result import step_in_words
 
-NOTHING = "Nothing searched yet: press Identify."
+NOTHING = "No search yet: press Identify."
 _WIDTHS = (88, 96, 76, 110)
 
 
 class SearchTab(QWidget):
-    """Draws what came since it was last seen."""
+    """Draws the progress since it was last visible."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -32,22 +32,22 @@ class SearchTab(QWidget):
         self._curves: dict[tuple[str, int], Any] = {}
         self._fresh = False
         self._asked: FitResult | None = None
-        """Of which the searches are being read, or were."""
+        """Result whose searches were last requested."""
         self.cost = Chart("Cost of each model", "Cost", "mrad", bottom="Evaluations", log=True)
-        self.nothing: QLabel = describe(label(NOTHING, "muted"), "No search", "Why no search is shown")
+        self.nothing: QLabel = describe(label(NOTHING, "muted"), "No search", "Reason why no search is shown")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.nothing.setWordWrap(True)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.nothing)
         self._stack.addWidget(self.cost)
-        self.objective: QLabel = describe(label("", "muted"), "Objective", "What the search makes small")
+        self.objective: QLabel = describe(label("", "muted"), "Objective", "Objective that the search minimises")
         self.results = ResultTable()
         self.view: QTableView = plain_table("Figures of each model", "Errors, repeats and effort of each model")
         self.view.setModel(self.results)
         for place, width in enumerate(_WIDTHS):
             self.view.setColumnWidth(place, width)
         self.step_note: QLabel = describe(
-            label("", "muted"), "Simulation step", "Step of the selected model, and what it costs"
+            label("", "muted"), "Simulation time step", "Time step of the selected model, and its effect on the error"
         )
         self.step_note.setWordWrap(True)
         left, right = QVBoxLayout(), QVBoxLayout()
@@ -64,7 +64,7 @@ class SearchTab(QWidget):
         row.addLayout(right, 1)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.cost.set_theme(theme)
         self.results.set_theme(theme)
@@ -72,17 +72,17 @@ class SearchTab(QWidget):
             curve.setPen(self._pen(model, repeat))
 
     def name_objective(self, words: str) -> None:
-        """Say what the search makes small."""
+        """Show the objective of the search."""
         self.objective.setText(f"Cost: {words}" if words else "")
 
     def add(self, progress: FitProgress) -> None:
-        """Take in how far a search is; it is seen once `draw` is called."""
+        """Store the progress of a search; `draw` shows it."""
         if not progress.trial:
             self._history.add(progress.model, progress.repeat, progress.points)
         self._fresh = True
 
     def show_course(self, curves: tuple[CostCurve, ...]) -> None:
-        """Show searches that are on record."""
+        """Show stored searches."""
         asked = self._asked
         self.forget()
         self._asked = asked
@@ -93,7 +93,7 @@ class SearchTab(QWidget):
         self.draw()
 
     def show_row(self, row: FittedModel | None) -> None:
-        """Show the step of a model of a result; None: a search under way can still change it."""
+        """Show the time step of a result's model; None during a search, which can still change it."""
         self.step_note.setText("" if row is None else step_in_words(row.model, row.train_mae))
 
     def show_figures(self, result: FitResult | None, current: str) -> None:
@@ -103,7 +103,7 @@ class SearchTab(QWidget):
         )
 
     def recall(self, result: FitResult | None) -> None:
-        """Read the course of an earlier result's searches where none is shown."""
+        """Read the searches of an earlier result if none is shown."""
         if result is None or result is self._asked or self._history.curves:
             return
         self._asked = result
@@ -121,7 +121,7 @@ class SearchTab(QWidget):
         )
 
     def draw(self) -> None:
-        """Draw what came since the last call."""
+        """Draw what arrived since the last call."""
         if not self._fresh:
             return
         self._fresh = False
@@ -136,7 +136,7 @@ class SearchTab(QWidget):
             self._stack.setCurrentWidget(self.cost)
 
     def forget(self, why: str = NOTHING) -> None:
-        """Remove every curve; why: said in their place."""
+        """Remove every curve; why: text to show instead."""
         self._history = CostHistory()
         self._asked = None
         for curve in self._curves.values():

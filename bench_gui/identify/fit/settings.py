@@ -1,4 +1,4 @@
-"""What a person chose, and whether it can work: plain data without Qt."""
+"""Settings of an identification and their validation: plain data without Qt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK_MODELS = ("m1", "m4", "m6")
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings(IdentificationOptions):
-    """One click's worth as it stands: the options of an identification, and what only the window chooses."""
+    """Options of an identification, and options that exist only in the window."""
 
     command_path: str = option(
         "auto",
@@ -36,25 +36,25 @@ class FitSettings(IdentificationOptions):
     points: bool = option(
         False,
         title="Use placed points",
-        tip="The drive/backdrive points placed by hand join the runs: their mean error counts as much as the runs'",
+        tip="Also fit the drive/backdrive points placed by hand: their mean error counts as much as that of the runs",
     )
     sample: int | None = option(
         None,
-        title="Most runs",
-        tip="Of more runs a sample is used in which every condition keeps its share, so that a long session needs "
-        "little memory and time; all: however many there are",
+        title="Maximum runs",
+        tip="If there are more runs, use a sample in which every condition keeps its share; long sessions then need "
+        "little memory and time; all: no limit",
         section="Search",
         automatic="all",
         upper=1_000_000,
         step=100,
     )
-    """Most runs to use; a smaller number is taken so that every condition keeps its share. None: all."""
+    """Largest number of runs to use; a sample keeps the share of every condition. None: all."""
     start_title: str = ""
-    """How a person knows the model the start is of."""
+    """Title of the start model."""
 
     @classmethod
     def of(cls, result: FitResult, others: FitSettings) -> FitSettings:
-        """The settings a result was asked for with; others: give what a result does not tell."""
+        """Return the settings of a result; others: supplies settings that a result does not contain."""
         request = result.request
         chosen = "auto" if result.models[0].model.provenance.get("command_path_choice") else "on"
         same = {name: getattr(request, name) for name in options_of(IdentificationOptions)}
@@ -67,22 +67,30 @@ class FitSettings(IdentificationOptions):
         )
 
     def changed_since(self, other: FitSettings) -> tuple[str, ...]:
-        """Names of the options that differ, but for what changes no result."""
+        """Names of the options that differ, except those that do not affect the result."""
         ignored = ("threads", "start_title", "sample")
         named = [field.name for field in fields(self) if field.name not in ignored]
         return tuple(name for name in named if getattr(self, name) != getattr(other, name))
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The command path terms to identify, or to try."""
+        """Command path terms to identify, or to try."""
         return () if self.command_path == "off" else COMMAND_PATH_TERMS
 
     def parameters(self, servo: str) -> ParameterSet:
-        """Everything these models of a servo let a search move, with the catalogue's values and bounds."""
+        """All parameters that these models of a servo can identify, with the catalogue's values and bounds."""
         return tunable_parameters(servo, self.models, self.terms, self.contact)
 
     def request(self, servo: str, placed: Sequence[PlacedPoint] = ()) -> IdentificationRequest:
-        """As the identification takes it; placed: every point there is. Raises ServoBenchError for what cannot be."""
+        """Build the request.
+
+        Args:
+            servo: catalogue name.
+            placed: all placed points.
+
+        Raises:
+            ServoBenchError: if the settings are invalid.
+        """
         return IdentificationRequest(
             servo=servo,
             **{name: getattr(self, name) for name in options_of(IdentificationOptions)},
@@ -93,7 +101,7 @@ class FitSettings(IdentificationOptions):
 
 
 def obstacle(settings: FitSettings, servo: str, runs: Sequence[RunSummary]) -> FitFailed | None:
-    """Why these settings cannot work on these runs, and what would; None when they can."""
+    """Return why these settings cannot work on these runs, with a remedy; None if they can."""
     try:
         request = settings.request(servo)
         for friction in request.models:

@@ -1,4 +1,4 @@
-"""What is asked of an identification: sane as it stands, everything else a click away. Every edit can be undone."""
+"""Form of an identification's settings: sensible defaults, the rest under Expert settings. Every edit can be undone."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, preset_row, restyle, tool
 from core.identification.options import options_of
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
+from core.trajectories import title_of
 
 if TYPE_CHECKING:
     from bench_gui.identify.fit.messages import FitResult
@@ -41,11 +42,11 @@ _SHARE = "25%"
 _CONDITIONS = ("trajectory", "mass", "length", "kp")
 _WIDE = FIELD_WIDTH + 42
 _CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
-"""Starts that are not in the model list: the catalogue's values, one that has left it, one to look for."""
+"""Start values from outside the model list: the catalogue, a model removed from the list, a file."""
 
 _OPTIONS = options_of(FitSettings)
 _UNDO_TEXTS = {"models": "models", "validation": "what is held out", "points": "placed points"}
-"""Names of edits in the undo menu that differ from the option's title."""
+"""Names of edits in the undo menu, where they differ from the option's title."""
 
 
 def _title(name: str) -> str:
@@ -53,12 +54,12 @@ def _title(name: str) -> str:
 
 
 def _named(section: str) -> list[str]:
-    """Options that name a section of the form."""
+    """Options that belong to a section of the form."""
     return [name for name, (_, option) in _OPTIONS.items() if option.section == section]
 
 
 class _ModelChecks(QWidget):
-    """A check for each friction model."""
+    """A check box for each friction model."""
 
     changed = Signal()
 
@@ -83,19 +84,19 @@ class _ModelChecks(QWidget):
         return tuple(name for name, box in self.boxes.items() if box.isChecked())
 
     def check(self, names: Sequence[str]) -> None:
-        """Check these and no others."""
+        """Check exactly these models."""
         for name, box in self.boxes.items():
             box.setChecked(name in names)
 
 
 class SettingsForm(QWidget):
-    """Shows settings and lets a person change them."""
+    """Shows settings and lets the user change them."""
 
     changed = Signal()
-    """Other settings, or other runs to divide."""
+    """Emitted when the settings or the runs to split change."""
 
     def __init__(self, stack: QUndoStack, model_list: ModelList) -> None:
-        """model_list: the models a search can start from."""
+        """Create the form; model_list: models that a search can start from."""
         super().__init__()
         self._stack = stack
         self._model_list = model_list
@@ -103,20 +104,20 @@ class SettingsForm(QWidget):
         self._default_rule = _SHARE
         self._servo = ""
         self._reference: FitSettings | None = None
-        """Settings of the result in sight."""
+        """Settings of the shown result."""
         self._captions: dict[str, QLabel] = {}
         self._binding = Binding()
         self.fields = self._binding.widgets
-        """Widgets of the options by the field they edit."""
+        """Widget of each option by field name."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
         self.changed_note: QLabel = describe(
-            label("", "changed"), "Changed settings", "Settings that differ from those of the result in sight"
+            label("", "changed"), "Changed settings", "Settings that differ from those of the shown result"
         )
         self.changed_note.setWordWrap(True)
         self.restore_button: QPushButton = button(
-            "Back to its settings", "Take the settings of the result in sight again", self._restore, "small"
+            "Back to its settings", "Restore the settings of the shown result", self._restore, "small"
         )
         for part in (self.changed_note, self.restore_button):
             part.hide()
@@ -124,7 +125,7 @@ class SettingsForm(QWidget):
         column.addWidget(self._models())
         column.addWidget(self._search())
         self.expert_button: QToolButton = tool(
-            "Expert settings", "Metric, simulation, budget, bounds and what is frozen"
+            "Expert settings", "Metric, simulation, budget, bounds and frozen parameters"
         )
         self.expert_button.setText("Expert settings")
         self.expert_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -141,10 +142,10 @@ class SettingsForm(QWidget):
         self.offer([], "")
         model_list.changed.connect(self._offer_starts)
 
-    # What there is to choose.
+    # Fields.
 
     def _fill(self, section: Section, *names: str) -> Section:
-        """Add rows of options."""
+        """Add rows of options to a section."""
         for name in names:
             title, widget = _OPTIONS[name][1].title, self._binding.add(FitSettings, name)
             if isinstance(widget, QCheckBox):
@@ -189,7 +190,7 @@ class SettingsForm(QWidget):
         self.parameters_note.setWordWrap(True)
         parameters.wide(self.parameters_note)
         self.parameters_button: QPushButton = button(
-            "Bounds and frozen parameters…", "Choose what is searched, and between which bounds", self.ask_parameters
+            "Bounds and frozen parameters…", "Choose the parameters to search, and their bounds", self.ask_parameters
         )
         parameters.wide(self.parameters_button)
         column.addWidget(self._fill(parameters, *_named("Parameters")))
@@ -201,14 +202,14 @@ class SettingsForm(QWidget):
         column.addWidget(self.defaults_button)
         return holder
 
-    # What is chosen.
+    # Settings.
 
     def settings(self) -> FitSettings:
-        """What is chosen."""
+        """Return the current settings."""
         return self._settings
 
     def apply(self, settings: FitSettings) -> None:
-        """Show these settings as the chosen ones."""
+        """Apply settings to the form."""
         self._settings = settings
         self._binding.show(settings)
         self._select_rule(settings.validation)
@@ -216,11 +217,11 @@ class SettingsForm(QWidget):
         self._taken()
 
     def change(self, text: str, settings: FitSettings, key: str = "") -> None:
-        """Choose other settings so that it can be undone; text: what was changed."""
+        """Change the settings as an undoable edit; text: name of the edit."""
         change(self._stack, text, self.apply, self._settings, settings, key)
 
     def show_settings_of(self, result: FitResult | None, take: bool) -> None:
-        """Mark from now on what differs from a result's settings; take: choose those settings first."""
+        """Mark settings that differ from a result's; take: apply the result's settings first."""
         self._reference = None if result is None else FitSettings.of(result, self._settings)
         if take and self._reference is not None:
             self.apply(self._reference)
@@ -228,16 +229,16 @@ class SettingsForm(QWidget):
 
     @property
     def changed_since(self) -> tuple[str, ...]:
-        """Titles of the options that differ from those of the result in sight."""
+        """Titles of the options that differ from those of the shown result."""
         return tuple(_title(name) for name in self._changed_names())
 
     def freeze(self, name: str, value: float) -> None:
-        """Keep one more parameter at a value."""
+        """Freeze one more parameter at a value."""
         others = tuple(entry for entry in self._settings.frozen if entry[0] != name)
         self.set_parameters((*others, (name, value)), self._settings.bounds)
 
     def set_option(self, name: str, value: Any) -> None:
-        """Choose the value of one option."""
+        """Set the value of one option."""
         self._edited_to(_UNDO_TEXTS.get(name, _title(name).lower()), replace(self._settings, **{name: value}))
 
     def conditions(self) -> list[tuple[str, str]]:
@@ -248,11 +249,11 @@ class SettingsForm(QWidget):
         return [(text, rule) for text, rule in found if "=" in rule]
 
     def back_to_defaults(self) -> None:
-        """Choose what is chosen at the start."""
+        """Restore the default settings."""
         self.change("back to defaults", FitSettings(validation=self._default_rule))
 
     def take_quick(self) -> None:
-        """Choose the few models that show whether a simple one is enough."""
+        """Choose the few models that show whether a simple model is enough."""
         self.change("quick preset", replace(self._settings, models=QUICK_MODELS, command_path="off"))
 
     def take_full(self) -> None:
@@ -260,12 +261,12 @@ class SettingsForm(QWidget):
         self.change("full preset", replace(self._settings, models=FRICTION_MODELS, command_path="auto"))
 
     def hold_out(self, rule: str) -> None:
-        """Divide the runs by another rule."""
+        """Split the runs by another rule."""
         self._select_rule(rule)
         self._edit_option("validation")
 
     def ask_parameters(self) -> None:
-        """Let a person choose bounds and frozen parameters."""
+        """Let the user choose bounds and frozen parameters."""
         if not self._servo or not self._settings.models:
             return
         dialog = ParameterDialog(
@@ -276,16 +277,16 @@ class SettingsForm(QWidget):
         dialog.deleteLater()
 
     def set_parameters(self, frozen: Frozen, bounds: Bounds) -> None:
-        """Freeze these parameters and search those between other bounds, and no others."""
+        """Set the frozen parameters and the changed bounds."""
         self._edited("parameters", frozen=frozen, bounds=bounds)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for name, box in self.models.items():
             box.setIcon(swatch(theme.model(name)))
 
     def offer(self, runs: list[RunSummary], servo: str) -> None:
-        """Offer to hold out what these runs differ in; another servo has other bounds."""
+        """Offer to hold out conditions in which these runs differ; another servo resets bounds and start values."""
         if servo != self._servo and servo:
             self._servo = servo
             self._settings = replace(self._settings, frozen=(), bounds=(), start=(), start_title="")
@@ -300,25 +301,25 @@ class SettingsForm(QWidget):
                 values = sorted({getattr(run, name) for run in runs}, key=str)
                 if 1 < len(values) <= 20:
                     for value in values:
-                        text = value if isinstance(value, str) else f"{value:g}"
+                        text = title_of(value) if isinstance(value, str) else f"{value:g}"
                         self.validation.addItem(f"{name} = {text}", f"{name}={value}")
         self._select_rule(self._default_rule if untouched or before is None else before)
         self._offer_starts()
         self._taken()
 
     def offer_points(self, count: int) -> None:
-        """Offer to use the points placed by hand, of which there are so many for this servo."""
+        """Offer to use the points placed by hand; count: number of points for this servo."""
         self.points.setText(f"Use placed points ({count})" if count else "Use placed points")
         self.points.setEnabled(count > 0)
 
     def start_from(self, key: str) -> None:
-        """Start searches from a model of the model list too; an empty key leaves the catalogue's values alone."""
+        """Start searches also from a model of the model list; an empty key uses only the catalogue's values."""
         entry = self._model_list.entry(key)
         start: dict[str, Any] = {}
         if entry is not None and entry.model.servo != self._servo:
             self._model_list.problem.emit(
-                f"{entry.title} is a model of {entry.model.servo}, the runs are of {self._servo}; "
-                "choose one of the same servo"
+                f"{entry.title} is a model of {entry.model.servo}, but the runs are of {self._servo}; "
+                "choose a model of the same servo"
             )
         elif entry is not None:
             start = {"start": tuple(entry.model.values.items()), "start_title": entry.title}
@@ -327,7 +328,7 @@ class SettingsForm(QWidget):
         self._edited("where the search starts", **start)
         self._offer_starts()
 
-    # Behind the scenes.
+    # Internals.
 
     def _pick_start(self) -> None:
         key = self.start.currentData()
@@ -337,7 +338,7 @@ class SettingsForm(QWidget):
         self.start_from(key)
 
     def _offer_starts(self) -> None:
-        """The model list's models of the servo, and the present start where it is none of them."""
+        """Offer the servo's models in the model list, and the current start if it is not among them."""
         entries = [entry for entry in self._model_list.entries if entry.model.servo == self._servo]
         start = self._settings.start
         same = next((e.key for e in entries if tuple(e.model.values.items()) == start), _KEPT)
@@ -354,7 +355,7 @@ class SettingsForm(QWidget):
         self._edited(_UNDO_TEXTS.get(name, _OPTIONS[name][1].title.lower()))
 
     def _edited(self, text: str, **elsewhere: Any) -> None:
-        """Take over what the widgets show, and fields that have no widget."""
+        """Store what the widgets show, and fields that have no widget."""
         self._edited_to(text, replace(self._read(), **elsewhere))
 
     def _edited_to(self, text: str, settings: FitSettings) -> None:
@@ -389,16 +390,16 @@ class SettingsForm(QWidget):
         for part in (self.changed_note, self.restore_button):
             part.setVisible(bool(changed))
         frozen, bounds = len(self._settings.frozen), len(self._settings.bounds)
-        parts = [f"{frozen} frozen" if frozen else "", f"{bounds} with other bounds" if bounds else ""]
+        parts = [f"{frozen} frozen" if frozen else "", f"{bounds} with changed bounds" if bounds else ""]
         said = ", ".join(part for part in parts if part)
-        self.parameters_note.setText(said or "All free, between the catalogue's bounds")
+        self.parameters_note.setText(said or "All free, with the catalogue's bounds")
         self.parameters_button.setEnabled(bool(self._servo))
 
     def _unfold(self, open_: bool) -> None:
         self.expert_button.setArrowType(Qt.ArrowType.DownArrow if open_ else Qt.ArrowType.RightArrow)
         self.expert.setVisible(open_)
         if open_:
-            # Once the layout has taken it in, so that what was asked for is in sight.
+            # Scroll after the layout has placed the section, so that it is visible.
             QTimer.singleShot(0, self, self._scroll_to_expert)
 
     def _scroll_to_expert(self) -> None:

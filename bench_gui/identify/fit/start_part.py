@@ -1,4 +1,4 @@
-"""What starts, stops and resumes an identification; never scrolls away."""
+"""Buttons that start, stop and resume an identification; always visible."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.words import counted
 
 
 class StartPart(QWidget):
-    """Says what keeps an identification from starting, with the button that mends it."""
+    """Shows what keeps an identification from starting, with the button that fixes it."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class StartPart(QWidget):
         self.resume_note: QLabel = label("", "muted")
         self.resume_note.setWordWrap(True)
         self.resume_button: QPushButton = button(
-            "Resume", "Go on with the identification that was stopped or cut short, as if it had not been", resume
+            "Resume", "Continue the interrupted identification where it stopped", resume
         )
         self.check_button: QPushButton = button(
-            "Check coverage", "What the chosen runs can tell, before they are fitted", check
+            "Check coverage", "Check which parameters the chosen runs can determine, before a fit", check
         )
         self.start_button: QPushButton = button(
             "Identify", "Search for the parameters of the checked models", start, "primary"
@@ -63,11 +63,11 @@ class StartPart(QWidget):
 
     @property
     def why_not(self) -> str:
-        """Why an identification cannot begin; empty when it can."""
+        """Reason why an identification cannot start; empty if it can."""
         return self.start_button.toolTip().removeprefix("Not possible: ") if not self.start_button.isEnabled() else ""
 
     def refresh(self, beside: str) -> None:
-        """Offer what is possible now; beside: what an identification has to wait for, empty when it is nothing."""
+        """Enable what is possible; beside: computation that an identification has to wait for, or empty."""
         fitting, library = self._controller.fitting, self._controller.library
         runs = library.for_fit()
         wrong = obstacle(self._form.settings(), library.main_servo(), runs) if runs and not fitting.active else None

@@ -1,4 +1,4 @@
-"""Warnings about a model, one paragraph each, with symbols as the papers print them."""
+"""Warnings about a model, one paragraph each, with typeset symbols."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from core.identification.evidence.model import Evidence
 from core.units import milliradians
 
 NO_MODEL = "No model is selected: identify first."
-NOTHING = "Nothing is wrong: these runs determine every value, and none lies at a bound."
+NOTHING = "No warnings: these runs determine every value, and none lies at a bound."
 
 
 class WarningList(QScrollArea):
-    """Scrolls when there is much to know."""
+    """Scrollable list of warnings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class WarningList(QScrollArea):
         column = QVBoxLayout(body)
         column.setContentsMargins(2, 6, 8, 2)
         column.setSpacing(6)
-        self.text: QLabel = describe(QLabel(), "Warnings", "Doubts about the selected model, and what would help")
+        self.text: QLabel = describe(QLabel(), "Warnings", "Warnings about the selected model, and their remedies")
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.RichText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -38,9 +38,11 @@ class WarningList(QScrollArea):
         self.show_evidence(None)
 
     def show_evidence(self, evidence: Evidence | None, torque_off: str = "") -> int:
-        """Show what is to be known, None for no model; returns how many warnings there are.
+        """Show the warnings and return their number.
 
-        torque_off: what a released motor does.
+        Args:
+            evidence: of the selected model, or None.
+            torque_off: how a released motor behaves.
         """
         if evidence is None:
             self.text.setText(NO_MODEL)

@@ -1,1 +1,1 @@
-"""Which recordings would help most."""
+"""Proposals for the recordings that would reduce the uncertainty most."""

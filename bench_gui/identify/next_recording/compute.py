@@ -1,6 +1,6 @@
-"""Which recordings would help most, found in a process of its own.
+"""Proposals for the next recordings, computed in a process of their own.
 
-Answers hold nothing whose unpickling would load the compiler or scipy into the window's process.
+Unpickling the results must not load the compiler or scipy into the window's process.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ProposeJob:
-    """Choose from a plan."""
+    """Choose recordings from a plan."""
 
     material: Material
     servo: str
     model: ServoModel | None
-    """None for the catalogue's."""
+    """None for the catalogue's model."""
     plan: GridPlan
     count: int
     objective: str
 
 
 def propose(job: ProposeJob, line: Line) -> NextRecordings:
-    """Which recordings would help most."""
+    """Return the recordings that would reduce the uncertainty most."""
     from bench_gui.headless.next_recordings import next_recordings
 
     material = job.material
@@ -45,5 +45,5 @@ def propose(job: ProposeJob, line: Line) -> NextRecordings:
         dt=material.dt,
         supply=material.supply,
         threads=material.threads,
-        on_run=lambda done: line.tell(Share(done, "simulating every recording the plan offers")),
+        on_run=lambda done: line.tell(Share(done, "simulating every recording of the plan")),
     )

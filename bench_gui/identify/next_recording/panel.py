@@ -1,4 +1,4 @@
-"""The next best recordings: which cells of the plan would narrow the intervals most, and the way into the queue."""
+"""Panel with the next best recordings: proposes cells of the plan and adds them to the queue."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from core.words import capitalised, counted
 MOST = 24
 WORDS_COLUMN = 5
 COUNT_WIDTH = 64
-"""[px]"""
+"""Width of the field for the number of recordings [px]."""
 VISIBLE = 1.05
-"""Factor by which an interval has to shrink to be listed."""
+"""Smallest factor by which a listed interval shrinks."""
 _OBJECTIVES = {"volume": "joint confidence region", "widths": "single intervals"}
 
 
 class ProposalTable(TextTable):
-    """Proposals, each with a check."""
+    """Proposals, each with a check box."""
 
     checked_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__(
             (
-                Column("Trajectory", "Checked ones go into the queue"),
+                Column("Trajectory", "Checked recordings are added to the queue"),
                 Column("Mass [kg]", "Load", True),
                 Column("Length [m]", "Shaft to load", True),
-                Column("Gain kp", "In the servo's unit", True),
-                Column("Volume", "Change of the joint 95 % confidence region of all parameters", True),
-                Column("What it tells", "The intervals it narrows most, on top of the lines above it"),
+                Column("Gain kp", "Position gain in the servo's unit", True),
+                Column("Volume", "Change of the volume of the joint 95 % confidence region", True),
+                Column("Benefit", "Intervals that it narrows most, in addition to the rows above"),
             )
         )
         self._proposals: tuple[Proposal, ...] = ()
         self._checked: set[int] = set()
 
     def show_proposals(self, proposals: Sequence[Proposal]) -> None:
-        """Show these, all checked."""
+        """Show these proposals, all checked."""
         self._proposals, self._checked = tuple(proposals), set(range(len(proposals)))
         self.show(
             [
@@ -76,22 +76,22 @@ class ProposalTable(TextTable):
 
     @property
     def checked(self) -> tuple[PlanCell, ...]:
-        """Cells of the checked ones, the best first."""
+        """Cells of the checked proposals, best first."""
         return tuple(p.cell for place, p in enumerate(self._proposals) if place in self._checked)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """The first column has a check."""
+        """Make the first column checkable."""
         usual = super().flags(index)
         return usual | Qt.ItemFlag.ItemIsUserCheckable if index.column() == 0 else usual
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
+        """Return the data of a cell."""
         if role == Qt.ItemDataRole.CheckStateRole and index.column() == 0:
             return Qt.CheckState.Checked if index.row() in self._checked else Qt.CheckState.Unchecked
         return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Check or uncheck one."""
+        """Check or uncheck a proposal."""
         if role != Qt.ItemDataRole.CheckStateRole or index.column() != 0:
             return False
         (self._checked.add if Qt.CheckState(value) is Qt.CheckState.Checked else self._checked.discard)(index.row())
@@ -104,7 +104,7 @@ Proposals = Computation[ProposeJob, Share, NextRecordings]
 
 
 class ProposalPanel(QWidget):
-    """Asks for proposals and hands them on."""
+    """Requests proposals, shows them and adds them to the queue."""
 
     def __init__(self, controller: Controller, form: SettingsForm, proposing: Proposals) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class ProposalPanel(QWidget):
         self.table = ProposalTable()
         self.table.checked_changed.connect(self._enable)
         self.view: QTableView = plain_table(
-            "Proposed recordings", "The best first; Space checks or unchecks one for the queue"
+            "Proposed recordings", "Best first; Space checks or unchecks a recording for the queue"
         )
         self.view.setModel(self.table)
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
@@ -138,14 +138,16 @@ class ProposalPanel(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.propose_button: QPushButton = button(
-            "Propose recordings", "Choose the cells of the recording plan that would help most", self.propose
+            "Propose recordings",
+            "Find the cells of the recording plan that would reduce the uncertainty most",
+            self.propose,
         )
-        self.stop_button: QPushButton = button("Stop", "Give it up", self._proposing.stop)
-        self.count: QSpinBox = whole("Recordings", "How many to propose", 6, 1, MOST)
+        self.stop_button: QPushButton = button("Stop", "Stop the computation", self._proposing.stop)
+        self.count: QSpinBox = whole("Recordings", "Number of recordings to propose", 6, 1, MOST)
         self.count.setFixedWidth(COUNT_WIDTH)
         self.objective: QComboBox = choice(
             "Minimise",
-            "The joint 95 % confidence region of all parameters, or the single intervals",
+            "Joint 95 % confidence region of all parameters, or the single intervals",
             [(text, key) for key, text in _OBJECTIVES.items()],
         )
         self.objective.setFixedWidth(FIELD_WIDTH + 72)
@@ -165,20 +167,20 @@ class ProposalPanel(QWidget):
         self.status.setWordWrap(True)
         self.status.setAccessibleName("State of the proposals")
         self.queue_button: QPushButton = button(
-            "Add to the queue", "Put the checked recordings behind what waits in Record", self.enqueue, "primary"
+            "Add to the queue", "Add the checked recordings to the end of the queue in Record", self.enqueue, "primary"
         )
         row.addWidget(self.status, 1)
         row.addWidget(self.queue_button)
         return row
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.table.set_theme(theme)
 
-    # What a person asks for.
+    # User actions.
 
     def propose(self) -> None:
-        """Choose from the plan, by the model in sight or the catalogue's."""
+        """Propose recordings from the plan, judged by the shown model or the catalogue's."""
         controller = self._controller
         material = chosen_material(controller, self._form.settings())
         servo = servo_to_propose_for(controller)
@@ -196,7 +198,7 @@ class ProposalPanel(QWidget):
         )
 
     def enqueue(self) -> None:
-        """Put the checked ones into the queue of the Record task."""
+        """Add the checked recordings to the queue of the Record task."""
         found, cells = self._proposing.result, self.table.checked
         if found is None or not cells:
             return
@@ -204,10 +206,10 @@ class ProposalPanel(QWidget):
         count = len(cells)
         self._controller.message.emit("info", f"{counted(count, 'recording')} added to the queue; start it in Record")
 
-    # What happens.
+    # Events.
 
     def refresh(self) -> None:
-        """Show what is known."""
+        """Show the proposals and enable what is possible."""
         proposing = self._proposing
         found = proposing.result
         if found is not self._shown:
@@ -229,7 +231,7 @@ class ProposalPanel(QWidget):
         if proposing.active:
             return f"{capitalised(proposing.activity.words)}…"
         if found is not None:
-            old = " There are other runs or another model now: propose again." if proposing.outdated else ""
+            old = " The runs or the model have changed: propose again." if proposing.outdated else ""
             return f"Judged by {found.basis}.{old}"
         return (
             "Which recordings would narrow the intervals most? Candidates: the cells of the plan not recorded yet. "
@@ -242,19 +244,19 @@ class ProposalPanel(QWidget):
         self.propose_button.setEnabled(not proposing.active)
         self.stop_button.setVisible(proposing.active)
         other = found is not None and found.servo != controller.setup.spec.name
-        why = "propose recordings first" if found is None else "check at least one of them"
+        why = "propose recordings first" if found is None else "check at least one recording"
         if found is not None and other:
             bench, wanted = controller.setup.spec.title, load_servo(found.servo).title
-            why = f"the bench is set up for {bench}, these are for {wanted}: choose that servo under Bench"
+            why = f"the bench is set up for {bench}, the recordings are for {wanted}: choose that servo under Bench"
         possible = found is not None and count > 0 and not other
         self.queue_button.setEnabled(possible)
         self.queue_button.setText(f"Add {count} to the queue" if possible else "Add to the queue")
-        tip = "Put the checked recordings behind what waits in Record; nothing begins by itself"
+        tip = "Add the checked recordings to the end of the queue in Record; nothing starts automatically"
         self.queue_button.setToolTip(tip if possible else f"Not possible: {why}")
 
 
 def _narrowed(proposal: Proposal) -> str:
-    """What becomes of each parameter's 95 % interval, one a line."""
+    """Change of each parameter's 95 % interval, one per line."""
     lines = []
     for n in proposal.narrowings:
         if n.factor >= VISIBLE:

@@ -103,7 +103,7 @@ class Newcomer:
 
     @property
     def pendulum(self):
-        return self.find(QWidget, "Pendulum under the hand")
+        return self.find(QWidget, "Pendulum to move by hand")
 
     @property
     def angle(self):

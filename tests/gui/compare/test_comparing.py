@@ -182,7 +182,7 @@ def test_the_heat_map_marks_what_nobody_recorded(gridded):
     values = {place: heat.panel.values[place] for place in known}
     assert all(np.isfinite(list(values.values())))
     assert heat.data(heat.index(*max(values, key=values.get)), VALUE_ROLE) == CIVIDIS[-1]
-    assert "kp 16: no error known" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
+    assert "kp 16: error unknown" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
     before = view.errors.model.currentText()
     view.errors.model.setCurrentIndex(0)
     assert view.errors.model.currentText() != before
@@ -325,7 +325,7 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     view, comparison = gridded.window.compare, gridded.controller.comparison
     comparison.draw()
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
-    assert view.head.note.text() == "Runs 1 to 4 of 6; errors are of all"
+    assert view.head.note.text() == "Runs 1 to 4 of 6; errors cover all runs"
     assert not view.head.earlier.isEnabled()
     gridded.click(view.head.later)
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)

@@ -197,9 +197,15 @@ SIZE = QSize(320, 140)
 
 
 @given(st.integers(0, 1100), st.integers(52, 600), st.integers(10, 300), st.integers(10, 200))
-def test_a_card_is_beside_what_it_speaks_of(x, y, width, height):
-    """In the room, and over nothing of a target this small."""
+def test_a_card_is_in_a_corner_apart_from_its_target(x, y, width, height):
+    """The card stays in the room, covers nothing of a small target and leaves the target's half of the room free."""
     target = QRect(x, y, width, height).intersected(ROOM)
     card = QRect(place_card(ROOM, target, SIZE), SIZE)
     assert ROOM.adjusted(GAP, GAP, -GAP, -GAP).contains(card)
     assert target.isEmpty() or not card.intersects(target)
+    left = card.left() == ROOM.left() + GAP
+    assert (
+        target.isEmpty()
+        or left == (target.center().x() > ROOM.center().x())
+        or abs(target.center().x() - ROOM.center().x()) < 2
+    )

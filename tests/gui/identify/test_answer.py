@@ -20,6 +20,7 @@ from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.request import IdentificationRequest
 from core.shipped import load_model
+from core.trajectories import title_of
 from sessions import Session
 from sessions.results.folder import new_result_folder
 from sessions.results.identifying import Watch, run_identification
@@ -64,8 +65,8 @@ def test_the_headline_says_which_model_and_how_good():
     [
         ((0.002,), VALIDATION, "Weak evidence: 1 held-out run."),
         ((0.002,) * 5, VALIDATION, "Good evidence: 5 held-out runs."),
-        ((), TRAINING, "No evidence beyond its own runs: none was held out."),
-        ((0.002,), CROSS_VALIDATION, "Strong evidence: cross-validated on conditions it had not seen."),
+        ((), TRAINING, "No independent evidence: no run was held out."),
+        ((0.002,), CROSS_VALIDATION, "Strong evidence: cross-validated on held-out conditions."),
     ],
 )
 def test_the_evidence_is_as_strong_as_what_was_held_out(held_out, by, said):
@@ -75,7 +76,7 @@ def test_the_evidence_is_as_strong_as_what_was_held_out(held_out, by, said):
 def test_nothing_is_asked_for_where_nothing_is_wrong():
     row = row_with()
     assert asked(row) == ()
-    assert sentence((), row) == "Next: use M1, or export it; nothing here speaks against it."
+    assert sentence((), row) == "Next: use M1, or export it; no open doubts."
 
 
 def test_doubts_about_the_whole_model_come_before_those_about_one_value():
@@ -248,9 +249,11 @@ def test_a_step_changes_the_settings_and_leads_to_another_identification(person,
     assert view.answer.card.next.text().startswith("Next: ")
     buttons = {button.text(): button for button in panel.buttons}
     assert 1 <= len(buttons) <= 3
-    hold_out = next(button for text, button in buttons.items() if text.startswith("Hold out trajectory"))
+    hold_out = next(button for text, button in buttons.items() if text.startswith("Hold out “"))
     person.click(hold_out)
-    assert form.settings().validation.startswith("trajectory=")
+    rule = form.settings().validation
+    assert rule.startswith("trajectory=")
+    assert hold_out.text() == f"Hold out “{title_of(rule.partition('=')[2])}”"
     assert form.changed_since == ("Hold out",)
     assert panel.buttons[0].text() == "Identify again"
     assert "identify again" in view.answer.card.next.text()

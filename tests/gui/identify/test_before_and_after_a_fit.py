@@ -282,7 +282,7 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     panel, certifying, fitting = view.evidence.certainty, view.evidence.certifying, person.controller.fitting
     view.show_evidence("certainty")
     assert panel.progress.status.text().startswith(NOTHING_CERTAIN)
-    assert panel.start_button.toolTip() == "Not possible: there is no identification; identify first"
+    assert panel.start_button.toolTip() == "Not possible: no identification is shown; identify first"
     path = shutil.copytree(identified, tmp_path / "copy")
     person.open(path)
     person.until(lambda: fitting.result is not None)

@@ -152,7 +152,7 @@ def test_settings_are_edited_with_undo(person, session):
     chosen = form.settings()
     assert (chosen.metric, chosen.dt, chosen.frozen) == ("rmse", 0.004, (("R", 2.5),))
     assert "m3" not in chosen.models
-    assert "1 frozen, 1 with other bounds" in form.parameters_note.text()
+    assert "1 frozen, 1 with changed bounds" in form.parameters_note.text()
     request = chosen.request("mx106")
     assert request.bounds == (("kt", 0.5, 3.0),)
     assert request.command_path == COMMAND_PATH_TERMS

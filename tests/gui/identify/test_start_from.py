@@ -79,7 +79,7 @@ def test_a_file_of_another_servo_is_refused_with_the_reason(person, session, tmp
         assert dict(form.settings().start) == load_model("mx106", "m4").values
         assert form.start.currentText() == "M4 earlier"
     assert len(problems) == 2
-    assert "a model of xl330, the runs are of mx106; choose one of the same servo" in problems[0]
+    assert "a model of xl330, but the runs are of mx106; choose a model of the same servo" in problems[0]
 
 
 def test_a_released_motor_is_said_beside_beta(qtbot):
