@@ -1,1 +1,1 @@
-"""The servo and the bench it hangs on: connecting, what answered, the pendulum."""
+"""The Bench page: connecting a servo, its settings and the pendulum it carries."""

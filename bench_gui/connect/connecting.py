@@ -1,4 +1,4 @@
-"""The servo and the bench it hangs on: chosen, found by a scan or emulated, and what is said when that fails."""
+"""Choice of servo and bench: chosen, scanned or emulated, and the messages when that fails."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT_SERVO = "simulated:mx106"
 
 
 class Connecting(QObject):
-    """One servo at a time; the bench is set up for the one that is chosen and as the one that is connected says."""
+    """One servo at a time. The bench follows the chosen servo, and the data of the connected one."""
 
     servo_chosen = Signal()
 
@@ -34,7 +34,18 @@ class Connecting(QObject):
         activities: Activities,
         say: Callable[[str, str], object],
     ) -> None:
-        """address: servo to begin with; say: takes a level and a text. Raises ServoBenchError without such a servo."""
+        """Prepare the choice of a servo.
+
+        Args:
+            address: Servo to start with.
+            undo: Stack that receives edits of the bench.
+            background: Thread for slow calls.
+            activities: List of the work in progress.
+            say: Shows a message; takes a level and a text.
+
+        Raises:
+            ServoBenchError: There is no such servo.
+        """
         super().__init__()
         self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
         self.presets = Presets(undo, lambda save: background.submit("presets", save))
@@ -47,7 +58,7 @@ class Connecting(QObject):
             self.emulation.emulates,
         )
         self.lasting_address = address
-        """Address of the servo that was chosen last and is no emulated one: those end with the window."""
+        """Address of the last chosen servo that is not emulated; emulated ones end with the window."""
         self.presets.notice.connect(lambda text: say("warning", text))
         self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
         self.servo.problem.connect(lambda text: say("error", text))
@@ -55,7 +66,7 @@ class Connecting(QObject):
 
     @property
     def title(self) -> str:
-        """The servo in words; one that is not real begins with this fact."""
+        """Name of the servo, with the kind first unless it is real."""
         servo = self.servo
         address = ServoAddress.parse(servo.address)
         mark = "" if servo.origin == REAL else f"{servo.origin.upper()} "
@@ -66,7 +77,11 @@ class Connecting(QObject):
         return f"{mark}{family(address.family).title} {':'.join(address.parts)}"
 
     def choose_servo(self, address: str) -> None:
-        """Turn to another servo; a connection is given up. Raises AddressError, and nothing has changed."""
+        """Choose another servo and disconnect the present one.
+
+        Raises:
+            AddressError: The address is not valid; nothing has changed.
+        """
         name = servo_name(address)
         self.servo.disconnect_servo()
         self.servo.address = address
@@ -77,12 +92,12 @@ class Connecting(QObject):
         self.servo_chosen.emit()
 
     def connect_to(self, address: str) -> None:
-        """Turn to a servo and connect to it."""
+        """Choose a servo and connect to it."""
         self.choose_servo(address)
         self.servo.connect_servo()
 
     def tick(self) -> None:
-        """Take in what came since the last call."""
+        """Process what arrived since the last call."""
         self.servo.tick()
         self.scanning.tick()
         self.emulation.tick()

@@ -1,4 +1,4 @@
-"""The bench: the pendulum as it hangs, the servo that answered, the load it moves."""
+"""Bench page: the pendulum, the connected servo and its load."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from drivers.registry import families
 from drivers.servo import ServoState
 
 WIDEST_CARD = 640
-"""A wide window gives its room to the pendulum [px]."""
+"""Maximum width of the cards; a wide window gives the rest to the pendulum [px]."""
 LOCKED = "Disconnect the servo to choose another one"
 
 
@@ -63,7 +63,7 @@ class BenchView(TaskPage):
         self.presets = PresetsBar(controller.setup, controller.connecting.presets)
         self.form = SetupForm(controller.setup, controller.angle_unit)
         self.zero_button: QPushButton = button(
-            "Measure the zero…", "Sweep the pendulum by hand, then let it hang", self.measure_zero
+            "Measure the zero…", "Sweep the pendulum by hand, then let it come to rest", self.measure_zero
         )
         self.form.wide(self.zero_button)
         for section in (self.connection, self.presets, self.form):
@@ -85,7 +85,7 @@ class BenchView(TaskPage):
         self._show_bench()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask for here."""
+        """Actions of this page."""
         servo = self._controller.servo
         return [
             ActionSpec("&Scan for servos…", self.scan, enabled=lambda: servo.view.kind == "off"),
@@ -101,7 +101,7 @@ class BenchView(TaskPage):
         ]
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.pendulum.set_theme(theme)
         self.card.set_theme(theme)
@@ -109,7 +109,7 @@ class BenchView(TaskPage):
         self._show_servo(self._controller.servo.view)
 
     def entered(self) -> None:
-        """Show the newest numbers."""
+        """Update the shown values."""
         self._controller.connecting.presets.load()
         self._show_bench()
         self._show_servo(self._controller.servo.view)
@@ -119,7 +119,7 @@ class BenchView(TaskPage):
         self.connection.choose_family(name)
 
     def scan(self) -> None:
-        """Look for servos of the chosen kind, or of the first that can be looked for."""
+        """Scan for servos of the chosen kind, or of the first kind that supports a scan."""
         if self.scan_dialog is not None:
             self.scan_dialog.raise_()
             return
@@ -135,7 +135,7 @@ class BenchView(TaskPage):
         self.scan_dialog.show()
 
     def emulate(self) -> None:
-        """Start an emulated servo, or look at the one that runs."""
+        """Start an emulated servo, or show the one that is running."""
         if self.emulation_dialog is not None:
             self.emulation_dialog.raise_()
             return
@@ -146,7 +146,7 @@ class BenchView(TaskPage):
         self.emulation_dialog.show()
 
     def new_servo(self) -> None:
-        """Describe a servo that is not in the catalogue."""
+        """Define a servo that is not in the catalogue."""
         if self.servo_dialog is not None:
             self.servo_dialog.raise_()
             return
@@ -157,7 +157,7 @@ class BenchView(TaskPage):
         self.servo_dialog.show()
 
     def measure_zero(self) -> None:
-        """Show the steps in the place of the card."""
+        """Show the steps of the zero measurement in the place of the card."""
         self._pictures.setCurrentWidget(self.zero.pendulum)
         self._cards.setCurrentWidget(self.zero)
         self.zero_button.setEnabled(False)
@@ -188,7 +188,7 @@ class BenchView(TaskPage):
         connected = view.state is not ServoState.DISCONNECTED or view.connecting
         self.connect_button.setText("Disconnect" if connected else "Connect")
         self.connect_button.setAccessibleName(self.connect_button.text())
-        self.connect_button.setToolTip("Release the servo and let it go" if connected else "Connect to this servo")
+        self.connect_button.setToolTip("Release the servo and disconnect" if connected else "Connect to this servo")
         restyle(self.connect_button, "kind", "" if connected else "primary")
         self.connection.lock(LOCKED if connected else "")
         self.card.show_servo(view)
@@ -202,7 +202,7 @@ class BenchView(TaskPage):
         self._show_servo(self._controller.servo.view)
 
     def _address(self) -> str:
-        """What the form describes; empty, with the reason said, when that is no address."""
+        """Address in the form; empty, with the reason shown, if it is not valid."""
         try:
             return self.connection.address()
         except ServoBenchError as error:
@@ -223,7 +223,7 @@ class BenchView(TaskPage):
         self._choose()
 
     def _offer_new(self, name: str) -> None:
-        """Choose a new servo where servos are simulated; one that is connected is not given up for it."""
+        """Choose a new servo for simulation; a connected servo stays connected."""
         self.connection.reload()
         free = self._controller.servo.view.state is ServoState.DISCONNECTED
         if free and self.connection.chosen.name == "simulated":

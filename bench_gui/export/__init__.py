@@ -1,1 +1,1 @@
-"""Export: a model as files for another program."""
+"""Export page: writes a model as files for another program."""

@@ -1,4 +1,4 @@
-"""Exports as the window sees them: targets, options, the preview that follows every choice, writing, checking."""
+"""Export work of the window: targets, options, a preview that follows every choice, writing and checking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportJob:
-    """A model for a target; folder: where its files go or are, None for a check of what would be written."""
+    """A model for a target; `folder` is where its files go or are, None to check files that are not written."""
 
     model: ServoModel
     target: str
@@ -37,20 +37,20 @@ def export(job: ExportJob, line: Line) -> writing.Exported:
 
 
 def check(job: ExportJob, line: Line) -> writing.Checked:
-    """Compare the motion of what was, or would be, written with the model's."""
+    """Compare the motion of the exported files with the model's."""
     if job.folder is None:
         return writing.check(job.model, job.target, job.options)
     return writing.check_files(job.model, job.target, job.folder, job.options)
 
 
 class Exporting(QObject):
-    """The compute process makes previews, late answers to old questions are dropped; others write and check."""
+    """The compute process makes previews, and outdated answers are dropped; other processes write and check."""
 
     targets_known = Signal()
     changed = Signal()
-    """An export or a check began or ended."""
+    """An export or a check started or ended."""
     previewed = Signal(object)
-    """writing.Exported, nothing of it on the disk; None while it is being made."""
+    """writing.Exported, not yet on disk; None while it is being prepared."""
     preview_failed = Signal(str)
     exported = Signal(object)
     """writing.Exported"""
@@ -63,10 +63,10 @@ class Exporting(QObject):
         self._background = background
         self._compute = compute
         self.writer: Computation[ExportJob, None, writing.Exported] = Computation(
-            computations, "Export", export, stop_tip="End it; files may be missing", missed="an export"
+            computations, "Export", export, stop_tip="End the export; files may be missing", missed="an export"
         )
         self.checker: Computation[ExportJob, None, writing.Checked] = Computation(
-            computations, "Check of an export", check, stop_tip="End it; the files stay as they are"
+            computations, "Check of an export", check, stop_tip="End the check; the files stay unchanged"
         )
         for each in (self.writer, self.checker):
             each.changed.connect(self.changed)
@@ -80,27 +80,27 @@ class Exporting(QObject):
 
     @property
     def active(self) -> bool:
-        """Whether files are being written."""
+        """True while files are being written."""
         return self.writer.active
 
     @property
     def checking(self) -> bool:
-        """Whether a check is on."""
+        """True while a check is running."""
         return self.checker.active
 
     def set_folder(self, folder: Path) -> None:
-        """Export into this folder."""
+        """Set the folder to export into."""
         if folder != self.folder:
             self._written = None
         self.folder = folder
 
     def learn_targets(self) -> None:
-        """Ask the compute process which targets there are, once."""
+        """Ask the compute process for the targets, once."""
         if not self.targets:
             self._background.submit("compute", self._compute.call, writing.export_targets, done=self._know)
 
     def preview(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
-        """Show what an export would write; `previewed` or `preview_failed` follows."""
+        """Prepare a preview of an export; `previewed` or `preview_failed` follows."""
         self._asked += 1
         asked = self._asked
 
@@ -118,7 +118,7 @@ class Exporting(QObject):
         )
 
     def export(self, model: ServoModel, target: str, options: Mapping[str, Any], force: bool = False) -> None:
-        """Write a model for a target into the chosen folder; force: replace existing files that differ."""
+        """Export a model for a target into the chosen folder; `force` replaces existing files that differ."""
         if self.folder is None:
             self.problem.emit("export: choose a folder first")
             return
@@ -127,9 +127,9 @@ class Exporting(QObject):
         self.writer.start(job)
 
     def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
-        """Compare the motion of what was, or would be, written with the model's; `checked` follows.
+        """Compare the motion of the exported files with the model's; `checked` follows.
 
-        The README of files that are there says it from then on.
+        If the files exist, their README then states the result.
         """
         chosen = (model, target, dict(options))
         there = self.folder if chosen == self._written else None

@@ -1,4 +1,4 @@
-"""What can be chosen for an export beyond model and target; shows only what the target takes."""
+"""Options of an export beyond model and target; shows only those that the target supports."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from bench_gui.state.setup import BenchSetup
 from bench_gui.widgets.fields import Section, choice, describe, number
 
 _FIELDS = (
-    ("kp", "Gain kp", "Position gain the exported actuator is given, as it is written into the servo", "", 2, 1.0),
-    ("ki", "Gain ki", "Integral gain, as it is written into the servo", "", 2, 1.0),
+    ("kp", "Gain kp", "Position gain of the exported actuator, in the servo's own units", "", 2, 1.0),
+    ("ki", "Gain ki", "Integral gain of the exported actuator, in the servo's own units", "", 2, 1.0),
     ("supply_voltage", "Supply", "Supply voltage of the exported actuator", "V", 2, 0.1),
     ("timestep", "Time step", "Time step of the exported pendulum scene", "ms", 2, 0.1),
 )
 _SHOWN_PER_SI = {"timestep": 1e3}
 _WORDS = {
-    "syntax": ("Syntax", "Oldest version of the program that shall read the files"),
-    "friction": ("Friction", "How friction is written"),
-    "drive": ("Drive", "What moves the joint: the servo itself, or the engine's own drive"),
+    "syntax": ("Syntax", "Oldest version of the program that must read the files"),
+    "friction": ("Friction", "Form in which friction is exported"),
+    "drive": ("Drive", "What moves the joint: the servo model, or the engine's own drive"),
 }
-"""Options that are one of some words: caption and tip."""
+"""Options with a fixed set of values: caption and tip."""
 
 
 class OptionsForm(Section):
-    """Starts from the bench as it is set up."""
+    """Starts from the present bench."""
 
     changed = Signal()
 
@@ -50,7 +50,7 @@ class OptionsForm(Section):
         describe(
             self.own_bench,
             "Pendulum of this bench",
-            "Use the pendulum as it is set up here in the scene; otherwise one that suits the servo",
+            "Use the pendulum of this bench in the scene; otherwise one that suits the servo",
         )
         self.own_bench.toggled.connect(lambda _: self.changed.emit())
         self.wide(self.own_bench)
@@ -58,7 +58,12 @@ class OptionsForm(Section):
         self.suit(())
 
     def suit(self, names: tuple[str, ...], choices: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """Show the options a target takes, by name; choices: those that are one of some words."""
+        """Show the options of a target.
+
+        Args:
+            names: Options that the target takes.
+            choices: Allowed values of the options that have a fixed set.
+        """
         self._names = names
         for name, box in self.words.items():
             offered = (choices or {}).get(name, ())
@@ -73,7 +78,7 @@ class OptionsForm(Section):
         self.setVisible(any(name in names for name in (*self.fields, "bench")))
 
     def begin(self, kp: float, supply_voltage: float) -> None:
-        """Start from a servo's gain and supply [V]."""
+        """Start from a servo's gain and supply voltage [V]."""
         for name, value in (("kp", kp), ("ki", 0.0), ("supply_voltage", supply_voltage), ("timestep", 1e-3)):
             box = self.fields[name]
             with QSignalBlocker(box):
@@ -81,7 +86,7 @@ class OptionsForm(Section):
         self.changed.emit()
 
     def options(self) -> dict[str, Any]:
-        """What is chosen, SI units, for the target it suits."""
+        """Chosen options of the target, in SI units."""
         chosen: dict[str, Any] = {
             name: box.value() / _SHOWN_PER_SI.get(name, 1.0) for name, box in self.fields.items() if name in self._names
         }

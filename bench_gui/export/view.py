@@ -1,4 +1,4 @@
-"""Export: which model, for which program; what would be written is shown before it is, with its error."""
+"""Export page: choose a model and a program, and preview the files and their error before writing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from core.units import significant
 from core.words import capitalised
 
 PREVIEW_AFTER = 300
-"""Choices that follow each other faster than this are previewed once [ms]."""
+"""Choices that follow each other faster than this share one preview [ms]."""
 
 
 class ExportView(TaskPage):
@@ -47,13 +47,13 @@ class ExportView(TaskPage):
         self._shown: Exported | None = None
         self._theme: Theme | None = None
         self._picked: str | None = None
-        """The model a person chose; the bench's until then."""
+        """The user's choice of model; None: the bench's model."""
         self._begun = ("", "")
         self._stale = True
         self._build_settings()
         self._build_picture()
         self.set_empty_state(
-            EmptyState("No model to export", "Identify one, or open a model file: File, Open model file…")
+            EmptyState("No model to export", "Identify a model, or open a model file: File, Open model file…")
         )
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -73,7 +73,7 @@ class ExportView(TaskPage):
         self._offer_targets()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Export, check, choose the folder."""
+        """Actions of this page."""
         return [
             ActionSpec("Choose the export folder…", self.ask_folder),
             ActionSpec("Export the model", self._export, enabled=self.export_button.isEnabled),
@@ -82,12 +82,12 @@ class ExportView(TaskPage):
 
     def _build_settings(self) -> None:
         source = Section("Model")
-        self.model: QComboBox = choice("Model", "Which model to export")
+        self.model: QComboBox = choice("Model", "Model to export")
         self.model.activated.connect(self._pick)
         source.wide(self.model)
         self.settings.addWidget(source)
         self._targets = Section("Target")
-        self.target: QComboBox = choice("Target", "Which program to export for")
+        self.target: QComboBox = choice("Target", "Program to export for")
         self.target.currentIndexChanged.connect(self._choose_target)
         self._targets.wide(self.target)
         self.about: QLabel = label("", "muted")
@@ -111,7 +111,9 @@ class ExportView(TaskPage):
         self.settings.addStretch(1)
         self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
         self.export_button.setMinimumHeight(26)
-        self.check_button: QPushButton = button("Check", "Simulate the four trajectories with the files", self._check)
+        self.check_button: QPushButton = button(
+            "Check", "Simulate the four trajectories with the exported files", self._check
+        )
         self.actions_column.addWidget(self.check_button)
         self.actions_column.addWidget(self.export_button)
 
@@ -137,7 +139,7 @@ class ExportView(TaskPage):
         left, right = QVBoxLayout(), QVBoxLayout()
         left.setSpacing(4)
         right.setSpacing(4)
-        self.files = describe(QListWidget(), "Files", "Files of the export; select one to read it")
+        self.files = describe(QListWidget(), "Files", "Files of the export; select one to view it")
         self.files.currentTextChanged.connect(self._read)
         self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -148,7 +150,7 @@ class ExportView(TaskPage):
         font.setPixelSize(12)
         font.setStyleHint(QFont.StyleHint.Monospace)
         self.text.setFont(font)
-        self.files_title = label("FILES THAT WOULD BE WRITTEN", "heading")
+        self.files_title = label("FILES TO WRITE", "heading")
         left.addWidget(self.files_title)
         left.addWidget(self.files, 1)
         right.addWidget(label("CONTENTS", "heading"))
@@ -158,13 +160,13 @@ class ExportView(TaskPage):
         self.centre.addLayout(row, 1)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for place in range(self.files.count()):
             self.files.item(place).setIcon(icon("file", theme.muted, 16))
 
     def entered(self) -> None:
-        """Preview what was chosen while the page was out of sight."""
+        """Preview the choices made while the page was hidden."""
         if self._stale:
             self._timer.start()
 
@@ -175,14 +177,14 @@ class ExportView(TaskPage):
             self.set_folder(Path(folder))
 
     def set_folder(self, folder: Path) -> None:
-        """Export into this folder."""
+        """Set the folder to export into."""
         self._controller.exporting.set_folder(folder)
         shown = as_person_writes(folder)
         self.folder.setText(shown if len(shown) < 60 else f"…{shown[-58:]}")
         self.folder.setToolTip(shown)
         self._enable()
 
-    # What is chosen.
+    # Choices.
 
     @property
     def _entry(self) -> ModelEntry | None:
@@ -193,7 +195,7 @@ class ExportView(TaskPage):
         return self.target.currentData() or ""
 
     def choose_target(self, name: str) -> None:
-        """Choose a target by its name in the command line."""
+        """Choose a target by its name on the command line."""
         self.target.setCurrentIndex(self.target.findData(name))
 
     def _offer(self) -> None:
@@ -230,7 +232,7 @@ class ExportView(TaskPage):
         self._changed()
 
     def _begin_options(self) -> None:
-        """Start from the bench's gain for a model of its servo, from the model's own for another."""
+        """Start from the bench's gain for a model of its servo, from the model's own gain for another."""
         entry, setup = self._entry, self._controller.setup
         if entry is None:
             return
@@ -244,13 +246,13 @@ class ExportView(TaskPage):
     def _changed(self) -> None:
         self._stale = True
         self.show_folder.hide()
-        self.files_title.setText("FILES THAT WOULD BE WRITTEN")
+        self.files_title.setText("FILES TO WRITE")
         self.verdict.hide()
         if self.isVisible():
             self._timer.start()
         self._enable()
 
-    # What is done.
+    # Actions.
 
     def _chosen(self) -> tuple[Any, str, dict[str, Any]] | None:
         entry, target = self._entry, self._target
@@ -289,10 +291,10 @@ class ExportView(TaskPage):
         self.check_button.setToolTip(
             f"{engine} is not installed here: pip install {target.install}"
             if target is not None and not there
-            else f"Simulate the four trajectories with the files{' in ' + engine if engine else ''}, compare motions"
+            else f"Simulate the four trajectories{' in ' + engine if engine else ''}, compare with the model's motion"
         )
 
-    # What came of it.
+    # Results.
 
     def _show_preview(self, exported: Exported | None) -> None:
         if exported is None:
@@ -328,7 +330,7 @@ class ExportView(TaskPage):
         if exported.error_mrad is None:
             statement = "Exact: this program reads the file back bit for bit"
         elif exported.error_mrad == 0.0:
-            statement = "Exact up to the target's own time step"
+            statement = "Exact apart from the target's own time step"
         else:
             statement = f"Differs from the identified model by {significant(exported.error_mrad, 3)} mrad on average"
         self.statement.setText(statement)

@@ -1,1 +1,1 @@
-"""The fleet task: many specimens of a servo identified together, and what they have in common."""
+"""Fleet page: many units of a servo identified together, and the spread between them."""

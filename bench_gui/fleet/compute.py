@@ -1,4 +1,4 @@
-"""What a fleet's own process does: it gathers, computes what is missing, and tells the window how far it is."""
+"""A fleet's own process: it gathers recordings, computes missing fits, and reports progress to the window."""
 
 from __future__ import annotations
 
@@ -19,16 +19,22 @@ if TYPE_CHECKING:
     from core.identification.result import ModelResult
 
 TELL_PERIOD = 0.1
-"""Between two messages about how far it is [s]."""
+"""Interval between two progress messages [s]."""
 SUMMARY_PERIOD = 1.0
-"""Between two summaries, at least [s]."""
+"""Minimum interval between two summaries [s]."""
 SUMMARY_SHARE = 0.1
-"""Of the time, at most, that summaries take."""
+"""Maximum share of the time spent on summaries."""
 
 
 def run(job: FleetJob, line: Line) -> FleetSummary:
-    """Compute what the folder does not hold; the fleet as far as it has come when it is stopped. Raises
-    ServoBenchError; what was done is kept."""
+    """Compute the fits that the folder does not hold; completed fits are kept.
+
+    Returns:
+        The fleet, as far as it was computed when it was stopped.
+
+    Raises:
+        ServoBenchError: The fleet cannot be computed.
+    """
     from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
     from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
     from core.fleet.driver import FleetWatch
@@ -41,7 +47,7 @@ def run(job: FleetJob, line: Line) -> FleetSummary:
     paths: list[Path] = list(job.sessions)
     if job.simulated:
         paths = simulated_sessions(job.servo, job.simulated, job.folder / SESSIONS, job.fit.seed, made=made)
-    line.tell(FleetStep(done=0.0, text="looking at the recordings"))
+    line.tell(FleetStep(done=0.0, text="reading the recordings"))
     plan = make_plan(job.request, gather_units(paths, job.servo), load_unit)
     store = FleetStore(job.folder)
     teller = _Teller(line, plan, store)
@@ -52,13 +58,13 @@ def run(job: FleetJob, line: Line) -> FleetSummary:
 
 
 class _Teller:
-    """Tells progress a few times a second, and now and then what the fleet looks like by then."""
+    """Reports progress a few times a second, and an intermediate summary now and then."""
 
     def __init__(self, line: Line, plan: FleetPlan, store: FleetStore) -> None:
         self._line, self._plan, self._store = line, plan, store
         self._found: dict[str, ModelResult] = {}
         self._touched = {unit.name for unit in plan.units}
-        """Units whose fits are to be looked for in the folder."""
+        """Units whose fits have to be reloaded from the folder."""
         self._chains: dict[str, list[Chain]] = {unit.name: [] for unit in plan.units}
         for chain in plan.chains:
             self._chains[chain.unit].append(chain)
@@ -66,7 +72,7 @@ class _Teller:
         self._next = self._next_summary = 0.0
 
     def take(self, progress: FleetProgress) -> None:
-        """A task is done, or something happened."""
+        """Process a finished task or another event."""
         if progress.unit:
             self._touched.add(progress.unit)
         unit, _, problem = progress.note.partition(": ")

@@ -1,4 +1,4 @@
-"""What is asked of a fleet: which units, which models, where it is computed and kept."""
+"""Form of a fleet: its units, its models, where it is computed and stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from core.words import capitalised, counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"
 TRIED = 8
-"""Simulated units unless another number is asked for."""
+"""Default number of simulated units."""
 FIRST_SERVO = "mx106"
 _PLAN, _SESSION_FILE = "fleet.json", "session.json"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
@@ -53,21 +53,21 @@ _CONDITIONS = (
 
 
 class FleetForm(QWidget):
-    """Says below each field what is wrong with it."""
+    """Shows below each field what is wrong with it."""
 
     changed = Signal()
-    """Something else is asked for."""
+    """The request has changed."""
     look_wanted = Signal(object)
-    """Sessions nobody has looked at, tuple of paths."""
+    """Sessions that have not been read yet, tuple of paths."""
 
     def __init__(self) -> None:
         super().__init__()
         self._base: IdentificationRequest | None = None
-        """Of the fleet that was opened: what is not chosen here stays as it was."""
+        """Request of the opened fleet: settings that the form does not offer stay as they were."""
         self._folder: Path | None = None
-        """The one a person chose."""
+        """Folder chosen by the user."""
         self._job, self._fit = Binding(), Binding()
-        """Fields of the job, and of how its models are fitted."""
+        """Fields of the job, and of the fits of its models."""
         self._open_session: Path | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -99,25 +99,25 @@ class FleetForm(QWidget):
         )
         self.add_open_button: QPushButton = button("Add open", "", self._add_open)
         self.remove_button: QPushButton = button(
-            "Remove", "Take the chosen sessions out of the list", self.sessions.remove_chosen
+            "Remove", "Remove the chosen sessions from the list", self.sessions.remove_chosen
         )
         for made in (self.add_button, self.add_open_button, self.remove_button):
             row.addWidget(made)
         section.wide(self._session_buttons)
-        self.servo: QComboBox = choice("Servo", "Catalogue name of the units; runs of other servos are left out")
+        self.servo: QComboBox = choice("Servo", "Catalogue name of the units; runs of other servos are ignored")
         self.servo.setFixedWidth(FIELD_WIDTH)
         self._servo_caption = section.row("Servo", self.servo)
-        self.count: QSpinBox = whole("Number of units", "How many simulated specimens to make", TRIED, 1, 1000)
+        self.count: QSpinBox = whole("Number of units", "Number of simulated servos", TRIED, 1, 1000)
         self._count_caption = section.row("Number", self.count)
-        self.found: QLabel = _line(section, "muted", "What the sessions hold")
-        self.units_problem: QLabel = _line(section, "fault", "What is wrong with the units")
+        self.found: QLabel = _line(section, "muted", "Contents of the sessions")
+        self.units_problem: QLabel = _line(section, "fault", "Problem with the units")
         return section
 
     def _fits(self) -> Section:
         section = Section("Fits")
         self.models = ChecksMenu(
             "Models of the fleet",
-            "Friction models each unit is fitted with",
+            "Friction models to fit to each unit",
             [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
         )
         self.models.check(FRICTION_MODELS)
@@ -130,53 +130,53 @@ class FleetForm(QWidget):
         self.path.setChecked(True)
         section.wide(self.path)
         self.repeats: QSpinBox = whole(
-            "Repeats", "Searches for each model, from other starts; the best counts", 1, 1, 50
+            "Repeats", "Searches for each model, from different starts; the best is kept", 1, 1, 50
         )
         section.row("Repeats", self.repeats)
         self.by = ChecksMenu(
             "Folds by condition",
-            "Fit to all runs, and judge by holding out each value of these in turn; none: a quarter of the runs is "
+            "Fit to all runs, and score by holding out each value of these in turn; none: a quarter of the runs is "
             "held out",
             _CONDITIONS,
         )
         section.row("Folds by", self.by)
         self.trials: QSpinBox = whole(
-            "Evaluations of a fit", "Evaluations for each search; automatic: 1000 for each parameter",
+            "Evaluations of a fit", "Evaluations per search; automatic: 1000 per parameter",
             0, 0, 10_000_000, "automatic",
         )  # fmt: skip
         self.trials.setSingleStep(500)
         section.row("Evaluations", self.trials)
-        self.fits_problem: QLabel = _line(section, "fault", "What is wrong with the fits")
+        self.fits_problem: QLabel = _line(section, "fault", "Problem with the fits")
         return section
 
     def _computing(self) -> Section:
         section = Section("Computing")
         self.workers: QSpinBox = whole(
-            "Workers", "Processes on this machine; all: one for each processor", 0, 0, 512, f"all {os.cpu_count() or 1}"
+            "Workers", "Processes on this machine; all: one per processor", 0, 0, 512, f"all {os.cpu_count() or 1}"
         )
         section.row("Workers", self.workers)
         self.scheduler = describe(
             QLineEdit(),
             "Scheduler address",
-            "Of a Dask cluster, e.g. tls://10.0.0.5:8786; empty: processes on this machine. Whoever reaches a tcp:// "
-            "scheduler can run programs on its workers and here: use one only in a network of your own",
+            "Address of a Dask cluster, e.g. tls://10.0.0.5:8786; empty: this machine. Anyone who reaches a tcp:// "
+            "scheduler can run programs on its workers and on this machine: use one only in a private network",
         )
         self.scheduler.setPlaceholderText("this machine")
         self.scheduler.setFixedWidth(FIELD_WIDTH + 42)
         section.row("Scheduler", self.scheduler)
-        self.computing_problem: QLabel = _line(section, "fault", "What is wrong with the computing")
+        self.computing_problem: QLabel = _line(section, "fault", "Problem with the workers or the scheduler")
         return section
 
     def _place(self) -> Section:
-        section = Section("Folder of the results")
+        section = Section("Results folder")
         self.folder_text: QLabel = label("")
         self.folder_text.setWordWrap(True)
         self.folder_text.setAccessibleName("Folder of the fleet")
-        self.folder_button: QPushButton = button("Choose…", "Choose the folder the fleet is kept in", self.ask_folder)
+        self.folder_button: QPushButton = button("Choose…", "Choose the folder of the fleet", self.ask_folder)
         section.wide(self.folder_text)
         section.wide(self.folder_button)
-        self.resumes: QLabel = _line(section, "muted", "Whether the folder holds a fleet")
-        self.folder_problem: QLabel = _line(section, "fault", "What is wrong with the folder")
+        self.resumes: QLabel = _line(section, "muted", "Fleet in the folder")
+        self.folder_problem: QLabel = _line(section, "fault", "Problem with the folder")
         return section
 
     def _watch(self) -> None:
@@ -195,10 +195,10 @@ class FleetForm(QWidget):
         for binding in (self._fit, self._job):
             binding.edited.connect(lambda _: self._say())
 
-    # What a person does.
+    # Actions of the user.
 
     def ask_sessions(self) -> None:
-        """Ask for a session or a folder of them."""
+        """Ask for a session or a folder of sessions."""
         begin = self.sessions.sessions[-1].parent if self.sessions.sessions else home()
         folder = QFileDialog.getExistingDirectory(self.window(), "Add a session, or a folder of sessions", str(begin))
         if folder:
@@ -206,36 +206,38 @@ class FleetForm(QWidget):
 
     def ask_folder(self) -> None:
         """Ask for the fleet's folder."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Keep the fleet in a folder", str(self.folder.parent))
+        folder = QFileDialog.getExistingDirectory(
+            self.window(), "Choose the folder of the fleet", str(self.folder.parent)
+        )
         if folder:
             self.set_folder(Path(folder))
 
     def set_folder(self, folder: Path) -> None:
-        """Keep the fleet there."""
+        """Set the fleet's folder."""
         self._folder = folder
         self._say()
 
     def set_open_session(self, path: Path | None) -> None:
-        """The session that is open in the window."""
+        """Set the session that is open in the window."""
         self._open_session = path
         self._enable_buttons()
 
     def try_simulated(self) -> None:
-        """Ask for a few simulated servos, fitted as they were made: without a command path."""
+        """Request a few simulated servos, fitted as they are simulated: without a command path."""
         self.source.setCurrentIndex(self.source.findData(SIMULATED))
         self.servo.setCurrentIndex(max(0, self.servo.findData(FIRST_SERVO)))
         self.count.setValue(TRIED)
         self.path.setChecked(False)
 
     def show_seen(self, seen: tuple[SeenSession, ...]) -> None:
-        """Take over what sessions hold."""
+        """Update the contents of the sessions."""
         self.sessions.show_seen(seen)
         if self.source.currentData() == SESSIONS:
             self._offer_servos()
         self._say()
 
     def suit(self, summary: FleetSummary) -> None:
-        """Ask for what an opened fleet was asked for, so that Start goes on with it."""
+        """Restore the request of an opened fleet, so that Start continues it."""
         fit = summary.request.fit
         self._base = fit
         self._folder = summary.folder
@@ -247,14 +249,14 @@ class FleetForm(QWidget):
         self._say()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.sessions.set_theme(theme)
 
-    # What is asked.
+    # Request.
 
     @property
     def folder(self) -> Path:
-        """Where the fleet is kept."""
+        """Folder of the fleet."""
         if self._folder is not None:
             return self._folder
         servo = str(self.servo.currentData() or "")
@@ -265,13 +267,13 @@ class FleetForm(QWidget):
 
     @property
     def obstacle(self) -> str:
-        """Why nothing can be started, with the remedy; empty when it can."""
+        """Reason why nothing can be started, with the remedy; empty if it can."""
         problems = (self._units_trouble(), self._fits_trouble(), self._computing_trouble(), self._folder_trouble())
-        waits = "the sessions are being looked at" if self._waits else ""
+        waits = "the sessions are being read" if self._waits else ""
         return next((problem for problem in problems if problem), waits)
 
     def job(self) -> FleetJob:
-        """What is asked; call it when there is no obstacle."""
+        """Return the request; call it only when there is no obstacle."""
         servo = str(self.servo.currentData())
         same = self._base is not None and self._base.servo == servo
         base = self._base if same and self._base is not None else IdentificationRequest(servo=servo)
@@ -294,10 +296,10 @@ class FleetForm(QWidget):
         if self.source.currentData() == SIMULATED:
             return ""
         if not self.sessions.sessions:
-            return "no session is in the list: add some, or try simulated servos"
+            return "the list has no session: add some, or try simulated servos"
         for seen in self.sessions.seen:
             if seen.problem:
-                return f"{seen.problem.rstrip('.')}: mend or remove it"
+                return f"{seen.problem.rstrip('.')}: repair or remove it"
         return ""
 
     def _fits_trouble(self) -> str:
@@ -306,7 +308,7 @@ class FleetForm(QWidget):
     def _computing_trouble(self) -> str:
         address = self.scheduler.text().strip()
         if address and not _ADDRESS.fullmatch(address):
-            return f"{address!r} is no address of a scheduler: give one like tcp://10.0.0.5:8786"
+            return f"{address!r} is not the address of a scheduler: enter one like tcp://10.0.0.5:8786"
         if (address or self.workers.value() > 1) and find_spec("distributed") is None:
             return "several processes need Dask, which is not installed: pip install 'servobench[cluster]'"
         return ""
@@ -317,12 +319,12 @@ class FleetForm(QWidget):
         if not there.is_dir():
             return f"{there.name} is a file: choose a folder"
         if (folder / _SESSION_FILE).exists():
-            return "this folder is a session: choose one beside it"
+            return "this folder is a session: choose another folder"
         if not os.access(there, os.W_OK):
-            return f"{as_person_writes(there)} cannot be written: choose another folder"
+            return f"{as_person_writes(there)} is not writable: choose another folder"
         return ""
 
-    # What follows a choice.
+    # Reactions to a choice.
 
     def _choose_source(self) -> None:
         simulated = self.source.currentData() == SIMULATED
@@ -369,18 +371,18 @@ class FleetForm(QWidget):
         self.add_open_button.setEnabled(new)
         why = "Add the session that is open in the window"
         if there is None:
-            why = "Not possible: no session is open"
+            why = "No session is open"
         elif not new:
-            why = "Not possible: the open session is in the list"
+            why = "The open session is already in the list"
         self.add_open_button.setToolTip(why)
         self.remove_button.setEnabled(bool(self.sessions.selectedItems()))
 
     def _say(self) -> None:
-        """Say at each field what is wrong with it, and what is known."""
+        """Show at each field its problem, or what is known."""
         self._allow_conditions()
         self._enable_buttons()
         self.workers.setEnabled(not self.scheduler.text().strip())
-        # An empty list says so by itself: only what a person entered can be wrong.
+        # An empty list needs no error: only a user's entry can be wrong.
         units = self._units_trouble() if self.sessions.sessions else ""
         for line, text in (
             (self.found, self._found_in_words()),
@@ -397,9 +399,9 @@ class FleetForm(QWidget):
 
     def _found_in_words(self) -> str:
         if self.source.currentData() == SIMULATED:
-            return f"{self.count.value()} specimens that differ as real ones do, each with eight recordings"
+            return f"{self.count.value()} servos that differ like real ones, each with eight recordings"
         if self._waits:
-            return "looking at the sessions…"
+            return "reading the sessions…"
         servo = self.servo.currentData()
         units = [unit for seen in self.sessions.seen for unit in seen.units]
         mine = [count for name, _, count in units if name == servo]
@@ -408,12 +410,12 @@ class FleetForm(QWidget):
         title = load_servo(str(servo)).title
         text = f"{title}: {counted(len(mine), 'unit')}, {counted(sum(mine), 'run')}"
         left = len(units) - len(mine)
-        return f"{text}; {left} of other servos left out" if left else text
+        return f"{text}; {left} of other servos ignored" if left else text
 
     def _resumes_in_words(self) -> str:
         if not (self.folder / _PLAN).exists():
             return ""
-        return "there is a fleet in this folder: Start computes only what is missing"
+        return "this folder holds a fleet: Start computes only the missing fits"
 
     def _allow_conditions(self) -> None:
         if self.source.currentData() == SIMULATED:

@@ -1,4 +1,4 @@
-"""What the window and a fleet's process say to each other besides its summary."""
+"""Messages between the window and a fleet's process, apart from its summary."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from core.identification.request import IdentificationRequest
 
 @dataclass(frozen=True, kw_only=True)
 class FleetJob:
-    """What a fleet's process is started with."""
+    """Request that a fleet's process is started with."""
 
     sessions: tuple[Path, ...]
     """Empty for simulated units."""
     simulated: int
-    """How many simulated units to make; 0 for sessions."""
+    """Number of simulated units; 0 for sessions."""
     servo: str
-    """Catalogue name; runs of others are left out."""
+    """Catalogue name; runs of other servos are ignored."""
     fit: IdentificationRequest
     by: tuple[str, ...]
     folder: Path
@@ -28,15 +28,15 @@ class FleetJob:
 
     @property
     def request(self) -> FleetRequest:
-        """As the fleet takes it."""
+        """Return the request for the fleet computation."""
         return FleetRequest(fit=replace(self.fit, servo=self.servo), by=self.by)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetStep(Share):
-    """Where a running fleet stands."""
+    """Progress of a running fleet."""
 
     computed: int = 0
-    """Fits of those done, by this run."""
+    """Fits computed by this run."""
     note: str = ""
-    """What happened besides: a worker lost, a unit that cannot be fitted."""
+    """Other event: a lost worker, a unit that cannot be fitted."""

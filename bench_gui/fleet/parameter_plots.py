@@ -1,4 +1,4 @@
-"""Each parameter of a model over the units: values with their intervals, median, spread between units, catalogue."""
+"""Each parameter of a model over the units: values with intervals, median, spread between units, catalogue value."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from core.units import RADIANS, AngleUnit, significant
 Array = NDArray[np.float64]
 
 NARROWEST, HEIGHT = 300, 186
-"""Of one parameter's plot [px]."""
+"""Minimum width and fixed height of one parameter's plot [px]."""
 NEAR = 9.0
-"""Distance at which the mouse is at a point [px]."""
+"""Maximum distance between mouse and point for a hit [px]."""
 WIDEST = 1.2
-"""Intervals reach at most so many times the values' range beyond them before they are cut off."""
+"""Intervals are cut off where they extend beyond the values by more than this multiple of their range."""
 MANY = 60
-"""Units above which points are smaller and intervals paler."""
+"""Number of units above which points are smaller and intervals paler."""
 
 
 class ParameterStrip(QWidget):
-    """One parameter."""
+    """Plot of one parameter."""
 
     hovered = Signal(str)
     """Name of the unit below the mouse; empty for none."""
@@ -67,14 +67,14 @@ class ParameterStrip(QWidget):
         self._selected = -1
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.chart.set_theme(theme)
 
     def show_parameter(
         self, parameter: ParameterSummary, summary: FleetSummary, model: ModelSummary, angle: AngleUnit
     ) -> None:
-        """Draw it."""
+        """Draw the parameter."""
         self.parameter, self._angle = parameter, angle
         self._units = tuple(unit.name for unit in summary.units)
         self._odd = np.array(
@@ -91,7 +91,7 @@ class ParameterStrip(QWidget):
         self._draw_ring()
 
     def unit_at(self, place: QPointF) -> str:
-        """The unit whose point is near a place of the chart [px]; empty for none."""
+        """Return the unit whose point is near a place of the chart [px]; empty for none."""
         parameter = self.parameter
         if parameter is None or not len(self._units):
             return ""
@@ -107,7 +107,7 @@ class ParameterStrip(QWidget):
         return self._units[nearest] if distance[nearest] <= NEAR else ""
 
     def words_of(self, unit: str) -> str:
-        """Name, value and interval of a unit."""
+        """Return name, value and interval of a unit."""
         assert self.parameter is not None
         return (
             f"{unit}: {self.parameter.symbol} = {self.parameter.value_in_words(self._units.index(unit), self._angle)}"
@@ -122,8 +122,8 @@ class ParameterStrip(QWidget):
         if not math.isfinite(parameter.between):
             return f"{text}, spread unknown"
         if not parameter.differs:
-            return f"{text}, units alike within their intervals"
-        return f"{text}, units differ by {parameter.deviation_in_words(parameter.between, self._angle)}"
+            return f"{text}, units agree within their intervals"
+        return f"{text}, spread between units {parameter.deviation_in_words(parameter.between, self._angle)}"
 
     def _draw(self) -> None:
         parameter, theme, chart = self.parameter, self._theme, self.chart
@@ -157,7 +157,7 @@ class ParameterStrip(QWidget):
         for name, which, filled, colour in (
             ("units", known & ~self._odd, True, theme.accent),
             ("not determined", np.isfinite(values) & ~known & ~self._odd, False, theme.muted),
-            ("unlike the others", np.isfinite(values) & self._odd, True, theme.fault),
+            ("outlier", np.isfinite(values) & self._odd, True, theme.fault),
         ):
             if which.any():
                 points = chart.add_curve(3.0, name)
@@ -181,7 +181,7 @@ class ParameterStrip(QWidget):
         self.chart.show_ring(x, y, theme.text)
 
     def y_range(self) -> tuple[float, float]:
-        """What is seen: all values and what is known of them, intervals as far as they let the values be told apart."""
+        """Visible range: all values, and intervals as far as the values stay distinguishable."""
         parameter = self.parameter
         if parameter is None:
             return 0.0, 1.0
@@ -208,19 +208,19 @@ class ParameterStrip(QWidget):
         return factor * (low - room), factor * (high + room)
 
     def x_range(self) -> tuple[float, float]:
-        """All units."""
+        """Range of all units."""
         return 0.3, len(self._units) + 0.7
 
 
 class _StripChart(Chart):
-    """Tells which unit the mouse is at."""
+    """Reports the unit below the mouse."""
 
     def __init__(self, strip: ParameterStrip) -> None:
         super().__init__("Values over the units", "", "1", bottom="Unit")
         self._strip = strip
         self._ring: Any = None
         self.setMouseTracking(True)
-        # A page that is scrolled past its plots must not zoom them.
+        # Scrolling the page over its plots must not zoom them.
         self.axes.setMouseEnabled(x=False, y=False)
         self.setToolTip("Values over the units with 95 % intervals; click a point to choose its unit")
         self._plain = self.toolTip()
@@ -242,7 +242,7 @@ class _StripChart(Chart):
         self._ring.setData(x, y)
 
     def fit(self) -> None:
-        """Show every value; an interval may be cut off."""
+        """Show every value; intervals may be cut off."""
         self.axes.setXRange(*self._strip.x_range(), padding=0.0)
         self.axes.setYRange(*self._strip.y_range(), padding=0.0)
 
@@ -251,7 +251,7 @@ class _StripChart(Chart):
         event.ignore()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Name the unit below the mouse."""
+        """Report the unit below the mouse."""
         unit = self._strip.unit_at(self.mapToScene(event.position().toPoint()))
         text = self._strip.words_of(unit) if unit else self._plain
         if text != self.toolTip():
@@ -271,14 +271,14 @@ class _StripChart(Chart):
         super().mousePressEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The mouse is elsewhere."""
+        """Clear the hovered unit."""
         self.setToolTip(self._plain)
         self._strip.hovered.emit("")
         super().leaveEvent(event)
 
 
 class ParameterPlots(QScrollArea):
-    """All parameters of the chosen model, side by side as far as there is room."""
+    """All parameters of the chosen model, with as many columns as fit."""
 
     chosen = Signal(str)
     """A unit was clicked."""
@@ -310,17 +310,17 @@ class ParameterPlots(QScrollArea):
 
     @property
     def shown(self) -> list[ParameterStrip]:
-        """Those in use."""
+        """Plots in use."""
         return [strip for strip in self.strips if strip.parameter is not None]
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours; draw with them at the next `show_model`."""
+        """Apply a theme's colours; the plots follow at the next `show_model`."""
         self._theme = theme
         for strip in self.strips:
             strip.set_theme(theme)
         parts = (
             (theme.accent, "●", "unit, with its 95 % interval"),
-            (theme.fault, "●", "unlike the others"),
+            (theme.fault, "●", "outlier"),
             (theme.muted, "○", "not determined"),
             (theme.text, "―", "median"),
             (theme.goal, "╌", "catalogue"),
@@ -354,7 +354,7 @@ class ParameterPlots(QScrollArea):
             strip.select(unit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """As many beside each other as there is room for."""
+        """Rearrange the plots in as many columns as fit."""
         super().resizeEvent(event)
         if max(1, self.viewport().width() // NARROWEST) != self._columns:
             self._lay_out()
@@ -371,6 +371,6 @@ class ParameterPlots(QScrollArea):
 
 
 def _segments(x: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Upright lines as one curve with gaps."""
+    """Return vertical lines as one curve with gaps."""
     gap = np.full(len(x), np.nan)
     return np.column_stack((x, x, gap)).ravel(), np.column_stack((low, high, gap)).ravel()

@@ -1,4 +1,4 @@
-"""What processes beside the window find out about fleets: what sessions hold, what a fleet's folder holds."""
+"""Reading for fleets, outside the window's process: the contents of sessions and of a fleet's folder."""
 
 from __future__ import annotations
 
@@ -31,54 +31,58 @@ Array = NDArray[np.float64]
 
 NORMAL_95 = 1.959963984540054
 CONDITIONS = ("mass", "length", "kp", "trajectory", "supply_voltage")
-"""That folds can hold out."""
+"""Conditions that folds can hold out."""
 MOST_ORDERED = 200
-"""Units up to which the branches of the tree are turned so that neighbours are alike; it takes a second there."""
+"""Maximum number of units for ordering the tree so that similar units are neighbours; it takes a second there."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LookJob:
-    """Look at sessions."""
+    """Request to read sessions."""
 
     sessions: tuple[Path, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenSession:
-    """What one session holds."""
+    """Contents of one session."""
 
     path: Path
     units: tuple[tuple[str, str, int], ...] = ()
-    """Servo, unit and number of runs a fit would use."""
+    """Servo, unit and number of runs that a fit would use."""
     conditions: tuple[str, ...] = ()
-    """Conditions of which its runs have several values."""
+    """Conditions that have several values in its runs."""
     problem: str = ""
-    """Why it cannot be used; empty when it can."""
+    """Reason why it cannot be used; empty if it can."""
     damage: str = ""
-    """Sentence about its runs that cannot be read."""
+    """Sentence about its unreadable runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadJob:
-    """Read a fleet's folder."""
+    """Request to read a fleet's folder."""
 
     folder: Path
 
 
 def look(job: LookJob, line: Line) -> tuple[SeenSession, ...]:
-    """What each session holds."""
+    """Return the contents of each session."""
     return tuple(_seen(path) for path in job.sessions)
 
 
 def read(job: ReadJob, line: Line) -> FleetSummary:
-    """A fleet as far as it has come; raises IdentificationError where there is none."""
+    """Return a fleet, as far as it has been computed.
+
+    Raises:
+        IdentificationError: The folder holds no fleet.
+    """
     from core.fleet.store import FleetStore
 
     return summarise(FleetStore(job.folder).result(), job.folder)
 
 
 def sessions_under(path: Path) -> list[Path]:
-    """The session that a folder is, else those in it; empty for none."""
+    """Return the folder itself if it is a session, otherwise the sessions in it; empty for none."""
     from bench_gui.headless.dropped import classify
 
     if not path.is_dir() or (path / "session.json").is_file():
@@ -88,8 +92,11 @@ def sessions_under(path: Path) -> list[Path]:
 
 
 def unit_model(folder: Path, unit: str, friction: str) -> Path:
-    """File of a unit's model; written like those of complete units where some of its fits are missing yet. Raises
-    ServoBenchError."""
+    """Return the file of a unit's model; it is written first if some of the unit's fits are still missing.
+
+    Raises:
+        ServoBenchError: The model cannot be written.
+    """
     from core.fleet.result import assembled
     from core.fleet.store import FleetStore
     from sessions.results.identification import save_identification
@@ -107,7 +114,12 @@ def unit_model(folder: Path, unit: str, friction: str) -> Path:
 
 
 def summarise(result: FleetResult, folder: Path) -> FleetSummary:
-    """What is shown of a fleet; folder: where it is kept."""
+    """Return the summary of a fleet.
+
+    Args:
+        result: The fleet.
+        folder: Where it is stored.
+    """
     recommended = choice = ""
     problems: list[str] = []
     if any(unit.results for unit in result.units):
@@ -163,7 +175,7 @@ def _seen(path: Path) -> SeenSession:
 
 
 def _model(result: FleetResult, friction: str) -> ModelSummary:
-    """One model over the units, as a population where there are enough of them."""
+    """Summarise one model over the units, as a population if there are enough of them."""
     from core.fleet.outliers import find_outliers
     from core.fleet.population import population
 
@@ -245,9 +257,13 @@ def _transfer(transfer: Transfer) -> TransferSummary:
 
 
 def similar_order(errors: Array) -> tuple[int, ...]:
-    """Places of units in an order that puts those beside each other whose models do well for one another.
+    """Order units so that those whose models work well for each other are neighbours.
 
-    errors: (units, units) [rad]; infinite ones count as the largest finite one. Leaves of an average-linkage tree.
+    Args:
+        errors: (units, units) [rad]; infinite ones count as the largest finite one.
+
+    Returns:
+        Indices of the units: the leaves of an average-linkage tree.
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
@@ -257,7 +273,7 @@ def similar_order(errors: Array) -> tuple[int, ...]:
     if count < 3 or not len(finite):
         return tuple(range(count))
     filled = np.log(np.maximum(np.where(np.isfinite(errors), errors, finite.max()), 1e-9))
-    # What a model loses elsewhere against the unit's own model.
+    # Increase of a model's error on other units, compared with the unit's own model.
     lost = np.maximum(filled - np.diag(filled)[None, :], 0.0)
     distance = 0.5 * (lost + lost.T)
     np.fill_diagonal(distance, 0.0)

@@ -1,4 +1,4 @@
-"""A fleet in the background: computed in a process of its own, read from its folder, and what sessions hold."""
+"""Fleet work of the window: computed in a process of its own, read from its folder; sessions are read as well."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from core.words import counted
 
 
 class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
-    """One fleet at a time; fits that are done are kept when it is stopped."""
+    """One fleet at a time; finished fits are kept when it is stopped."""
 
     warned = Signal(str)
-    """Something happened besides, in words."""
+    """An event that is not an error, as text."""
     shown = Signal()
-    """`summary` is another one."""
+    """`summary` has changed."""
     refused = Signal(str)
-    """What was asked cannot be done, for a person."""
+    """Reason why a request cannot be carried out, for the user."""
 
     def __init__(self, computations: Computations) -> None:
         super().__init__(
             computations,
             "Fleet",
             run,
-            lost="the fleet's process ended unexpectedly; start again, fits that were done are kept",
+            lost="the fleet's process ended unexpectedly; start again: finished fits are kept",
             keeps=True,
-            stop_tip="End it soon; fits that are done are kept, and Start goes on with the rest",
-            missed="a fleet; the fits that are done are kept, Start goes on with the rest",
+            stop_tip="Stop soon; finished fits are kept, and Start continues with the rest",
+            missed="a fleet; finished fits are kept, Start continues with the rest",
             has_children=True,
         )
         self.reading: Computation[ReadJob, None, FleetSummary] = Computation(computations, "Reading of a fleet", read)
-        """Of a folder."""
+        """Reads a folder."""
         self.reading.finished.connect(self._show)
         self.looking: Computation[LookJob, None, tuple[SeenSession, ...]] = Computation(
             computations, "Sessions for a fleet", look
         )
-        """What sessions hold, once for several questions in a row."""
+        """Reads the contents of sessions, once for several requests in a row."""
         for each in (self.reading, self.looking):
             each.changed.connect(self.changed)
             each.failed.connect(self.failed)
         self.summary: FleetSummary | None = None
         self.notes: list[str] = []
-        """What happened besides since it began."""
+        """Events since the start."""
 
     def start(self, job: FleetJob) -> None:
-        """Compute what the job's folder does not hold."""
+        """Compute the fits that the job's folder does not hold."""
         if self.active:
             self.refused.emit("a fleet is running; stop it first")
             return
@@ -68,11 +68,11 @@ class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
         self.reading.start(ReadJob(folder=folder))
 
     def look(self, sessions: tuple[Path, ...]) -> None:
-        """Find out what sessions hold."""
+        """Read the contents of sessions."""
         self.looking.start(LookJob(sessions=sessions))
 
     def take(self, message: FleetStep | FleetSummary) -> None:
-        """Keep where it stands."""
+        """Keep the latest progress or summary."""
         if isinstance(message, FleetSummary):
             self._set(message)
             return
@@ -83,14 +83,14 @@ class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
 
     @property
     def outcome(self) -> str:
-        """How many fits there are."""
+        """Number of finished fits, as text."""
         if self.result is None:
             return super().outcome
         done = f"{self.result.done} of {counted(self.result.tasks, 'fit')}"
         return f"{done}, stopped early" if self.stopped else done
 
     def end(self, result: FleetSummary) -> None:
-        """Keep its outcome."""
+        """Keep the result."""
         self.stopped = self.stopped and result.done < result.tasks
         self._set(result)
         super().end(result)

@@ -1,4 +1,4 @@
-"""The sessions of a fleet: added by a dialog or dropped, each with what it holds or why it cannot be used."""
+"""Sessions of a fleet: added by a dialog or dropped, each with its contents or the reason why it cannot be used."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HEIGHT = 112
 
 
 class SessionList(QListWidget):
-    """Paths in the order they came, none twice."""
+    """Paths in the order they were added, without duplicates."""
 
     changed = Signal()
-    """Other sessions are in it."""
+    """The sessions in the list have changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,17 +40,17 @@ class SessionList(QListWidget):
         self._theme: Theme | None = None
 
     def add(self, paths: Iterable[Path]) -> None:
-        """Take sessions in; a folder that is none stands for those in it."""
+        """Add sessions; a folder that is not a session stands for the sessions in it."""
         found = [session for path in paths for session in sessions_under(path) or [path]]
         self.set_sessions(tuple(dict.fromkeys((*self.sessions, *found))))
 
     def remove_chosen(self) -> None:
-        """Take the chosen ones out."""
+        """Remove the chosen sessions."""
         chosen = {self.row(item) for item in self.selectedItems()}
         self.set_sessions(tuple(path for row, path in enumerate(self.sessions) if row not in chosen))
 
     def set_sessions(self, sessions: tuple[Path, ...]) -> None:
-        """Hold these and no others."""
+        """Replace the sessions in the list."""
         if sessions == self.sessions:
             return
         self.sessions = sessions
@@ -58,27 +58,27 @@ class SessionList(QListWidget):
         self.changed.emit()
 
     def show_seen(self, seen: Sequence[SeenSession]) -> None:
-        """Say what sessions hold."""
+        """Show the contents of sessions."""
         self._seen |= {one.path: one for one in seen}
         self._list()
 
     @property
     def seen(self) -> list[SeenSession]:
-        """What is known of the sessions so far."""
+        """Known contents of the sessions."""
         return [self._seen[path] for path in self.sessions if path in self._seen]
 
     @property
     def unseen(self) -> bool:
-        """Whether a session has not been looked at."""
+        """True if a session has not been read yet."""
         return any(path not in self._seen for path in self.sessions)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self._list()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Say what belongs here while nothing is."""
+        """Show a hint while the list is empty."""
         super().paintEvent(event)
         if not self.count() and self._theme is not None:
             painter = QPainter(self.viewport())
@@ -86,24 +86,24 @@ class SessionList(QListWidget):
             painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, "Drop sessions here")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes the chosen ones out."""
+        """Remove the chosen sessions with Delete."""
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.remove_chosen()
         else:
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Folders and exported sessions may be dropped."""
+        """Accept folders and exported sessions."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Anywhere in the list."""
+        """Accept drops anywhere in the list."""
         if event.mimeData().hasUrls():
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Take in what was dropped."""
+        """Add the dropped sessions."""
         event.acceptProposedAction()
         self.add(Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile())
 
@@ -127,5 +127,5 @@ def _in_words(seen: SeenSession | None) -> str:
     if seen.problem:
         return ": cannot be used"
     units = f"{len(seen.units)} units, " if len(seen.units) > 1 else ""
-    lost = ", damaged ones left out" if seen.damage else ""
+    lost = ", damaged runs ignored" if seen.damage else ""
     return f": {units}{counted(sum(count for _, _, count in seen.units), 'run')}{lost}"

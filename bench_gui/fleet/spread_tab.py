@@ -1,4 +1,4 @@
-"""The fleet as one model with its spread: centres, what a single model costs, files to draw from."""
+"""The fleet as one model with its spread: centres, the error of a single model, files to sample from."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ from core.words import capitalised, counted
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),
-    Column("Centre", "Mean over the units, each weighted by how certain it is", number=True),
+    Column("Centre", "Mean over the units, weighted by their certainty", number=True),
     Column("Unit", ""),
     Column("Between units", "Standard deviation from unit to unit, without the uncertainty of the values", number=True),
-    Column("95 % of it", "Interval of that standard deviation, by the number of units", number=True),
-    Column("Uncertainty", "Of one unit's value, as its runs tell it", number=True),
+    Column("95 % interval", "Interval of this standard deviation, from the number of units", number=True),
+    Column("Uncertainty", "Standard error of one unit's value, from its runs", number=True),
     Column("Determined", "Units whose runs determine the value", number=True),
     Column("Catalogue", "Value of the servo's model in the catalogue", number=True),
 )
 WIDTHS = (86, 100, 84, 126, 158, 116, 96, 92)
 BUTTONS_IN_ROW = 4
 MOST_JUDGED = 60
-"""Units up to which the mean model is judged without being asked: each model is simulated on each unit's runs."""
+"""Maximum number of units for which the mean model is scored automatically: every model is simulated on all runs."""
 BARS, LOW = 260, 190
-"""Width of the bars, height of all below the table [px]."""
+"""Width of the bars, height of everything below the table [px]."""
 
 
 class SpreadTab(QWidget):
-    """Shows the population at once; judges and writes in processes of their own."""
+    """Shows the population at once; scores and writes it in separate processes."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class SpreadTab(QWidget):
         self._model: ModelSummary | None = None
         self._judged: JudgedSpread | None = None
         self._asked = ("", 0)
-        """Model and number of fits the judgement was asked for."""
+        """Model and number of fits that the score was requested for."""
         self._theme: Theme | None = None
         self._judge: Computation[JudgeJob, None, JudgedSpread] = Computation(
             controller.computations, "Judgement of the spread", judge
@@ -94,7 +94,7 @@ class SpreadTab(QWidget):
             self.view.setColumnWidth(column, width)
         self.view.horizontalHeader().setStretchLastSection(False)
         self.bars = BarChart()
-        self.bars.setToolTip("Mean absolute error over the units' runs, by whose model it is")
+        self.bars.setToolTip("Mean absolute error over the units' runs, by the origin of the model")
         self.bars.setFixedWidth(BARS)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -113,11 +113,11 @@ class SpreadTab(QWidget):
         column = QVBoxLayout()
         column.setSpacing(8)
         column.addWidget(label("A SINGLE MODEL FOR ALL UNITS", "heading"))
-        self.verdict: QLabel = _paragraph("What a single model costs")
+        self.verdict: QLabel = _paragraph("Error of a single model")
         self.together: QLabel = _paragraph("Parameters that vary together")
         self.judge_button: QPushButton = button(
-            "Judge it on all recordings",
-            "Simulate every unit's model and the mean model on every unit's runs; takes long for hundreds of units",
+            "Score on all recordings",
+            "Simulate every unit's model and the mean model on every unit's runs; slow for hundreds of units",
             self.ask_judgement,
         )
         column.addWidget(self.verdict)
@@ -136,29 +136,29 @@ class SpreadTab(QWidget):
             what = (
                 "Values, spreads, covariance and model as one file"
                 if target == "json"
-                else f"Specimens drawn from the spread, ranges and a program that applies them in {title}"
+                else f"Servos sampled from the spread, ranges and a script that applies them in {title}"
             )
             made = button(f"{title}…", what, lambda target=target: self.ask_folder(target))
             made.setAccessibleName(f"Export the spread for {title}")
             self.buttons[target] = made
             grid.addWidget(made, *divmod(place, BUTTONS_IN_ROW))
-        self.draws: QSpinBox = whole("Specimens", "How many servos to draw", 1000, 2, 100_000)
+        self.draws: QSpinBox = whole("Samples", "Number of servos to sample", 1000, 2, 100_000)
         self.draws.setSingleStep(100)
         self.draws.setFixedWidth(84)
-        head.addWidget(caption_of(self.draws, "Specimens"))
+        head.addWidget(caption_of(self.draws, "Samples"))
         head.addWidget(self.draws)
         column.addLayout(grid)
-        self.bar = describe(QProgressBar(), "Progress of the export", "How far the export is")
+        self.bar = describe(QProgressBar(), "Progress of the export", "Completed share of the export")
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
         self.bar.hide()
         column.addWidget(self.bar)
-        self.written: QLabel = _paragraph("What was written")
+        self.written: QLabel = _paragraph("Written files")
         column.addWidget(self.written)
         return column
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.table.set_theme(theme)
         self.bars.set_theme(theme)
@@ -174,7 +174,7 @@ class SpreadTab(QWidget):
         self._enable()
 
     def enter(self, running: bool) -> None:
-        """The tab is in sight: judge what has not been, where that is quick and nothing else computes."""
+        """Score the model when the tab becomes visible, if that is quick and nothing else is running."""
         summary = self._summary
         if summary is None or running or not self._possible or len(summary.units) > MOST_JUDGED:
             return
@@ -182,7 +182,7 @@ class SpreadTab(QWidget):
             self.ask_judgement()
 
     def ask_judgement(self) -> None:
-        """Hold the mean model against the units' recordings."""
+        """Score the mean model on the units' recordings."""
         summary, model = self._summary, self._model
         if summary is None or model is None or not self._possible:
             return
@@ -192,7 +192,7 @@ class SpreadTab(QWidget):
         self._enable()
 
     def ask_folder(self, target: str) -> None:
-        """Ask where the files go, then write them."""
+        """Ask for a folder, then write the files."""
         folder = QFileDialog.getExistingDirectory(self.window(), f"Write the spread for {TITLES[target]} into a folder")
         if folder:
             self.write(target, Path(folder))
@@ -216,15 +216,15 @@ class SpreadTab(QWidget):
         self._enable()
 
     def contents(self) -> TablePanel:
-        """The table as text, for a file."""
+        """Return the table for a file."""
         rows = tuple(tuple(cell.text for cell in row) for row in self.table.rows)
         return TablePanel(tuple(column.title for column in COLUMNS), rows)
 
-    # What there is.
+    # State.
 
     @property
     def _possible(self) -> bool:
-        """Whether the units make a population."""
+        """True if there are enough units for a population."""
         return self._model is not None and any(p.centre == p.centre for p in self._model.parameters)
 
     @property
@@ -262,7 +262,7 @@ class SpreadTab(QWidget):
                         tone="muted" if alike else "",
                         bold=known and p.differs,
                     ),
-                    # The unit stands once.
+                    # The unit is written once.
                     Cell(f"{low.split(' ')[0]} … {high}" if known else ""),
                     Cell(p.deviation_in_words(p.uncertainty, angle) if known else ""),
                     Cell(f"{int(p.determined.sum())} of {len(p.values)}"),
@@ -276,14 +276,14 @@ class SpreadTab(QWidget):
         if self._model is not None and self._model.note:
             text = self._model.note
         elif self._judge.active:
-            text = "holding the mean model against every unit's recordings…"
+            text = "scoring the mean model on every unit's recordings…"
         elif judged is None:
-            text = "the mean model has not been held against the units' recordings yet"
+            text = "the mean model has not been scored on the units' recordings yet"
         else:
             text = judged.text
         self.verdict.setText(f"{capitalised(text)}.".replace("….", "…"))
         together = judged.together if judged is not None else ""
-        self.together.setText(f"Vary together, correlation over the units: {together}." if together else "")
+        self.together.setText(f"Correlated over the units: {together}." if together else "")
         self.together.setVisible(bool(together))
         self.bars.setVisible(judged is not None and bool(judged.errors))
         if judged is None or theme is None or self._model is None or not judged.errors:
@@ -298,11 +298,11 @@ class SpreadTab(QWidget):
         many = summary is not None and len(summary.units) > MOST_JUDGED
         self.judge_button.setVisible(self._possible and self._judged is None and not self._judge.active)
         self.judge_button.setEnabled(self._possible)
-        self.judge_button.setText("Judge it on all recordings (takes long)" if many else "Judge it on all recordings")
+        self.judge_button.setText("Score on all recordings (slow)" if many else "Score on all recordings")
         for made in self.buttons.values():
             made.setEnabled(self._possible and not self._writer.active)
 
-    # What arrives.
+    # Results.
 
     def _take_judgement(self, judged: JudgedSpread) -> None:
         self._judged = judged if self._fits(judged) else None
@@ -324,7 +324,7 @@ class SpreadTab(QWidget):
         folder = as_person_writes(written.files[0].parent)
         count = len(written.files)
         text = f"{TITLES[written.target]}: {counted(count, 'file')} in {folder}"
-        self.written.setText(f"{text}. Its README.md says how to use them." if count > 1 else text)
+        self.written.setText(f"{text}. Its README.md explains how to use them." if count > 1 else text)
         self.written.setToolTip("\n".join(f"•  {note}" for note in written.notes))
         self._controller.message.emit("info", text)
         self._enable()

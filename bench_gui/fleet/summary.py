@@ -1,4 +1,4 @@
-"""A fleet as the window shows it: plain data that loads neither the compiler nor scipy when it arrives."""
+"""A fleet as the window shows it: plain data that needs neither the compiler nor scipy."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ParameterSummary:
-    """One parameter of one model over the units, SI units."""
+    """One parameter of one model over the units, in SI units."""
 
     name: str
     symbol: str
     unit: str
     values: Array
-    """(units,); NaN where a unit has not got the model."""
+    """(units,); NaN if a unit does not have the model."""
     half_widths: Array
-    """Of the 95 % intervals, (units,); infinite where a unit's runs do not determine the value."""
+    """Half widths of the 95 % intervals, (units,); infinite if a unit's runs do not determine the value."""
     catalogue: float
-    """Value of the servo's model in the catalogue; NaN without one."""
+    """Value of the servo's model in the catalogue; NaN if there is none."""
     share: bool = False
-    """Whether deviations are shares of the value."""
+    """True if deviations are shares of the value."""
     centre: float = float("nan")
-    """Of the population; NaN without one."""
+    """Centre of the population; NaN if there is none."""
     between: float = float("nan")
-    """Standard deviation between units, as a share or in the unit; NaN where it is unknown."""
+    """Standard deviation between units, as a share or in the unit; NaN if unknown."""
     between_interval: tuple[float, float] = (float("nan"), float("nan"))
     uncertainty: float = float("nan")
-    """Of one unit's value, as `between`."""
+    """Standard error of one unit's value, in the form of `between`."""
     band: tuple[float, float] = (float("nan"), float("nan"))
     """Values between which 95 % of the units are expected."""
     differs: bool = False
-    """Whether the units differ more than their intervals explain."""
+    """True if the units differ more than their intervals explain."""
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """Which units' runs determine it, (units,)."""
+        """True for each unit whose runs determine the value, (units,)."""
         return np.isfinite(self.values) & np.isfinite(self.half_widths)
 
     @property
     def median(self) -> float:
-        """Of the determined values, else of all; NaN without any."""
+        """Median of the determined values, or of all if there are none; NaN without any value."""
         known = self.determined if self.determined.any() else np.isfinite(self.values)
         return float(np.median(self.values[known])) if known.any() else float("nan")
 
     def shown_in(self, angle: AngleUnit) -> tuple[float, str]:
-        """Factor and unit of its values on the screen; the unit is empty for a pure number."""
+        """Return factor and unit of displayed values; the unit is empty for a pure number."""
         if self.unit == "rad" or self.unit.startswith("rad/"):
             return angle.per_radian, angle.symbol + self.unit[3:]
         return 1.0, "" if self.unit == "1" else self.unit
 
     def value_in_words(self, place: int, angle: AngleUnit) -> str:
-        """Value of a unit with its interval."""
+        """Return the value of a unit with its interval."""
         factor, unit = self.shown_in(angle)
         value, half = factor * float(self.values[place]), factor * float(self.half_widths[place])
         return with_uncertainty(value, half, unit)
 
     def deviation_in_words(self, deviation: float, angle: AngleUnit) -> str:
-        """A standard deviation, e.g. "4.1 %"."""
+        """Return a standard deviation as text, for example "4.1 %"."""
         if not np.isfinite(deviation):
             return fixed(deviation, 1)
         if self.share:
@@ -78,7 +78,7 @@ class ParameterSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """Something in which a unit is unlike the others."""
+    """A parameter or error in which a unit is an outlier."""
 
     parameter: str
     """Empty for an error."""
@@ -94,9 +94,9 @@ class ModelSummary:
     validation: Array
     parameters: tuple[ParameterSummary, ...]
     marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
-    """Unit → in what it is unlike the others."""
+    """Unit → what makes it an outlier."""
     note: str = ""
-    """Why nothing is said of the units as a population; empty when there is."""
+    """Reason why the units are not treated as a population; empty if they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +112,9 @@ class UnitSummary:
     best: str
     """Friction model recommended for it alone; empty while there is none."""
     problem: str = ""
-    """Why it cannot be fitted."""
+    """Reason why it cannot be fitted."""
     damage: str = ""
-    """Sentence about runs of its session that could not be read."""
+    """Sentence about unreadable runs of its session."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,14 +124,14 @@ class TransferSummary:
     friction: str
     units: tuple[str, ...]
     errors: Array
-    """[rad], (units, units): row fitted to, column judged on; infinite where it diverges."""
+    """[rad], (units, units): row fitted to, column scored on; infinite where it diverges."""
     alike: tuple[int, ...]
-    """Places of the units in an order that puts similar ones beside each other."""
+    """Indices of the units in an order that puts similar ones beside each other."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FleetSummary:
-    """A fleet as far as it has come."""
+    """A fleet, as far as it has been computed."""
 
     folder: Path
     request: FleetRequest
@@ -140,10 +140,10 @@ class FleetSummary:
     recommended: str
     """Friction model for the whole fleet; empty while there is none."""
     choice: str
-    """Why, in words."""
+    """Reason for the choice, as text."""
     transfer: TransferSummary | None
     problems: tuple[str, ...] = ()
-    """What could not be said of the fleet, in words."""
+    """Results that could not be computed for the fleet, as text."""
 
     @property
     def servo(self) -> str:
@@ -152,20 +152,20 @@ class FleetSummary:
 
     @property
     def tasks(self) -> int:
-        """Fits there are to be."""
+        """Total number of fits."""
         return sum(unit.tasks for unit in self.units)
 
     @property
     def done(self) -> int:
-        """Fits that are there."""
+        """Number of finished fits."""
         return sum(unit.done for unit in self.units)
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """Where its recordings are."""
+        """Paths of its recordings."""
         return tuple(dict.fromkeys(unit.session for unit in self.units))
 
     @cached_property
     def place(self) -> Mapping[str, int]:
-        """Unit → its place among the units."""
+        """Unit → its index."""
         return {unit.name: place for place, unit in enumerate(self.units)}

@@ -1,4 +1,4 @@
-"""Which unit's model does for which unit: errors by colour, read with the mouse or the arrow keys, up to hundreds."""
+"""Transfer matrix: error of each unit's model on every unit's runs as colours, readable by mouse and arrow keys."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Array = NDArray[np.float64]
 FLEET, ALIKE, OWN, GIVEN, RECEIVED = "fleet", "alike", "own", "given", "received"
 ORDERS = (
     ("similarity", ALIKE),
-    ("the fleet's order", FLEET),
-    ("error of its own model", OWN),
-    ("how well its model does elsewhere", GIVEN),
-    ("how well others' models do on it", RECEIVED),
+    ("fleet order", FLEET),
+    ("error of own model", OWN),
+    ("error of its model on other units", GIVEN),
+    ("error of other models on it", RECEIVED),
 )
 SCALE_HEIGHT, AXIS_HEIGHT = 26, 18
 """[px]"""
 MOST_LABEL = 96
-"""Width of the units' names at the side, at most [px]."""
+"""Maximum width of the units' names at the side [px]."""
 WRITTEN = (36.0, 17.0)
-"""Cells from this size on have their number in them [px]."""
+"""Minimum size of cells that show their number [px]."""
 GAP_FROM = 12.0
-"""Cells from this size on have a gap between them [px]."""
+"""Minimum size of cells that have a gap between them [px]."""
 FONT = 11
 
 
 def ordered(transfer: TransferSummary, order: str) -> list[int]:
-    """Places of the units in one of ORDERS."""
+    """Return indices of the units in one of ORDERS."""
     count = len(transfer.units)
     if order == ALIKE:
         return list(transfer.alike)
@@ -65,7 +65,7 @@ def ordered(transfer: TransferSummary, order: str) -> list[int]:
 
 
 class TransferMap(QWidget):
-    """Rows: the unit a model is of; columns: the unit it is judged on. Colours are logarithmic."""
+    """Rows: the unit a model was fitted to; columns: the unit it is scored on. Colours are logarithmic."""
 
     chosen = Signal(str)
     """A row was chosen: the name of its unit."""
@@ -83,14 +83,14 @@ class TransferMap(QWidget):
         self._range = (math.nan, math.nan)
         self._theme: Theme | None = None
         self.cell: tuple[int, int] | None = None
-        """Row and column the keys or the mouse chose."""
+        """Row and column chosen by keys or mouse."""
 
     def sizeHint(self) -> QSize:
-        """As large as there is room."""
+        """Large, so that the map takes the available space."""
         return QSize(600, 480)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.update()
 
@@ -117,11 +117,11 @@ class TransferMap(QWidget):
                 self.update()
 
     def unit(self, place: int) -> str:
-        """Unit of a row or column."""
+        """Return the unit of a row or column."""
         return "" if self._transfer is None else self._transfer.units[self._order[place]]
 
     def words_of(self, row: int, column: int) -> str:
-        """What a cell says."""
+        """Return the text of a cell."""
         assert self._transfer is not None
         error = float(self._transfer.errors[self._order[row], self._order[column]])
         text = f"{milliradians(error)} mrad" if math.isfinite(error) else "diverges"
@@ -130,7 +130,7 @@ class TransferMap(QWidget):
         return f"Model of {self.unit(row)} on the runs of {self.unit(column)}: {text}"
 
     def panel(self) -> HeatPanel | None:
-        """The same, for a file."""
+        """Return the map for a file."""
         transfer = self._transfer
         if transfer is None:
             return None
@@ -138,7 +138,7 @@ class TransferMap(QWidget):
         errors = 1e3 * transfer.errors[np.ix_(self._order, self._order)]
         return HeatPanel(
             left="Model of",
-            bottom="Judged on",
+            bottom="Scored on",
             rows=names,
             columns=names,
             values=np.where(np.isfinite(errors), errors, np.nan),
@@ -148,7 +148,7 @@ class TransferMap(QWidget):
     # Reading.
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Say what the cell below the mouse says."""
+        """Show the text of the cell below the mouse."""
         cell = self._cell_at(event.position())
         text = self._plain if cell is None else self.words_of(*cell)
         if text != self.toolTip():
@@ -163,11 +163,11 @@ class TransferMap(QWidget):
             self._choose(cell)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The mouse is elsewhere."""
+        """Clear the hovered cell."""
         self.setToolTip(self._plain)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrow keys move from cell to cell."""
+        """Move from cell to cell with the arrow keys."""
         step = {
             Qt.Key.Key_Up: (-1, 0),
             Qt.Key.Key_Down: (1, 0),
@@ -240,7 +240,7 @@ class TransferMap(QWidget):
                 painter.drawText(box, Qt.AlignmentFlag.AlignCenter, milliradians(error))
 
     def _name(self, painter: QPainter, area: QRectF, cell: tuple[float, float], theme: Theme) -> None:
-        """Names of as many rows and columns as there is room for."""
+        """Draw the names of as many rows and columns as fit."""
         metrics = QFontMetrics(self._font())
         painter.setPen(QColor(theme.muted))
         names = [self.unit(place) for place in range(len(self._order))]
@@ -276,7 +276,7 @@ class TransferMap(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignCenter, milliradians(middle))
 
     def _area(self) -> QRectF:
-        """Where the cells are."""
+        """Area of the cells."""
         metrics = QFontMetrics(self._font())
         units = self._transfer.units if self._transfer is not None else ()
         names = max((metrics.horizontalAdvance(name) for name in units), default=0)
@@ -294,7 +294,7 @@ class TransferMap(QWidget):
         return math.log(max(error, low) / low) / math.log(high / low) if high > low else 0.0
 
     def _drawn(self, errors: Array) -> QImage:
-        """One pixel a cell; transparent where there is no number."""
+        """Return an image with one pixel per cell; transparent where there is no number."""
         count = len(errors)
         low, high = self._range
         palette = np.array([QColor(colour).rgba() for colour in heat_colours(256)], dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""The units as a table with its filter, and what can be done with the chosen one."""
+"""Table of the units with its filter, and the actions on the chosen unit."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ PARAMETER_WIDTH = 150
 
 
 class UnitsTab(QWidget):
-    """Sorted and filtered as a person likes; the chosen unit is chosen in every tab."""
+    """Sorted and filtered by the user; the unit chosen here is chosen in every tab."""
 
     chosen = Signal(str)
     """Another unit is chosen; empty for none."""
     opened = Signal(str)
-    """A unit's session and model are wanted."""
+    """Request to open a unit's session and model."""
 
     def __init__(self) -> None:
         super().__init__()
         self.table = UnitsTable()
         self.order = UnitsOrder(self.table)
-        self.view = plain_table("Units", "One row a unit; Enter or a double click opens its session with its model")
+        self.view = plain_table("Units", "One row per unit; Enter or a double-click opens its session with its model")
         self.view.setModel(self.order)
         self.view.setSortingEnabled(True)
         self.view.sortByColumn(UNIT, Qt.SortOrder.AscendingOrder)
@@ -41,9 +41,9 @@ class UnitsTab(QWidget):
         self.filter = describe(
             QLineEdit(),
             "Filter units",
-            f'Show the units whose row has this text, e.g. "{UNLIKE}" for those that are marked',
+            f'Show the units whose row contains this text, e.g. "{UNLIKE}" for marked ones',
         )
-        self.filter.setPlaceholderText("Filter, e.g. unlike")
+        self.filter.setPlaceholderText(f"Filter, e.g. {UNLIKE}")
         self.filter.setClearButtonEnabled(True)
         self.filter.setFixedWidth(190)
         for clear in self.filter.findChildren(QToolButton):
@@ -64,7 +64,7 @@ class UnitsTab(QWidget):
         self.reason: QLabel = label("", "muted")
         self.reason.setWordWrap(True)
         self.reason.setTextFormat(Qt.TextFormat.PlainText)
-        self.reason.setAccessibleName("In what the chosen unit is unlike the others, or which model does for all")
+        self.reason.setAccessibleName("What makes the chosen unit an outlier, or the model for all units")
         row = QHBoxLayout()
         row.setSpacing(10)
         for part in (self.filter, self.parameters, self.count):
@@ -85,7 +85,7 @@ class UnitsTab(QWidget):
         self._enable()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.table.set_theme(theme)
 
     def set_unit(self, angle: AngleUnit) -> None:
@@ -98,7 +98,7 @@ class UnitsTab(QWidget):
         self._show_again()
 
     def select(self, unit: str) -> None:
-        """Choose a unit and bring its row into sight."""
+        """Choose a unit and scroll to its row."""
         row = self.order.row_of(unit)
         if row >= 0 and unit != self.selected:
             self.view.selectRow(row)

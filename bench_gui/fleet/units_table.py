@@ -1,4 +1,4 @@
-"""The units of a fleet as a table: sorted by any column, filtered by any text, parameters in columns on demand."""
+"""Table of a fleet's units: sorted by any column, filtered by any text, parameters in columns on request."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
 
 UNLIKE = "unlike"
-"""What the mark of an outlier says, so that a filter finds it."""
+"""Word in the mark of an outlier, for the filter."""
 
 
 UNIT, SESSION, RUNS, FITS, BEST, TRAINING, HELD_OUT, MARK = range(8)
 BESIDE_PARAMETERS = (UNIT, BEST, TRAINING, HELD_OUT, MARK)
 COLUMNS = (
-    Column("Unit", "Serial number, or the session's name"),
-    Column("Session", "Where its recordings are; open it by Enter or a double click"),
-    Column("Runs", "Recordings a fit uses", number=True),
-    Column("Fits", "Done, of those there are to be", number=True),
+    Column("Unit", "Serial number, or name of the session"),
+    Column("Session", "Session of its recordings; Enter or a double-click opens it"),
+    Column("Runs", "Number of recordings used in a fit", number=True),
+    Column("Fits", "Finished fits of the total", number=True),
     Column("Best", "Model recommended for this unit alone"),
     Column("Training [mrad]", "Mean absolute error of the chosen model on the runs it was fitted to", number=True),
-    Column("Held out [mrad]", "The same on runs it has not seen", number=True),
-    Column("Mark", "In what the unit is unlike the others, or why it cannot be fitted"),
+    Column("Held out [mrad]", "Mean absolute error of the chosen model on held-out runs", number=True),
+    Column("Mark", "What makes the unit an outlier, or why it cannot be fitted"),
 )
 
 
 class UnitsTable(TextTable):
-    """One row a unit; the value of a cell is what its column is sorted by."""
+    """One row per unit; a column is sorted by the values of its cells."""
 
     def __init__(self) -> None:
         super().__init__(COLUMNS)
         self.summary: FleetSummary | None = None
         self._model: ModelSummary | None = None
         self._parameters: tuple[ParameterSummary, ...] = ()
-        """Those in columns."""
+        """Parameters shown in columns."""
         self._angle = RADIANS
 
     def set_unit(self, angle: AngleUnit) -> None:
@@ -49,18 +49,18 @@ class UnitsTable(TextTable):
         self._show()
 
     def show_units(self, summary: FleetSummary | None, friction: str, parameters: bool) -> None:
-        """Show these units under one friction model; parameters: with its parameters in columns."""
+        """Show units under one friction model; `parameters` adds columns of its parameters."""
         self.summary = summary
         self._model = summary.models.get(friction) if summary is not None else None
         self._parameters = self._model.parameters if self._model is not None and parameters else ()
         self._show()
 
     def row_of(self, unit: str) -> int:
-        """Row of a unit; −1 if there is none."""
+        """Return the row of a unit; −1 if there is none."""
         return self.summary.place.get(unit, -1) if self.summary is not None else -1
 
     def contents(self) -> TablePanel:
-        """The whole table in numbers, with all parameters of the model and their intervals."""
+        """Return the whole table as numbers, with all parameters of the model and their intervals."""
         if self.summary is None:
             return TablePanel((), ())
         parameters = self._model.parameters if self._model is not None else ()
@@ -75,14 +75,14 @@ class UnitsTable(TextTable):
         return TablePanel(tuple(headings), tuple(rows))
 
     def marks(self, row: int) -> list[str]:
-        """In what a unit is unlike the others, or why it cannot be fitted."""
+        """Return what makes a unit an outlier, or why it cannot be fitted."""
         assert self.summary is not None
         unit = self.summary.units[row]
         return [text for text in (unit.problem, unit.damage) if text] + [mark.text for mark in self._unlike(unit)]
 
     def _show(self) -> None:
         units = self.summary.units if self.summary is not None else ()
-        # Parameters take the room of what is known anyway.
+        # Parameter columns replace those whose content is shown elsewhere.
         usual = BESIDE_PARAMETERS if self._parameters else range(len(COLUMNS))
         rows = []
         for row, unit in enumerate(units):
@@ -92,7 +92,7 @@ class UnitsTable(TextTable):
         self.show(rows, columns, keys=[unit.name for unit in units])
 
     def _usual(self, row: int, unit: UnitSummary) -> tuple[Cell, ...]:
-        """Cells of COLUMNS."""
+        """Return the cells of COLUMNS."""
         marks = self.marks(row)
         listed = "\n".join(f"•  {text}" for text in marks)
         session, best = Path(unit.session), unit.best.upper() or FIGURE_DASH
@@ -105,7 +105,7 @@ class UnitsTable(TextTable):
             *(Cell(milliradians(error), value=_last(error)) for error in self._errors(row)),
             Cell(
                 self._mark(unit),
-                listed or "Like the others as far as it is known",
+                listed or "No outlier as far as known",
                 tone="fault",
                 value=-float(len(marks)),
             ),
@@ -135,19 +135,19 @@ class UnitsTable(TextTable):
             return "cannot be fitted"
         marks = self._unlike(unit)
         if not marks:
-            return "damaged runs left out" if unit.damage else ""
+            return "damaged runs ignored" if unit.damage else ""
         symbols = {p.name: p.symbol for p in self._model.parameters} if self._model is not None else {}
         return f"{UNLIKE} in " + ", ".join(dict.fromkeys(symbols.get(mark.parameter, "error") for mark in marks))
 
     def _errors(self, row: int) -> tuple[float, float]:
-        """Errors of the model on training runs and on held-out ones [rad]."""
+        """Return the errors of the model on training runs and on held-out runs [rad]."""
         if self._model is None:
             return math.nan, math.nan
         return float(self._model.train[row]), float(self._model.validation[row])
 
 
 class UnitsOrder(QSortFilterProxyModel):
-    """The units that pass the filter, sorted by a column."""
+    """Units that pass the filter, sorted by a column."""
 
     def __init__(self, table: UnitsTable) -> None:
         super().__init__()
@@ -158,16 +158,16 @@ class UnitsOrder(QSortFilterProxyModel):
         self.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
 
     def unit(self, row: int) -> str:
-        """Name of the unit in a row."""
+        """Return the name of the unit in a row."""
         summary = self._table.summary
         return "" if summary is None else summary.units[self.mapToSource(self.index(row, 0)).row()].name
 
     def row_of(self, unit: str) -> int:
-        """Row of a unit; −1 if it is not shown."""
+        """Return the row of a unit; −1 if it is not shown."""
         row = self._table.row_of(unit)
         return -1 if row < 0 else self.mapFromSource(self._table.index(row, 0)).row()
 
 
 def _last(value: float) -> float:
-    """What is not known is sorted behind everything."""
+    """Return a sort key that puts unknown values last."""
     return value if math.isfinite(value) else math.inf

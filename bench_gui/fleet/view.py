@@ -1,4 +1,4 @@
-"""Fleet: many specimens of a servo identified together, and what they have in common."""
+"""Fleet page: many units of a servo identified together, and the spread between them."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from core.words import capitalised, counted
 
 UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
 _TABS = [
-    ("Units", "Each unit with its best model, its errors, and in what it is unlike the others"),
+    ("Units", "Each unit with its best model, its errors and its outlier marks"),
     ("Parameters", "Each parameter over the units, with intervals and spread"),
-    ("Transfer", "How well each unit's model does on every other unit"),
+    ("Transfer", "Error of each unit's model on every other unit"),
     ("Spread", "A single model for all units, its spread, and files for domain randomisation"),
 ]
 
 
 class FleetView(TaskPage):
-    """One fleet at a time, computed, or read from its folder."""
+    """One fleet at a time, computed or read from its folder."""
 
     help_page = "fleet"
     compare_wanted = Signal()
-    """A unit's model is to be compared."""
+    """Request to compare a unit's model."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -65,27 +65,27 @@ class FleetView(TaskPage):
         self.transfer = TransferMap()
         self.spread = SpreadTab(controller)
         self._stale: set[int] = set()
-        """Tabs that do not show the summary there is."""
+        """Tabs that do not show the latest summary."""
         self._opening: Path | None = None
-        """Folder of the fleet a person opened, until it is there."""
+        """Folder of the fleet that the user opened, until it is read."""
         self._picked = ""
-        """Friction model a person chose; the recommended one until then."""
+        """Friction model chosen by the user; until then the recommended one is used."""
         self._theme: Theme | None = None
         self._build_picture()
         self._build_buttons()
         self.try_button: QPushButton = button(
             f"Try {TRIED} simulated servos",
-            "Make specimens of a simulated MX-106 that differ as real ones do, and identify them",
+            "Create simulated MX-106 servos that differ like real ones, and identify them",
             self.try_simulated,
             "primary",
         )
         self.set_empty_state(
             EmptyState(
                 "No fleet yet",
-                "Add the sessions of several units of one servo at the right and start, open a fleet's folder, or see "
-                "with simulated servos what a fleet tells.",
+                "Add the sessions of several units of one servo on the right and press Start, or open a fleet's folder. "
+                "To try it without hardware, use simulated servos.",
                 self.try_button,
-                button("Open fleet…", "Show a fleet that is kept in a folder", self.ask_fleet),
+                button("Open fleet…", "Open the folder of a fleet", self.ask_fleet),
             )
         )
         self._connect()
@@ -98,16 +98,16 @@ class FleetView(TaskPage):
         controller = self._controller
         self.tabs = Segments(_TABS, self._show_tab)
         self.model: QComboBox = choice(
-            "Model", "Friction model whose errors and parameters are shown; ★ is recommended"
+            "Model", "Friction model whose errors and parameters are shown; ★ marks the recommended one"
         )
         self.model.activated.connect(self._pick)
         self.note = ElidedLabel()
         self.note.setProperty("role", "muted")
         self.note.setAccessibleName("State of the fleet")
-        self.order: QComboBox = choice("Order of the units", "What puts the units in order", [*ORDERS])
+        self.order: QComboBox = choice("Order of the units", "Order of rows and columns", [*ORDERS])
         self.order.setMinimumContentsLength(22)
         self.order.currentIndexChanged.connect(lambda _: self._show_transfer())
-        self.table_button: QToolButton = tool("Export table", "Write the table to a file of numbers")
+        self.table_button: QToolButton = tool("Export table", "Export the table as numbers")
         self.table_button.clicked.connect(self.export_table)
         self.plots_export = PlotExport(self.parameters.body, self._plot_contents, controller.save_plot)
         self.map_export = PlotExport(self.transfer, self._map_contents, controller.save_plot)
@@ -149,7 +149,7 @@ class FleetView(TaskPage):
         self.stop_button: QPushButton = button("Stop", "", self.running.stop)
         row.addWidget(self.start_button, 1)
         row.addWidget(self.stop_button, 1)
-        self.open_button: QPushButton = button("Open fleet…", "Show a fleet that is kept in a folder", self.ask_fleet)
+        self.open_button: QPushButton = button("Open fleet…", "Open the folder of a fleet", self.ask_fleet)
         self.actions_column.addLayout(row)
         self.actions_column.addWidget(self.open_button)
 
@@ -173,15 +173,15 @@ class FleetView(TaskPage):
         self.parameters.chosen.connect(self.units.select)
         self.transfer.chosen.connect(self.units.select)
 
-    # What a person asks for.
+    # Requests.
 
     def start(self) -> None:
-        """Compute what is asked, or what is missing of it."""
+        """Compute the requested fits that are missing."""
         if not self.form.obstacle and not self.running.active:
             self.running.start(self.form.job())
 
     def try_simulated(self) -> None:
-        """A fleet without hardware."""
+        """Start a fleet without hardware."""
         self.form.try_simulated()
         self.start()
 
@@ -192,7 +192,7 @@ class FleetView(TaskPage):
             self.open_fleet(Path(folder))
 
     def open_fleet(self, folder: Path) -> None:
-        """Show a fleet; the form then asks for what it was asked for."""
+        """Show a fleet; the form then shows its request."""
         self._opening = folder
         self.running.open(folder)
 
@@ -211,24 +211,24 @@ class FleetView(TaskPage):
                 controller.library.open(session)
             else:
                 controller.open_model(file)
-            controller.message.emit("info", f"{friction.upper()} of {unit} is among the models in Compare and Export")
+            controller.message.emit("info", f"{friction.upper()} of {unit} is now available in Compare and Export")
             self.compare_wanted.emit()
 
         controller.background.submit("fleet", unit_model, summary.folder, unit, friction, done=show)
 
     def export_table(self) -> None:
-        """Write the table in sight as numbers."""
+        """Export the visible table as numbers."""
         panel: TablePanel = self.spread.contents() if self.tabs.current == SPREAD else self.units.table.contents()
         path = ask_plot_file(self.window(), f"{file_name(self._title())}.csv", TABLE_FILTERS)
         if path is not None:
             self._controller.save_plot(PlotContents(self._title(), (panel,)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page."""
+        """Actions of this page."""
         there = self.model.isEnabled
         return [
             ActionSpec(
-                "&Start the fleet", self.start, tip="Compute what is missing", enabled=self.start_button.isEnabled
+                "&Start the fleet", self.start, tip="Compute the missing fits", enabled=self.start_button.isEnabled
             ),
             ActionSpec("S&top the fleet", self.running.stop, enabled=self.stop_button.isEnabled),
             ActionSpec("&Open fleet…", self.ask_fleet, enabled=self.open_button.isEnabled),
@@ -245,7 +245,7 @@ class FleetView(TaskPage):
         ]
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for part in (self.tabs, self.form, self.units, self.parameters, self.transfer, self.spread):
             part.set_theme(theme)
@@ -256,24 +256,24 @@ class FleetView(TaskPage):
         self._show_current()
 
     def entered(self) -> None:
-        """The page has come into sight."""
+        """Update the page when it becomes visible."""
         self._show_current()
 
-    # What is shown.
+    # Display.
 
     @property
     def friction(self) -> str:
-        """The model whose numbers are shown; empty while there is none."""
+        """Friction model whose results are shown; empty while there is none."""
         return str(self.model.currentData() or "")
 
     @property
     def shown_model(self) -> ModelSummary | None:
-        """Its numbers."""
+        """Results of the shown friction model."""
         summary = self.running.summary
         return summary.models.get(self.friction) if summary is not None else None
 
     def refresh(self) -> None:
-        """It began or ended."""
+        """Update after the start or end of a computation."""
         running = self.running
         self.form.setEnabled(not running.active)
         self.show_empty(running.summary is None and not running.active and not running.reading.active)
@@ -316,7 +316,7 @@ class FleetView(TaskPage):
         self._show_current()
 
     def _show_current(self) -> None:
-        """Draw the tab in sight if it is not up to date."""
+        """Draw the visible tab if it is outdated."""
         place = self.tabs.current
         if not self.isVisible():
             return
@@ -341,13 +341,13 @@ class FleetView(TaskPage):
         self.order.setEnabled(found is not None)
         if found is None:
             few = summary is not None and len(summary.units) < 2
-            why = "transfer needs at least two units" if few else "it is computed once all fits are there"
+            why = "transfer needs at least two units" if few else "it is computed after all fits"
             self.map_note.setText(f"No transfer yet: {why}.")
             return
         own = 1e3 * float(found.errors.diagonal().mean())
         self.map_note.setText(
-            f"{found.friction.upper()} of the row's unit judged on the runs of the column's; {own:.3g} mrad on average "
-            "with the unit's own."
+            f"{found.friction.upper()} of the row's unit scored on the runs of the column's; {own:.3g} mrad on average "
+            "with the unit's own model."
         )
         self.transfer.show_transfer(found, str(self.order.currentData()))
         self.transfer.select(self.units.selected)
@@ -361,13 +361,13 @@ class FleetView(TaskPage):
         self._stale |= {PARAMETERS, SPREAD}
         self._show_current()
 
-    # Words.
+    # Texts.
 
     def _say_state(self) -> None:
         running = self.running
         self.note.setText(self._state_in_words())
         self.stop_button.setToolTip(
-            "End it soon; fits that are done are kept, and Start goes on with the rest"
+            "Stop soon; finished fits are kept, and Start continues with the rest"
             if running.active
             else "Nothing is running"
         )
@@ -385,7 +385,7 @@ class FleetView(TaskPage):
             f"{counted(len(summary.units), 'unit')} of {summary.servo}",
             f"{summary.done} of {counted(summary.tasks, 'fit')}",
             *([f"{len(failed)} cannot be fitted"] if failed else []),
-            *(["stopped: Start goes on with the rest"] if running.stopped and not running.active else []),
+            *(["stopped: Start continues with the rest"] if running.stopped and not running.active else []),
             *dict.fromkeys(unit.damage for unit in summary.units if unit.damage),
             *summary.problems,
         ]

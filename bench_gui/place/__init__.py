@@ -1,1 +1,1 @@
-"""Placing by hand: the servo holds a torque, a person finds the angles between which the pendulum rests."""
+"""Place page: the servo holds a torque, the user finds the angles between which the pendulum rests."""

@@ -1,4 +1,4 @@
-"""The drive/backdrive diagram as it grows: placed points, the models' boundaries, the point being sought."""
+"""The growing drive/backdrive diagram: placed points, the models' boundaries, the point being sought."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from core.placement import DRIVE, PlacedPoint
 
 CURVE_POINTS = 161
 ROOM = 1.25
-"""The diagram reaches beyond its largest torque by this factor."""
+"""The diagram extends beyond its largest torque by this factor."""
 SHADE = 0.16
 """Opacity of the areas."""
 MARKERS = {"drive": "t", "backdrive": "t1"}
-"""The lowest extreme is a triangle that points down, the highest one that points up."""
+"""Triangle that points down for the lowest extreme, up for the highest."""
 
 
 class PlacementDiagram(QWidget):
-    """Motor torque across, external torque up; both signed, so that opposing torques lie below zero."""
+    """Motor torque to the right, external torque up; both signed, so opposing torques lie below zero."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class PlacementDiagram(QWidget):
             self.chart.axes.addItem(item, ignoreBounds=True)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.chart.set_theme(theme)
         self._balance.setPen(pen(theme.goal, 1.0, (4.0, 4.0)))
@@ -81,7 +81,13 @@ class PlacementDiagram(QWidget):
         self._draw()
 
     def show_models(self, models: Sequence[ModelEntry], current: str, torques: Sequence[float]) -> None:
-        """Draw these models' boundaries over the torques [N·m] that are measured; current: key of the one to shade."""
+        """Draw models' boundaries.
+
+        Args:
+            models: Models to draw.
+            current: Key of the model to shade.
+            torques: Measured motor torques [N·m].
+        """
         low, high = min((0.0, *torques)), max((0.0, *torques))
         span = (ROOM * low, ROOM * high) if high > low else (0.0, 1.0)
         if (tuple(models), current, span) == (self._models, self._current, self._span):
@@ -111,7 +117,7 @@ class PlacementDiagram(QWidget):
         self.doubtful.setData([{"pos": (p.motor_torque, p.external_torque)} for p in points])
 
     def show_search(self, target: Target | None, best: PlacedPoint | None, external_torque: float) -> None:
-        """Mark the torque that is held, the best so far, and where the pendulum is now [N·m]; None: nothing is held."""
+        """Mark the held torque, the best rest, and the pendulum's external torque [N·m]; None if nothing is held."""
         self._sought.setVisible(target is not None)
         self.best.setData([] if best is None else [{"pos": (best.motor_torque, best.external_torque)}])
         if target is None or not np.isfinite(external_torque):
@@ -121,7 +127,7 @@ class PlacementDiagram(QWidget):
         self.live.setData([{"pos": (target.torque, external_torque)}])
 
     def fit(self) -> None:
-        """Show the torques that are measured and what belongs to them."""
+        """Fit the axes to the measured torques and their points."""
         self.chart.axes.setXRange(*self._span, padding=0.03)
         values = [p.external_torque for p in self._points]
         for entry in self._models:

@@ -1,4 +1,4 @@
-"""What is measured and how rests are captured: the torques, the repeats, the key."""
+"""Settings of placing: motor torques, repeats, and the capture of rests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta,
 
 
 class KeyButton(QToolButton):
-    """Shows a key; a click listens for another one."""
+    """Shows a key; after a click it takes over the next key pressed."""
 
     chosen = Signal(str)
 
@@ -28,14 +28,14 @@ class KeyButton(QToolButton):
         self.setProperty("kind", "small")
         self.setFixedWidth(FIELD_WIDTH)
         describe(
-            self, "Capture key", "Key that captures a rest; a foot pedal is a keyboard with one. Click, then press"
+            self, "Capture key", "Key that captures a rest; a foot pedal works like a key. Click, then press the key"
         )
         self.clicked.connect(self._listen)
         self._show()
 
     @property
     def listening(self) -> bool:
-        """Whether the next key is taken over."""
+        """True while the next key is taken over."""
         return self._listening
 
     def show_key(self, key: str) -> None:
@@ -44,7 +44,7 @@ class KeyButton(QToolButton):
         self._show()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take over the key while listening; Esc stays the emergency stop and is none."""
+        """Take over the pressed key while listening; Esc stays the emergency stop and cannot be chosen."""
         if not self._listening:
             super().keyPressEvent(event)
             return
@@ -66,7 +66,7 @@ class KeyButton(QToolButton):
 
 
 class TorqueForm(Section):
-    """The motor torques that are held, and how often."""
+    """Motor torques to hold, and the number of repeats."""
 
     def __init__(self, placing: Placing, undo: QUndoStack) -> None:
         super().__init__("Motor torques [N·m]")
@@ -74,18 +74,16 @@ class TorqueForm(Section):
         self.torques: QLineEdit = describe(
             QLineEdit(),
             "Motor torques",
-            "Motor torques to hold one after the other [N·m], e.g. 0.3, 0.6 or from:to:step 0.3:0.9:0.1",
+            "Motor torques to hold in turn [N·m], e.g. 0.3, 0.6 or from:to:step 0.3:0.9:0.1",
         )
         self.torques.editingFinished.connect(self._edit_torques)
         self.wide(self.torques)
         self.hint = label("", "muted")
         self.hint.setWordWrap(True)
         self.wide(self.hint)
-        self.suggest_button = button(
-            "Suggest", "Take the torques that suit the bench and its model", self._suggest, "small"
-        )
+        self.suggest_button = button("Suggest", "Use torques that suit the bench and its model", self._suggest, "small")
         self.row("Torques for this bench", self.suggest_button)
-        self.repeats = whole("Repeats", "How often each extreme is measured", placing.plan.repeats, 1, 20)
+        self.repeats = whole("Repeats", "Number of measurements of each extreme", placing.plan.repeats, 1, 20)
         self.repeats.valueChanged.connect(self._edit_repeats)
         self.row("Repeats", self.repeats)
         placing.plan_changed.connect(self._show)
@@ -109,7 +107,7 @@ class TorqueForm(Section):
 
     @property
     def _chosen(self) -> tuple[float, ...]:
-        """What a person chose; empty: what is suggested."""
+        """The user's torques; empty for the suggested ones."""
         return () if self._placing.plan.suggested else self._placing.plan.torques
 
     def _show(self) -> None:
@@ -126,7 +124,7 @@ class TorqueForm(Section):
 
 
 class CaptureForm(Section):
-    """When a rest is kept."""
+    """Conditions under which a rest is captured."""
 
     def __init__(self, placing: Placing, settings: Settings) -> None:
         super().__init__("Capture")
@@ -134,12 +132,12 @@ class CaptureForm(Section):
         self.auto: QCheckBox = describe(
             QCheckBox("Capture when steady"),
             "Capture when steady",
-            "Take each rest by itself. At a real servo nothing tells whether a hand still holds the pendulum",
+            "Capture each rest automatically. With a real servo, the program cannot detect a hand on the pendulum",
         )
         self.auto.clicked.connect(placing.set_auto)
         self.wide(self.auto)
         self.steady = number(
-            "Steady time", "How long the pendulum has to stay where it is", "s", placing.steady_time, 0.2, 10.0, 1, 0.1
+            "Steady time", "Time the pendulum must stay still", "s", placing.steady_time, 0.2, 10.0, 1, 0.1
         )
         self.steady.valueChanged.connect(placing.set_steady_time)
         self.row("Steady for", self.steady)

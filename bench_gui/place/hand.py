@@ -1,4 +1,4 @@
-"""The hand on the drawn pendulum: the mouse pulls a simulated one by a spring, the arrow keys push it."""
+"""The hand on the drawn pendulum: the mouse pulls a simulated pendulum by a spring, the arrow keys push it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from drivers.servo import ServoState
 STIFFNESS_SHARE = 6.0
 """Stiffness of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
 REACH = 0.3
-"""The cursor pulls no harder than from this angle away [rad]: 1.8 times the gravity torque."""
+"""The pull of the cursor stops growing beyond this angle [rad]: 1.8 times the gravity torque."""
 PULL_SPEED = 0.4
-"""A full pull moves a balanced pendulum with this share of the speed at which a hold gives up."""
+"""A full pull moves a balanced pendulum at this share of the speed limit that ends a hold."""
 DEFAULT_SPEED = 2.5
-"""Such a speed where none is known [rad/s]."""
+"""Speed limit of a hold if none is known [rad/s]."""
 PUSH_SHARE = 1.5
 """Size of an arrow key's torque, as a multiple of the gravity torque."""
 
 
 class PendulumHand(QObject):
-    """Moves the pendulum of a simulated servo that stands still or holds a torque."""
+    """Moves the pendulum of a simulated servo that is at rest or holds a torque."""
 
     def __init__(self, servo: ServoLink, bench: Callable[[], Bench]) -> None:
-        """bench: asked for what hangs on the servo."""
+        """Prepare the hand; `bench` returns the bench that the servo carries."""
         super().__init__()
         self._servo, self._bench = servo, bench
         self.pulling = False
@@ -47,7 +47,7 @@ class PendulumHand(QObject):
         position = self._servo.view.position
         if hand is None or not math.isfinite(position):
             return
-        # The shortest way round, and no further than an arm reaches.
+        # The shortest direction, limited to the reach of an arm.
         away = math.remainder(angle - position, 2.0 * math.pi)
         away = min(max(away, -REACH), REACH)
         stiffness = STIFFNESS_SHARE * self._bench().gravity_torque
@@ -65,12 +65,12 @@ class PendulumHand(QObject):
             hand.torque = direction * PUSH_SHARE * self._bench().gravity_torque
 
     def let_go(self) -> None:
-        """Take the hand off."""
+        """Release the pendulum."""
         hand = self._servo.hand
         if hand is not None:
             hand.torque = 0.0
             hand.let_go()
-        # What was measured until now was measured in the hand, however late it is read.
+        # Samples up to now were taken in the hand, even if they are read later.
         self._servo.take_rows()
         self.pulling = False
 

@@ -1,4 +1,4 @@
-"""Which torques are held, and how often: those that suit the bench until a person chooses others."""
+"""Torques to hold and repeats: those that suit the bench, until the user chooses others."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class HoldPlan(QObject):
         super().__init__()
         self._setup, self._model_list = setup, model_list
         self.torques: tuple[float, ...] = self.suggestion().torques
-        """Motor torques to hold, one after the other [N·m]."""
+        """Motor torques to hold in turn [N·m]."""
         self.suggested = True
-        """Whether they follow the bench and its model; not once a person chose others."""
+        """True while they follow the bench and its model; False once the user chose others."""
         self.repeats = 1
 
     @property
@@ -42,16 +42,20 @@ class HoldPlan(QObject):
 
     @property
     def model(self) -> ServoModel | None:
-        """The bench's current model, if it is one of this servo."""
+        """The bench's current model, if it belongs to this servo."""
         entry = self._model_list.current
         return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
 
     def state(self) -> dict[str, Any]:
-        """What a person chose, as JSON data."""
+        """Return the user's choices as JSON data."""
         return {"torques": [] if self.suggested else list(self.torques), "repeats": self.repeats}
 
     def restore(self, data: Any) -> None:
-        """Take over what `state` returned; raises InputError for what cannot be held."""
+        """Restore what `state` returned.
+
+        Raises:
+            InputError: The torques cannot be held.
+        """
         torques, repeats = data["torques"], data["repeats"]
         if not all(is_finite(torque) for torque in torques) or type(repeats) is not int or repeats < 1:
             raise InputError(f"{repeats!r} holds of {torques!r} N·m are not possible")
@@ -63,17 +67,17 @@ class HoldPlan(QObject):
         return suggest_torques(self.model or self._setup.spec, self._setup.bench)
 
     def suit(self) -> None:
-        """Follow the bench and its model, unless a person chose torques."""
+        """Follow the bench and its model, unless the user chose torques."""
         if self.suggested:
             self.torques = self.suggestion().torques
 
     def set_torques(self, torques: Sequence[float]) -> None:
-        """Hold other torques [N·m]; the present one goes on until the next. Empty: those that suit the bench."""
+        """Set the torques [N·m], from the next extreme on; empty for those that suit the bench."""
         self.suggested = not torques
         self.torques = tuple(torques) or self.suggestion().torques
         self.changed.emit()
 
     def set_repeats(self, repeats: int) -> None:
-        """Measure every extreme so often."""
+        """Set the number of measurements of each extreme."""
         self.repeats = repeats
         self.changed.emit()

@@ -1,4 +1,4 @@
-"""The placed points of the open session; each change is written there at once and can be undone."""
+"""Placed points of the open session; each change is saved at once and can be undone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PlacedPoints(QObject):
-    """Read when a session is opened."""
+    """Points are read when a session is opened."""
 
     changed = Signal()
     problem = Signal(str)
@@ -31,12 +31,12 @@ class PlacedPoints(QObject):
         library.opened.connect(self._reload)
 
     def replace(self, text: str, points: tuple[PlacedPoint, ...]) -> None:
-        """Have these points instead; text: what is undone, e.g. "delete the lowest"."""
+        """Replace the points; `text` describes the undo step, for example "delete the lowest"."""
         session = self._session
 
         def apply(wanted: tuple[PlacedPoint, ...]) -> None:
             if session is not self._session:
-                self.problem.emit("this concerns points of a session that is not open now; open it to change them")
+                self.problem.emit("these points belong to a session that is not open; open it to change them")
                 return
             self._show(wanted)
             kept = points_to_json(wanted)
@@ -54,7 +54,7 @@ class PlacedPoints(QObject):
 
         def done(data: Any) -> None:
             if self.points:
-                return  # placed since; what is in the file is older
+                return  # points were placed since; the file is older
             try:
                 self._show(points_from_json(data))
             except ServoBenchError as error:

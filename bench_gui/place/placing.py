@@ -1,7 +1,7 @@
-"""The measurement as the window drives it: which extreme is next, the held torque, the points of the session.
+"""Measurement of drive and backdrive torque by hand: the next extreme, the held torque, the session's points.
 
-The servo holds a torque; each rest of the pendulum is a candidate for the extreme that is sought, and the outermost one
-becomes a point of the session at once, so that nothing is lost when the hold ends early. Points can be undone, motion
+The servo holds a torque. Each rest of the pendulum is a candidate for the sought extreme, and the outermost becomes a
+point of the session at once, so nothing is lost when the hold ends early. Points can be undone, motion
 cannot.
 """
 
@@ -51,25 +51,25 @@ if TYPE_CHECKING:
 
 
 class Stage(Enum):
-    """Where the measurement is."""
+    """Stage of the measurement."""
 
     IDLE = auto()
     """Nothing is held; the motor is off."""
     STARTING = auto()
-    """The torque is on its way, or the pendulum has not come to rest under it yet."""
+    """The torque is rising, or the pendulum has not come to rest under it yet."""
     MEASURING = auto()
-    """A person moves the pendulum and lets go."""
+    """The user moves the pendulum and lets go."""
     ENDING = auto()
-    """The torque goes back to zero."""
+    """The torque returns to zero."""
 
 
 class Placing(QObject):
     """Places points by hand, or with the mouse on a simulated servo."""
 
     changed = Signal()
-    """The stage, the target or what is to be done is another."""
+    """The stage, the target or the instruction has changed."""
     plan_changed = Signal()
-    """The torques, the repeats or how rests are captured are others."""
+    """The torques, the repeats or the capture settings have changed."""
     problem = Signal(str)
 
     def __init__(
@@ -82,16 +82,16 @@ class Placing(QObject):
         self.points_changed = self._placed.changed
         self.hand = PendulumHand(servo, lambda: self.bench)
         self.auto = True
-        """Whether a rest is captured by itself; otherwise by the key."""
+        """True if rests are captured automatically, False if by the key."""
         self.steady_time = REST_TIME
         """[s]"""
         self.stage = Stage.IDLE
         self.target: Target | None = None
-        """The extreme that is sought, or that the next hold begins with."""
+        """The sought extreme, or the first of the next hold."""
         self.newest: Rest | None = None
         """The last rest of the pendulum in this search."""
         self.note = ""
-        """What came of the last rest or capture, for a person."""
+        """Result of the last rest or capture, as text for the user."""
         self._held_bench: Bench = setup.bench
         self._finder = RestFinder(0.0, self.steady_time)
         self._captured = False
@@ -107,26 +107,26 @@ class Placing(QObject):
         setup.changed.connect(self._suggest)
         model_list.current_changed.connect(self._suggest)
 
-    # What can be asked.
+    # Queries.
 
     @property
     def active(self) -> bool:
-        """Whether a torque is held, or about to be."""
+        """True while a torque is held, or about to be."""
         return self.stage is not Stage.IDLE
 
     @property
     def bench(self) -> Bench:
-        """The bench that is measured, or would be."""
+        """The bench that is, or would be, measured."""
         return self._held_bench if self.active else self._setup.bench
 
     @property
     def level(self) -> float:
-        """How steady the pendulum is, 0 … 1."""
+        """Steadiness of the pendulum, 0 … 1."""
         return self._finder.level if self.active and not self.hand.pulling else 0.0
 
     @property
     def points(self) -> tuple[PlacedPoint, ...]:
-        """Those of the open session."""
+        """Points of the open session."""
         return self._placed.points
 
     @property
@@ -136,13 +136,13 @@ class Placing(QObject):
 
     @property
     def bracketed(self) -> bool:
-        """Whether the pendulum was seen to rest at the target, and to fall beyond."""
+        """True if the pendulum was seen to rest at the target and to fall beyond it."""
         point = self.placed(self.target)
         return point is not None and point.fell is not None
 
     @property
     def following(self) -> Target | None:
-        """What is sought after the present target; None when that is the last."""
+        """The extreme after the present target; None if it is the last."""
         if self._return_to is not None:
             return self._return_to
         plan = self.plan.targets
@@ -150,7 +150,7 @@ class Placing(QObject):
         return next((target for target in plan[begin:] if self.placed(target) is None), None)
 
     def known_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Lowest and highest rest, and the falls beyond, at the present torque and repeat [rad]; NaN where none is."""
+        """Lowest and highest rest, and the falls beyond, at the present torque and repeat [rad]; NaN if unknown."""
         nothing, target = (math.nan, math.nan), self.target
         if target is None:
             return nothing, nothing
@@ -159,15 +159,15 @@ class Placing(QObject):
         falls = tuple(math.nan if p is None or p.fell is None else p.fell for p in (low, high))
         return (rests[0], rests[1]), (falls[0], falls[1])
 
-    # What a person asks for.
+    # Requests.
 
     def set_auto(self, auto: bool) -> None:
-        """Capture rests by themselves, or only on request."""
+        """Capture rests automatically, or only on request."""
         self.auto = auto
         self.plan_changed.emit()
 
     def set_steady_time(self, time: float) -> None:
-        """How long the pendulum has to stay where it is [s]."""
+        """Set how long the pendulum must stay still [s]."""
         self.steady_time = time
         self._finder = RestFinder(self._step, time)
         self.plan_changed.emit()
@@ -192,13 +192,13 @@ class Placing(QObject):
             return
         rest = self._finder.now()
         if rest is None:
-            self.note = "It still moves: nothing was captured. Let go and wait until the ring is full."
+            self.note = "Nothing was captured: the pendulum still moves. Let go and wait until the ring is full."
             self.changed.emit()
         else:
             self._take_rest(rest)
 
     def next(self) -> None:
-        """Be content with this extreme and seek the next; after the last one the servo lets go."""
+        """Accept this extreme and seek the next; after the last one the servo releases the torque."""
         following = self.following
         self._return_to = None
         if following is None:
@@ -226,25 +226,25 @@ class Placing(QObject):
         self._enter(Stage.STARTING)
 
     def again(self, target: Target) -> None:
-        """Measure an extreme once more; afterwards the search goes on where it was."""
+        """Measure an extreme again; afterwards the search continues where it was."""
         if self.active and self.target is not None and self._return_to is None and target != self.target:
             self._return_to = self.target
         self.seek(target)
 
     def delete(self, target: Target) -> None:
-        """Take a point away; can be undone."""
+        """Delete a point; can be undone."""
         point = self.placed(target)
         if point is not None:
             rest = tuple(other for other in self.points if other is not point)
             self._placed.replace(f"delete the {target.place} at {target.torque:g} N·m", rest)
 
     def release(self) -> None:
-        """Bring the torque back to zero and let the motor go; the points stay."""
+        """Lower the torque to zero and switch the motor off; the points stay."""
         if self.stage in (Stage.STARTING, Stage.MEASURING):
             self._enter(Stage.ENDING)
             self._servo.end_hold()
 
-    # Behind the scenes.
+    # Internal.
 
     @property
     def _step(self) -> float:
@@ -285,7 +285,7 @@ class Placing(QObject):
         if limits is None or abs(torque) <= limits.torque:
             return ""
         return (
-            f"a torque of {torque:g} N·m is beyond the servo's limit of {limits.torque:g} N·m; take it out of the list"
+            f"a torque of {torque:g} N·m is beyond the servo's limit of {limits.torque:g} N·m; remove it from the list"
         )
 
     def _take(self, rows: np.ndarray) -> None:
@@ -334,7 +334,7 @@ class Placing(QObject):
         self.changed.emit()
 
     def _take_fall(self) -> None:
-        """Narrow the bracket of the best rest by the nearest fall beyond it."""
+        """Narrow the bracket of the best rest with the nearest fall beyond it."""
         best, target = self.best, self.target
         if best is None or target is None or self._falls is None:
             return
@@ -349,7 +349,7 @@ class Placing(QObject):
             self.note = f"It fell: the {target.place} lies within {fixed(1e3 * width, 0)} mrad."
 
     def placed(self, target: Target | None) -> PlacedPoint | None:
-        """The point of an extreme of this bench."""
+        """Return the point of an extreme on this bench, None if it is not placed."""
         bench, servo = self.bench, self._setup.spec.name
         return next(
             (
@@ -367,7 +367,7 @@ class Placing(QObject):
         self.changed.emit()
 
     def _aim(self) -> None:
-        """Begin with the first extreme that is not known yet."""
+        """Start with the first extreme that is not known yet."""
         plan = self.plan.targets
         self.target = next((t for t in plan if self.placed(t) is None), plan[0] if plan else None)
 
@@ -383,7 +383,7 @@ class Placing(QObject):
         self._replan()
 
     def _connected(self, _: object) -> None:
-        # Nothing tells whether a hand still holds a real pendulum: there a person says when.
+        # The program cannot detect a hand on a real pendulum: there the user confirms each rest.
         self.set_auto(self._servo.hand is not None)
 
     def _ended(self, event: HoldEnded) -> None:

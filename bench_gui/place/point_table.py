@@ -1,4 +1,4 @@
-"""The placed points as a table: one row a torque and repeat, its two extremes side by side."""
+"""Table of placed points: one row per torque and repeat, with its two extremes side by side."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from core.placement import BACKDRIVE, DISAGREEMENT, DRIVE, PlacedPoint, Side, di
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 
 SOUGHT = "▸"
-"""Stands where a person is looking for the number."""
+"""Shown in place of the value that is being sought."""
 SIDE_OF_COLUMN: dict[int, Side] = {1: DRIVE, 2: BACKDRIVE}
 
 
 class PointTable(TextTable):
-    """Every extreme of the plan, and points of the bench beyond it."""
+    """Every extreme of the plan, and further points of the bench."""
 
     def __init__(self) -> None:
         super().__init__(_columns(RADIANS))
         self._points: dict[tuple[float, int], dict[str, PlacedPoint]] = {}
-        """Torque and repeat to what is placed on each side."""
+        """Points of each torque and repeat, by side."""
         self._sought: Target | None = None
         self._unit, self._direction = RADIANS, 1
         self._model: ServoModel | None = None
 
     def set_points(self, points: Sequence[PlacedPoint], plan: Sequence[Target], model: ServoModel | None) -> None:
-        """Show these points and what is still to be placed; points that disagree with the model are marked."""
+        """Show these points and the extremes still to place; points that disagree with the model are marked."""
         self._model = model
         found: dict[tuple[float, int], dict[str, PlacedPoint]] = {(t.torque, t.repeat): {} for t in plan}
         for point in points:
@@ -38,22 +38,22 @@ class PointTable(TextTable):
         self._show()
 
     def set_sought(self, target: Target | None) -> None:
-        """Emphasise the extreme that is sought."""
+        """Emphasise the sought extreme."""
         self._sought = target
         self._show()
 
     def set_unit(self, unit: AngleUnit, direction: int) -> None:
-        """Show angles in a unit; direction: −1 where the pendulum turns clockwise as the servo's angle grows."""
+        """Show angles in a unit; direction: −1 if the pendulum turns clockwise as the servo's angle grows."""
         self._unit, self._direction = unit, direction
         self._show()
 
     def target(self, index: Index) -> Target | None:
-        """The extreme in a cell; None where a cell is none."""
+        """Return the extreme in a cell, None if the cell has none."""
         side = SIDE_OF_COLUMN.get(index.column()) if index.isValid() else None
         return None if side is None else Target(*list(self._points)[index.row()], side)
 
     def cell(self, target: Target) -> Index:
-        """Where an extreme is shown; an invalid index where it is not."""
+        """Return the cell of an extreme; an invalid index if it is not shown."""
         for number, (torque, repeat) in enumerate(self._points):
             for column, side in SIDE_OF_COLUMN.items():
                 if Target(torque, repeat, side) == target:
@@ -92,9 +92,9 @@ class PointTable(TextTable):
 
 def _columns(unit: AngleUnit) -> tuple[Column, ...]:
     rested = "angle at which the pendulum still rested: the"
-    error = "Half of the bracket from the last rest to the first fall, or the spread at rest; the larger of both sides"
+    error = "Half the bracket from last rest to first fall, or the spread at rest; the larger of the two sides"
     return (
-        Column("Torque\n[N·m]", "Motor torque held, and which time", number=True),
+        Column("Torque\n[N·m]", "Held motor torque, and number of the repeat", number=True),
         Column(f"Lowest\n[{unit.symbol}]", f"Lowest {rested} drive torque", number=True),
         Column(f"Highest\n[{unit.symbol}]", f"Highest {rested} backdrive torque", number=True),
         Column("Error ±\n[mrad]", error, number=True),

@@ -1,4 +1,4 @@
-"""Placing by hand: hold a torque, move the pendulum to where it just still rests, watch the diagram grow."""
+"""Place page: hold a torque, find by hand where the pendulum just still rests, watch the diagram grow."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from core.words import counted
 from drivers.servo import ServoState
 
 BIG = 40
-"""Height of the buttons that are pressed with one hand on the pendulum [px]."""
+"""Height of the buttons pressed with one hand on the pendulum [px]."""
 TABLE_HEIGHT = 180
 COLUMN_WIDTHS = (64, 68, 68, 56)
 
 
 class PlaceView(TaskPage):
-    """The pendulum under the hand, and the drive/backdrive diagram beside it."""
+    """The pendulum to move by hand, and the drive/backdrive diagram beside it."""
 
     help_page = "placing"
 
@@ -67,12 +67,12 @@ class PlaceView(TaskPage):
         self._key.setContext(Qt.ShortcutContext.WindowShortcut)
         self._key.activated.connect(self._placing.capture)
         self.connect_button: QPushButton = button(
-            "Connect", "Connect to the servo that is chosen", controller.servo.connect_servo, "primary"
+            "Connect", "Connect to the chosen servo", controller.servo.connect_servo, "primary"
         )
         self.set_empty_state(
             EmptyState(
-                "Nothing to place yet",
-                "Connect a servo. It holds a torque, you move the pendulum to the lowest and the highest angle at "
+                "No points yet",
+                "Connect a servo. It holds a torque while you move the pendulum to the lowest and highest angles at "
                 "which it still rests, and the drive/backdrive diagram grows point by point.",
                 self.connect_button,
             )
@@ -90,13 +90,15 @@ class PlaceView(TaskPage):
         row = QHBoxLayout(frame)
         row.setContentsMargins(10, 7, 10, 7)
         row.setSpacing(12)
-        self.state: QLabel = describe(label(), "State", "What the servo does; MOTOR OFF means it confirmed the release")
-        # The same plate as the one at the top of the window.
+        self.state: QLabel = describe(
+            label(), "State", "State of the servo; MOTOR OFF means that it confirmed the release"
+        )
+        # The same style as the state at the top of the window.
         self.state.setObjectName("stateWord")
         texts = QVBoxLayout()
         texts.setSpacing(1)
-        self.instruction: QLabel = describe(label("", "title"), "What to do", "What to do now")
-        self.note: QLabel = describe(label("", "muted"), "What came of it", "What came of the last rest")
+        self.instruction: QLabel = describe(label("", "title"), "Instruction", "Next action")
+        self.note: QLabel = describe(label("", "muted"), "Result", "Result of the last rest")
         for line in (self.instruction, self.note):
             line.setWordWrap(True)
             texts.addWidget(line)
@@ -115,7 +117,7 @@ class PlaceView(TaskPage):
         section = Section("Points")
         self.table = PointTable()
         self.points: QTableView = plain_table(
-            "Placed points", "Lowest and highest angle at each torque; choose one to measure it again or delete it"
+            "Placed points", "Lowest and highest angle at each torque; choose a point to measure it again or delete it"
         )
         self.points.setSelectionBehavior(QTableView.SelectionBehavior.SelectItems)
         self.points.setModel(self.table)
@@ -130,12 +132,12 @@ class PlaceView(TaskPage):
         self.warning.hide()
         section.wide(self.warning)
         controller = self._controller
-        self.undo_button = button("Undo", "Take the last edit back, e.g. a point", controller.undo.undo, "small")
-        self.redo_button = button("Redo", "Make it again", controller.undo.redo, "small")
+        self.undo_button = button("Undo", "Undo the last edit, e.g. a point", controller.undo.undo, "small")
+        self.redo_button = button("Redo", "Redo the last undone edit", controller.undo.redo, "small")
         self.undo_button.setEnabled(controller.undo.canUndo())
         self.redo_button.setEnabled(controller.undo.canRedo())
-        self.again_button = button("Measure again", "Seek the chosen extreme once more", self._again, "small")
-        self.delete_button = button("Delete", "Take the chosen point away", self._delete, "small")
+        self.again_button = button("Measure again", "Measure the chosen extreme again", self._again, "small")
+        self.delete_button = button("Delete", "Delete the chosen point", self._delete, "small")
         for pair in ((self.again_button, self.delete_button), (self.undo_button, self.redo_button)):
             row = QHBoxLayout()
             row.setSpacing(6)
@@ -146,15 +148,17 @@ class PlaceView(TaskPage):
 
     def _add_actions(self) -> None:
         self.go_button: QPushButton = button("Hold", "", self._go, "primary")
-        self.capture_button = button("Capture", "Keep the angle at which the pendulum rests now", self._placing.capture)
+        self.capture_button = button(
+            "Capture", "Capture the angle at which the pendulum rests now", self._placing.capture
+        )
         self.release_button = button(
-            "Release", "Bring the torque slowly to zero and let the motor go", self._placing.release
+            "Release", "Lower the torque slowly to zero and switch the motor off", self._placing.release
         )
         for part in (self.go_button, self.capture_button, self.release_button):
             part.setMinimumHeight(BIG - 12)
         self.go_button.setMinimumHeight(BIG)
         self.actions_column.addWidget(self.go_button)
-        self.skip_button = button("Skip", "Go on without this extreme", self._placing.next, "flat")
+        self.skip_button = button("Skip", "Continue without this extreme", self._placing.next, "flat")
         self.actions_column.addWidget(self.skip_button, 0, Qt.AlignmentFlag.AlignHCenter)
         row = QHBoxLayout()
         row.addWidget(self.capture_button, 1)
@@ -179,10 +183,10 @@ class PlaceView(TaskPage):
         controller.undo.canUndoChanged.connect(self.undo_button.setEnabled)
         controller.undo.canRedoChanged.connect(self.redo_button.setEnabled)
 
-    # What the window asks.
+    # Called by the window.
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.pendulum.set_theme(theme)
         self.diagram.set_theme(theme)
@@ -191,20 +195,20 @@ class PlaceView(TaskPage):
         self._show_live()
 
     def entered(self) -> None:
-        """Show the newest, and take the arrow keys."""
+        """Update the page and take the arrow keys."""
         self._show_points()
         self._show_step()
         self._show_live()
         self.pendulum.setFocus()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page."""
+        """Actions of this page."""
         placing = self._placing
         return [
             ActionSpec("Hold the next torque", placing.hold, "Ctrl+H", enabled=lambda: self._ready),
             ActionSpec(
                 "Capture this rest", placing.capture, enabled=lambda: placing.stage is Stage.MEASURING,
-                tip="Also by the capture key or a foot pedal",
+                tip="The capture key and a foot pedal do the same",
             ),
             ActionSpec("Next extreme", placing.next, enabled=lambda: placing.stage is Stage.MEASURING),
             ActionSpec("Release the held torque", placing.release, enabled=lambda: self._holding),
@@ -227,7 +231,7 @@ class PlaceView(TaskPage):
             and not controller.servo.busy
         )
 
-    # What a person does.
+    # Actions of the user.
 
     def _go(self) -> None:
         servo = self._controller.servo
@@ -261,7 +265,7 @@ class PlaceView(TaskPage):
     def _change_setting(self, _: str) -> None:
         self._show_step()
 
-    # What is shown.
+    # Display.
 
     def _show_rows(self, _: object) -> None:
         self._show_live()
@@ -277,7 +281,7 @@ class PlaceView(TaskPage):
         key = str(controller.settings.capture_key)
         if self._key.key().toString() != key:
             self._key.setKey(QKeySequence(key))
-        # Only while it captures: elsewhere the space bar presses the button that has the focus.
+        # Only while it captures: otherwise the space bar presses the focused button.
         self._key.setEnabled(placing.stage is Stage.MEASURING and not self.capture_form.key.listening)
         shown = guidance(placing, view, key, controller.servo.locked_for)
         if shown != self._shown:
@@ -318,7 +322,7 @@ class PlaceView(TaskPage):
                 self.points.selectionModel().setCurrentIndex(cell, QItemSelectionModel.SelectionFlag.NoUpdate)
 
     def _show_doubts(self) -> None:
-        """Mark points that disagree with the model, before they are used in a fit; not the one that is sought."""
+        """Mark points that disagree with the model before they are used in a fit, except the sought one."""
         placing, model = self._placing, self._placing.plan.model
         judged = placing.points, placing.target if placing.active else None, model
         if judged == self._judged:
@@ -412,9 +416,9 @@ def _tip(shown: Guidance, stage: Stage) -> str:
     if not shown.primary:
         return shown.text
     if shown.primary == "Connect":
-        return "Connect to the servo that is chosen"
+        return "Connect to the chosen servo"
     if shown.primary == "Acknowledge":
-        return "The fault was seen; the servo may be driven again"
+        return "Acknowledge the fault; the servo may be driven again"
     if stage is Stage.MEASURING:
-        return "Keep the best rest of this side and go on; better once the pendulum was seen to fall beyond it"
-    return "Let the servo hold this torque; it is reached slowly"
+        return "Keep the best rest of this side and continue; best after the pendulum has fallen beyond it"
+    return "Hold this torque; it rises slowly"

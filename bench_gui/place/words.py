@@ -1,4 +1,4 @@
-"""What a person is told at each step of placing by hand, in plain words; without Qt."""
+"""Instructions for each step of placing by hand, independent of Qt."""
 
 from __future__ import annotations
 
@@ -13,43 +13,47 @@ from drivers.servo import ServoState
 
 @dataclass(frozen=True)
 class Guidance:
-    """What is going on and what to do."""
+    """The present state and the next action."""
 
     state: str
-    """In capitals, to be read from two metres."""
+    """In capitals, readable from two metres."""
     kind: str
-    """As the style sheet colours it: off, ready, moving, stopped, fault."""
+    """Kind of state for the style sheet: off, ready, moving, stopped, fault."""
     text: str
-    """What a person does now."""
+    """Instruction for the user."""
     primary: str
-    """On the big button; empty when there is nothing to press."""
+    """Text of the primary button; empty if there is nothing to press."""
     step: int = -1
-    """Which of STEPS this is; −1: none."""
+    """Index into STEPS; −1 for none."""
     skip: str = ""
-    """On the link that goes on without this extreme; empty when there is none."""
+    """Text of the link that continues without this extreme; empty if there is none."""
 
 
 STEPS = ("Hang", "Hold", "Down until it falls", "Up until it falls")
 
 
 def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> Guidance:
-    """Words for the present step.
+    """Return the instructions for the present step.
 
-    key: what captures a rest, e.g. "Space"; locked_for: how long commands are still refused [s].
+    Args:
+        placing: The measurement.
+        view: State of the servo.
+        key: Name of the capture key, for example "Space".
+        locked_for: Time for which commands are still refused [s].
     """
     target = placing.target
     if view.state is ServoState.FAULT:
-        text = f"The servo let go: {view.fault or 'a fault'}. Points placed before stay."
+        text = f"The servo was released: {view.fault or 'a fault'}. Placed points are kept."
         return Guidance("MOTOR OFF", view.kind, text, "Ready again" if view.stopped else "Acknowledge")
     if view.state is ServoState.DISCONNECTED:
-        text = "Connecting…" if view.connecting else "Connect the servo to begin. Points placed before stay here."
+        text = "Connecting…" if view.connecting else "Connect the servo to begin. Placed points are kept."
         return Guidance("OFF", "off", text, "" if view.connecting else "Connect")
     if placing.stage is Stage.ENDING:
-        return Guidance("LETTING GO", "moving", "The torque goes back to zero; the pendulum sinks.", "")
+        return Guidance("RELEASING", "moving", "The torque returns to zero and the pendulum sinks.", "")
     if placing.stage is Stage.IDLE and view.state is ServoState.ENABLED:
         return Guidance(view.word, "moving", "The servo is busy with a run. Place by hand when it has ended.", "")
     if placing.stage is Stage.IDLE and locked_for > 0.0:
-        text = f"After an emergency stop the servo takes no command for another {math.ceil(locked_for)} s."
+        text = f"After an emergency stop the servo accepts no command for another {math.ceil(locked_for)} s."
         return Guidance("MOTOR OFF", "ready", text, "")
     if placing.stage is Stage.IDLE:
         return _idle(placing)
@@ -59,13 +63,13 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
         return Guidance(
             f"HOLDING {held}",
             "moving",
-            f"The servo takes up {held}. Keep the pendulum from swinging, then let go until it rests.",
+            f"The servo raises its torque to {held}. Keep the pendulum from swinging, then let go until it rests.",
             "",
             1,
         )
     down = target.side == DRIVE
     way = "down, towards hanging," if down else "up, away from hanging,"
-    kept = "Each rest is captured." if placing.auto else f"Press {key} at each rest."
+    kept = "Each rest is captured automatically." if placing.auto else f"Press {key} at each rest."
     after = placing.following
     if after is None:
         following = "Finish"
@@ -92,9 +96,9 @@ def _idle(placing: Placing) -> Guidance:
         return Guidance(
             "MOTOR OFF",
             "ready",
-            "Every extreme is placed. Raise the repeats, take other torques, or measure a point again.",
+            "All extremes are placed. Increase the repeats, choose other torques, or measure a point again.",
             "",
         )
-    free = "The motor is off, the servo confirmed it: hands may move the pendulum."
+    free = "The servo confirmed that its motor is off: you may move the pendulum by hand."
     hold = f"Hold {target.torque:g} N·m"
     return Guidance("MOTOR OFF", "ready", f"{free} Let it hang still, then press {hold}.", hold, 0)

@@ -1,1 +1,1 @@
-"""Recording: trajectory, queue of runs, live plots."""
+"""Record page: trajectory, queue of runs, live plots."""

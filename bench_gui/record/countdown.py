@@ -1,4 +1,4 @@
-"""The seconds before a run in which it can be called off."""
+"""Countdown before a run, during which the user can cancel it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 HAZARDOUS_COUNTDOWN = 3.0
-"""Before a servo that can move something real moves, unless a person chose otherwise [s]."""
+"""Default before a servo that can move something real [s]."""
 LONGEST_COUNTDOWN = 10.0
 COUNT_PERIOD = 50
 """[ms]"""
 
 
 class Countdown(QObject):
-    """Simulated servos and real ones have a time each."""
+    """Simulated and real servos each have their own time."""
 
     counted = Signal(float)
-    """Seconds until the servo moves, several times a second; 0 when the count is over or called off."""
+    """Seconds until the servo moves, several times a second; 0 when the countdown ends or is cancelled."""
     over = Signal()
-    """It was not called off."""
+    """The countdown ended without being cancelled."""
 
     def __init__(self, simulated: Callable[[], bool]) -> None:
-        """simulated: asked for the kind of the present servo."""
+        """Create a countdown; `simulated` returns True while the present servo is simulated."""
         super().__init__()
         self._simulated = simulated
         self._seconds = {True: 0.0, False: HAZARDOUS_COUNTDOWN}
@@ -36,7 +36,7 @@ class Countdown(QObject):
 
     @property
     def seconds(self) -> float:
-        """Time for the present servo [s]."""
+        """Duration for the present servo [s]."""
         return self._seconds[self._simulated()]
 
     @seconds.setter
@@ -44,22 +44,22 @@ class Countdown(QObject):
         self._seconds[self._simulated()] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
 
     def set_hazardous(self, seconds: float) -> None:
-        """Take over what a person chose for servos that can move something real [s]."""
+        """Set the duration for servos that can move something real [s]."""
         self._seconds[False] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
 
     @property
     def left(self) -> float:
-        """Time until the servo moves [s]; 0 while nothing is counted."""
+        """Time until the servo moves [s]; 0 while no countdown runs."""
         return max(0.0, self._ends_at - time.monotonic()) if math.isfinite(self._ends_at) else 0.0
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start the countdown."""
         self._ends_at = time.monotonic() + self.seconds
         self._timer.start()
         self._count()
 
     def stop(self) -> None:
-        """Count no longer."""
+        """Stop the countdown."""
         self._timer.stop()
         if math.isfinite(self._ends_at):
             self._ends_at = math.inf

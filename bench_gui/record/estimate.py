@@ -1,4 +1,4 @@
-"""What a run will take before it is made: bytes on the disk, the moment it ends. Free of Qt."""
+"""Estimates before a run: its size on disk and its end time. Independent of Qt."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from core.recording import SAMPLE_DTYPE
 
 FILE_OVERHEAD = 45_400
-"""Everything in a run's file but its samples [bytes], measured; within 2 kB at any length."""
+"""Size of a run's file without its samples [bytes], measured; within 2 kB for any length."""
 CHUNK_ROWS = 16_384
-"""Long runs are stored in whole blocks of so many rows."""
+"""Long runs are stored in whole blocks of this many rows."""
 
 
 def file_size(duration: float, rate: float) -> int:
-    """Size of the file of a run of `duration` [s] at `rate` [Hz] with every channel, in bytes.
+    """Return the size of the file of a run of `duration` [s] at `rate` [Hz] with every channel, in bytes.
 
-    Samples are not compressed; a servo that does not report every channel needs less.
+    Samples are not compressed. A servo that does not report every channel needs less.
     """
     rows = max(1, round(duration * rate))
     stored = rows if rows <= CHUNK_ROWS else CHUNK_ROWS * math.ceil(rows / CHUNK_ROWS)
@@ -24,11 +24,11 @@ def file_size(duration: float, rate: float) -> int:
 
 
 def size_in_words(count: int) -> str:
-    """Bytes as a person reads them."""
+    """Return a number of bytes as text, in kB or MB."""
     return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
 
 
 def end_time(seconds: float, now: datetime) -> str:
-    """The clock when something that takes so long ends, e.g. "14:32"; with the day when it is another one."""
+    """Return the time of day in so many seconds, for example "14:32"; with the weekday if it is not today."""
     end = now + timedelta(seconds=seconds)
     return end.strftime("%H:%M") if end.date() == now.date() else end.strftime("%a %H:%M")

@@ -1,4 +1,4 @@
-"""The samples of the run that is on, kept for its plots and its twin."""
+"""Samples of the present run, for its plots and its twin."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ START_CAPACITY = 4096
 
 
 class LiveRun:
-    """Grows by doubling; what is drawn is a view of it, never a copy of the whole."""
+    """Buffer that grows by doubling; plots use views of it, never copies of the whole."""
 
     def __init__(self, columns: tuple[str, ...] = COLUMNS) -> None:
-        """columns: the channels that are kept; the first is the time."""
+        """Create an empty buffer.
+
+        Args:
+            columns: Channels to keep; the first is the time.
+        """
         self._columns = {name: np.empty(START_CAPACITY) for name in columns}
         self.count = 0
 
     def clear(self) -> None:
-        """Begin another run."""
+        """Start a new run."""
         self.count = 0
 
     def take(self, rows: NDArray[Any]) -> bool:
-        """Keep those of the live rows that are samples of a run; whether there were any."""
+        """Keep the live rows that are samples of a run; return True if there were any."""
         samples = rows[rows["phase"] == Phase.RUN]
         samples = samples[np.isfinite(samples["time"])]
         if not len(samples):
@@ -59,5 +63,5 @@ class LiveRun:
         return self._columns[name][: self.count]
 
     def has(self, name: str) -> bool:
-        """Whether the servo gives this channel."""
+        """Return True if the servo reports this channel."""
         return bool(np.isfinite(self.column(name)).any())

@@ -1,4 +1,4 @@
-"""The run in sight: live plots, the twin beside it, and how it ended."""
+"""Live tab: plots of the present run, its twin, and how it ended."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from core.words import counted
 from drivers.recorder import RunResult
 
 TWIN_PERIOD = 6
-"""The twin's numbers change every so many frames; faster ones cannot be read."""
+"""The twin's numbers change once in this many frames; faster changes cannot be read."""
 
 
 class LivePage(QWidget):
-    """Follows every run; the last one stays until a person prepares another."""
+    """Follows every run; the last one stays visible until the user prepares another."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -35,14 +35,18 @@ class LivePage(QWidget):
         column.setSpacing(4)
         self.plots = LivePlots()
         self.plots.set_unit(self._controller.angle_unit)
-        self.freeze = tool("Freeze the plots", "Hold the picture while recording goes on; nothing is lost", "flat")
+        self.freeze = tool(
+            "Freeze the plots", "Freeze the plots while recording continues; no samples are lost", "flat"
+        )
         self.freeze.setText("Freeze")
         self.freeze.setCheckable(True)
         self.freeze.toggled.connect(self._freeze)
         self.plots.bar.addWidget(self.freeze)
         self.verdict: QLabel = label()
         self.verdict.setAccessibleName("How the run ended")
-        self.again_button = button("Again", "Record this run once more, at the same load and gain", self.again, "small")
+        self.again_button = button(
+            "Again", "Record this run once more, with the same load and gain", self.again, "small"
+        )
         ended = QHBoxLayout()
         ended.addWidget(self.verdict)
         ended.addWidget(self.again_button)
@@ -70,28 +74,28 @@ class LivePage(QWidget):
         controller.twin.changed.connect(self._note_twin)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.plots.set_theme(theme)
         self.count.set_theme(theme)
 
     def refresh(self) -> None:
-        """Draw everything that came."""
+        """Draw all samples received so far."""
         self._stale = self.plots.shown_charts
         self._draw()
         self.show_words()
 
     def change_unit(self) -> None:
-        """Show angles in the unit a person chose."""
+        """Show angles in the user's unit."""
         self.plots.set_unit(self._controller.angle_unit)
         self.refresh()
 
     def prepare(self, trajectory: Trajectory) -> None:
-        """Show what comes next in the place of the run before."""
+        """Show a preview of the next run in place of the last one."""
         self.clear()
         self.plots.show_preview(trajectory.preview())
 
     def again(self) -> None:
-        """Record the run that is shown once more; it takes the place of the one in its cell."""
+        """Record the shown run again; the new run replaces it in its cell of the plan."""
         last = self._controller.queue.last
         if last is not None:
             self._controller.plan.again([(last, last.cell)], now=True)
@@ -102,7 +106,7 @@ class LivePage(QWidget):
         self._draw()
 
     def clear(self) -> None:
-        """Take the curves of the run before away."""
+        """Remove the curves of the last run."""
         self.run.clear()
         self.plots.begin_run(self.run)
         self.plots.show_twin(None, None)
@@ -119,13 +123,13 @@ class LivePage(QWidget):
             self._draw_soon()
 
     def _draw_soon(self) -> None:
-        """At the next ticks; what comes after the run has ended is drawn as well."""
+        """Schedule drawing for the next ticks; samples that arrive after the end of the run are drawn as well."""
         self._stale = self.plots.shown_charts
         if not self._timer.isActive():
             self._timer.start()
 
     def _draw(self) -> None:
-        """Draw everything that came."""
+        """Draw all samples received so far."""
         if self._stale and self._drawing:
             self._stale = 0
             self.plots.show_run(self.run)
@@ -133,7 +137,7 @@ class LivePage(QWidget):
             self._timer.stop()
 
     def _frame(self) -> None:
-        """One chart at each tick, and between two rounds of them the twin's numbers."""
+        """Draw one chart at each tick; the twin's numbers follow between two rounds of charts."""
         self._ticks += 1
         self._timer.setInterval(TICK // self.plots.shown_charts)
         if self._stale and self._drawing:
@@ -156,17 +160,17 @@ class LivePage(QWidget):
         self.show_words()
 
     def _note_twin(self) -> None:
-        # While a run is on the words follow the frames; what the compute process finds afterwards has none.
+        # During a run the words follow the frames; later results of the compute process have no frame to follow.
         if self._controller.queue.running is None:
             self.show_words()
 
     def _conclude(self, result: RunResult) -> None:
-        """The run stays in sight, with how it went."""
+        """Keep the run visible and show how it ended."""
         self._ended = result
         self.show_words()
 
     def show_words(self) -> None:
-        """Say how far the run is from its twin, and how it ended."""
+        """Show the distance between the run and its twin, and how it ended."""
         if not self.plots.isVisible():
             return
         twin, unit, queue = self._controller.twin, self._controller.angle_unit, self._controller.queue

@@ -1,4 +1,4 @@
-"""The axes of the recording plan, and the way of its runs into the list."""
+"""Form of the recording plan: its axes, and the button that adds its runs to the list."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from core.units import duration
 from core.words import capitalised, counted
 
 AXES = (
-    ("masses", "Loads", "kg", "Masses to hang, with commas between them"),
-    ("lengths", "Lengths", "m", "Distances from the shaft to the load, with commas between them"),
-    ("kps", "Gains kp", "", "Position gains in the servo's own units, with commas between them"),
+    ("masses", "Loads", "kg", "Masses of the load, separated by commas"),
+    ("lengths", "Lengths", "m", "Distances from the shaft to the load, separated by commas"),
+    ("kps", "Gains kp", "", "Position gains in the servo's own units, separated by commas"),
 )
 STEPS = 1000
 
@@ -62,7 +62,7 @@ class PlanForm(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the plan and its state, if anybody looks."""
+        """Show the plan and its state, if the form is visible."""
         if not self.isVisible():
             return
         planning = self._planning
@@ -79,7 +79,7 @@ class PlanForm(QWidget):
             self._say(self._too_heavy())
 
     def showEvent(self, event) -> None:
-        """Catch up with what happened out of sight."""
+        """Catch up with changes made while the form was hidden."""
         super().showEvent(event)
         self.refresh()
 
@@ -89,7 +89,7 @@ class PlanForm(QWidget):
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(4)
-        self.preset: QComboBox = choice("Preset", "A grid to begin with")
+        self.preset: QComboBox = choice("Preset", "Predefined plan to start from")
         self.preset.addItem("Preset…", None)
         self.preset.addItem("Paper, Dynamixel", "dynamixel")
         self.preset.addItem("Paper, eRob80", "erob")
@@ -107,7 +107,7 @@ class PlanForm(QWidget):
         grid.addWidget(self.preset, 0, 6)
         self.trajectories = self._make_trajectories()
         self.repetitions: QSpinBox = whole(
-            "Repetitions", "How often each combination is recorded", 1, 1, MOST_REPETITIONS
+            "Repetitions", "Number of recordings of each combination", 1, 1, MOST_REPETITIONS
         )
         self.repetitions.setKeyboardTracking(False)
         self._binding.bind("repetitions", self.repetitions)
@@ -122,7 +122,7 @@ class PlanForm(QWidget):
         return grid
 
     def _make_trajectories(self) -> QToolButton:
-        made = tool("Trajectories", "Which trajectories are recorded in each cell", "")
+        made = tool("Trajectories", "Trajectories recorded in each cell", "")
         made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(made)
@@ -142,14 +142,14 @@ class PlanForm(QWidget):
     def _make_foot(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.bar = describe(QProgressBar(), "Progress of the plan", "How much of the plan is recorded")
+        self.bar = describe(QProgressBar(), "Progress of the plan", "Recorded share of the plan")
         self.bar.setRange(0, STEPS)
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(120)
         self.progress: QLabel = label("")
         self.progress.setAccessibleName("State of the plan")
         self.add_button: QPushButton = button(
-            "Add runs", "Put what the plan is missing into the list, in the order with the fewest changes by hand",
+            "Add runs", "Add the missing runs of the plan to the list, in the order with the fewest changes by hand",
             self._planning.add_missing,
         )  # fmt: skip
         row.addWidget(self.bar)
@@ -157,7 +157,7 @@ class PlanForm(QWidget):
         row.addWidget(self.add_button)
         return row
 
-    # A person's edits.
+    # Edits of the user.
 
     def _choose_preset(self) -> None:
         spec = self._controller.setup.spec
@@ -204,7 +204,7 @@ class PlanForm(QWidget):
         self._binding.show(plan)
         self._wrong = False
 
-    # What happens.
+    # Updates.
 
     def _too_heavy(self) -> str:
         spec, torque = self._controller.setup.spec, self._planning.plan.heaviest_torque
@@ -221,9 +221,15 @@ class PlanForm(QWidget):
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:
-    """Numbers with commas or semicolons between them; raises InputError."""
+    """Parse numbers separated by commas or semicolons.
+
+    Raises:
+        InputError: The text is not a list of numbers.
+    """
     parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
     try:
         return tuple(float(part) for part in parts)
     except ValueError:
-        raise InputError(f"{what}: {text!r} is no list of numbers; write them like 0.5, 1, 1.5") from None
+        raise InputError(
+            f"{what}: {text!r} is not a list of numbers; separate them by commas, e.g. 0.5, 1, 1.5"
+        ) from None

@@ -1,7 +1,7 @@
-"""The recording plan of the open session: which grid it is, what of it is done, what is put into the list next.
+"""The recording plan of the open session: its grid, its recorded runs, and the runs added to the list next.
 
-The plan is a document of the session. What is done is read from the session's runs each time, so nothing has to be
-remembered over lunch, a crash or another window; the list asks for the load to be changed where a person has to.
+The plan is a document of the session. Progress is read from the session's runs each time, so it survives a break, a
+crash or a change of window. The list asks the user to change the load where the plan needs it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCUMENT = "plan"
 
 @dataclass(frozen=True)
 class _StoredPlan:
-    """What a session's documents say."""
+    """Plan and exclusions in a session's documents."""
 
     path: Path
     plan: GridPlan | None
@@ -40,10 +40,10 @@ class _StoredPlan:
 
 
 class Planning(QObject):
-    """Owns the plan; views show `plan` and `status` and ask for what is done with them."""
+    """Owns the plan; views show `plan` and `status` and request changes."""
 
     changed = Signal()
-    """The plan, or what of it is done, is another."""
+    """The plan or its progress has changed."""
     problem = Signal(str)
 
     def __init__(
@@ -68,11 +68,11 @@ class Planning(QObject):
         queue.changed.connect(self.changed)
         queue.ended.connect(self._replace)
 
-    # What can be asked.
+    # Queries.
 
     @property
     def done(self) -> Mapping[Cell, str]:
-        """Recorded cells with the id of their run, once the plan is this session's; until then it is a proposal."""
+        """Ids of the runs of recorded cells, once the session holds the plan; until then it is a proposal."""
         return self.status.done if self._written is not None else {}
 
     @property
@@ -82,36 +82,42 @@ class Planning(QObject):
 
     @property
     def remaining(self) -> float:
-        """Time the missing runs take, changes by hand not included [s]."""
+        """Duration of the missing runs, changes by hand not included [s]."""
         return self.status.remaining(self._queue.overhead + self._queue.countdown.seconds)
 
     def restore(self, data: Any) -> None:
-        """Take over the plan that was there last; a session's own comes before it. Raises InputError."""
+        """Restore the last plan; a session's own plan has priority.
+
+        Raises:
+            InputError: The data is not a plan.
+        """
         self.plan = GridPlan.from_json(data)
         self._judge()
 
-    # What a person asks for.
+    # Requests.
 
     def edit(self, plan: GridPlan, text: str) -> None:
-        """Take another plan, undoably; text: what is undone."""
+        """Replace the plan, undoably; `text` describes the undo step."""
         change(self._undo, text, self._take_plan, self.plan, plan)
 
     def add_missing(self) -> None:
-        """Put what is missing into the list; the plan becomes the session's."""
+        """Add the missing runs to the list; the plan is then stored in the session."""
         self._unsaved = True
         self.add(self.missing, self.plan)
         self._save()
 
     def add(self, cells: Sequence[Cell], plan: GridPlan) -> None:
-        """Put cells of a plan behind what waits, each once, in the plan's order; nothing begins by itself."""
+        """Append cells of a plan to the list, each once, in the plan's order; recording does not start."""
         wanted = set(self._fresh(cells))
         fresh = [cell for cell in plan.cells() if cell in wanted]
         self._queue.add([plan.trajectory(cell) for cell in fresh], fresh)
 
     def again(self, chosen: Sequence[tuple[QueuedRun | None, Cell | None]], now: bool = False) -> None:
-        """Put ended runs with their cells before what waits; each takes the place of the one recorded in its cell.
+        """Put ended runs with their cells at the front of the list; each replaces the run recorded in its cell.
 
-        A run is None for a cell recorded earlier; now: record them, and hold what waited.
+        Args:
+            chosen: Pairs of run and cell; the run is None for a cell recorded earlier.
+            now: Record them at once, and hold the runs that were waiting.
         """
         queue = self._queue
         runs: list[QueuedRun] = []
@@ -122,7 +128,7 @@ class Planning(QObject):
                 runs.append(replace(run, replaces=self.status.done.get(cell, "") if cell is not None else ""))
         queue.again(runs, now)
 
-    # Behind the scenes.
+    # Internal.
 
     def _fresh(self, cells: Sequence[Cell]) -> list[Cell]:
         """Cells that are not in the list yet."""
@@ -130,13 +136,13 @@ class Planning(QObject):
         return [cell for cell in cells if cell not in listed]
 
     def _forget_queued(self) -> None:
-        """Take the plan's runs out of the list."""
+        """Remove the plan's runs from the list."""
         self._queue.keep([run.number for run in self._queue.waiting if run.cell is None])
 
     def _take_plan(self, plan: GridPlan) -> None:
         self.plan = plan
         self._forget_queued()
-        # A session that holds a plan follows its edits; one that holds none gets it when it is started.
+        # A session with a plan follows its edits; one without a plan gets it when the plan is started.
         if self._written is not None:
             self._unsaved = True
             self._save()
@@ -156,7 +162,7 @@ class Planning(QObject):
         self.changed.emit()
 
     def _open(self) -> None:
-        """Another session: its plan, or the one that was just started in it."""
+        """Load the plan of another session, or keep the one just started in it."""
         if self._library.path != self._path:
             self._path = self._library.path
             self._queue.past.clear()
@@ -202,7 +208,7 @@ class Planning(QObject):
 
 
 def _stored_plan(path: Path) -> _StoredPlan:
-    """Read a session's plan and which of its runs are excluded; a damaged document is said and passed over."""
+    """Read a session's plan and its excluded runs; a damaged document is reported and skipped."""
     from sessions import Session
 
     session = Session.open(path)

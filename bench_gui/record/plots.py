@@ -1,7 +1,7 @@
-"""What a run looks like while it happens: the goal ahead, the motion over it, its twin beside it, channels below.
+"""Live plots of a run: the planned goal, the measured motion, its twin, and further channels below.
 
-Position is always there; below it stands what a person pinned. A channel that is not pinned has no plot and costs
-nothing. The twin and its band are thinned out once, when they come; each frame only shows more of them.
+Position is always shown; pinned channels stand below it. A channel that is not pinned has no plot and costs nothing.
+The twin and its band are decimated once, when they arrive; each frame only shows more of them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Strip:
     title: str
     unit: str
     angular: bool
-    """Whether it is shown in the angle's unit."""
+    """True if it is shown in the angle's unit."""
     least: float
-    """The axis spans at least so much to both sides of the first value."""
+    """Minimum span of the axis to both sides of the first value."""
 
 
 STRIPS = {
@@ -52,11 +52,11 @@ STRIPS = {
 }
 PINNED = ("velocity", "current")
 INSTEAD = {"current": "duty_cycle"}
-"""What is shown where a servo does not give a channel."""
+"""Substitute for a channel that the servo does not report."""
 
 
 class LivePlots(QWidget):
-    """Plots above each other with one time axis; redrawn only when asked."""
+    """Plots stacked on one time axis; redrawn only on request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class LivePlots(QWidget):
         self.legend = Legend(self._toggle)
         self.pins = self._pin_button()
         self.bar = QHBoxLayout()
-        """The row of the legend; the page adds its switches to it."""
+        """Row of the legend; the page adds its switches to it."""
         self.bar.setSpacing(6)
         self.bar.addWidget(self.legend, 1)
         self.bar.addWidget(self.pins)
@@ -74,7 +74,7 @@ class LivePlots(QWidget):
         self.position = Chart("Live position", "Position", "rad")
         column.addWidget(self.position, 10)
         self._above: list[Chart] = []
-        """Between the position and the foot; each is made when so many channels are pinned for the first time."""
+        """Charts between position and the lowest one; each is created when that many channels are first pinned."""
         self._column = column
         self._run: LiveRun | None = None
         self._unit: AngleUnit = RADIANS
@@ -99,35 +99,35 @@ class LivePlots(QWidget):
             line.setAngle(0)
             line.setVisible(False)
         self._strip_curves: dict[Chart, Any] = {}
-        self._foot = Chart("Live channel at the foot", "", "", bottom="Time in the run [s]")
+        self._foot = Chart("Lowest live channel", "", "", bottom="Time in the run [s]")
         self._add_strip(self._foot, column.count())
         self._pinned: tuple[str, ...] = ()
         self.pin(PINNED)
 
-    # What is shown.
+    # Display.
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        """All that were made, from above."""
+        """All charts created so far, from the top."""
         return (self.position, *self._above, self._foot)
 
     @property
     def pinned(self) -> tuple[str, ...]:
-        """The channels below the position, from above."""
+        """Channels below the position, from the top."""
         return self._pinned
 
     def pin(self, channels: tuple[str, ...]) -> None:
-        """Show these channels below the position, at least one."""
+        """Show these channels below the position; at least one."""
         chosen = tuple(name for name in STRIPS if name in channels) or PINNED[:1]
         self._pinned = chosen
         while len(self._above) < len(chosen) - 1:
             self._above.append(Chart(f"Live channel {len(self._above) + 1}", "", ""))
             self._add_strip(self._above[-1], self._column.indexOf(self._foot))
-        # The lowest one has the time axis.
+        # Only the lowest chart has the time axis.
         places = [*self._above[: len(chosen) - 1], self._foot]
         for chart in self._above:
             chart.setVisible(chart in places)
-        # The more there are, the more of its height the lowest one gives to the time axis.
+        # The lowest chart also holds the time axis, so it gets more height the more charts there are.
         self._column.setStretchFactor(self._foot, 7 + len(chosen))
         for name in STRIPS:
             self.curves.pop(name, None)
@@ -143,7 +143,7 @@ class LivePlots(QWidget):
             self.show_run(self._run)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in self.charts:
             chart.set_theme(theme)
@@ -151,7 +151,7 @@ class LivePlots(QWidget):
         self._entries()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit; what is drawn has to be drawn again."""
+        """Show angles in a unit; the caller redraws the curves."""
         self._unit = unit
         self._name_axes()
         self._grown = {}
@@ -169,11 +169,11 @@ class LivePlots(QWidget):
 
     @property
     def limit_lines(self) -> tuple[float, ...]:
-        """Where limits are drawn, in the unit shown."""
+        """Positions of the limit lines, in the shown unit."""
         return tuple(float(line.value()) for line in self._limit_lines if line.isVisible())
 
     def show_preview(self, preview: TrajectoryPreview) -> None:
-        """Draw the goal of the run that comes or is on, and hold the axes to it."""
+        """Draw the goal of the next or present run, and fix the axes to it."""
         self._preview = preview
         factor = self._unit.per_radian
         x, y = min_max(preview.time, preview.goal * factor, self._columns())
@@ -188,7 +188,7 @@ class LivePlots(QWidget):
             self._grown.setdefault("velocity", 0)
 
     def show_twin(self, motion: TwinMotion | None, entry: ModelEntry | None) -> None:
-        """Take over the simulated motion of the run that is on; None takes it away."""
+        """Set the simulated motion of the present run; None removes it."""
         self._twin, self._entry = motion, entry
         self._thinned = {}
         if motion is not None:
@@ -201,24 +201,24 @@ class LivePlots(QWidget):
         self._entries()
 
     def begin_run(self, run: LiveRun) -> None:
-        """Forget the curves of the run before; `run` is the next."""
+        """Remove the curves of the last run; `run` is the next."""
         self._run = run
         self._grown = {}
         for name in ("position", *self._pinned):
             show_live(self.curves[name], NOTHING, NOTHING)
 
     def show_run(self, run: LiveRun) -> None:
-        """Draw the run so far, and as much of its twin."""
+        """Draw the run so far, and its twin up to the same time."""
         for _ in range(self.shown_charts):
             self.show_next(run)
 
     @property
     def shown_charts(self) -> int:
-        """How many charts stand above each other."""
+        """Number of charts shown."""
         return 1 + len(self._placed)
 
     def show_next(self, run: LiveRun) -> None:
-        """Draw the run so far in one chart, in turns: drawn all at once they would hold up everything else."""
+        """Draw the run so far in one chart, in turns: drawing all at once would block the window."""
         self._run = run
         if not run.count:
             return
@@ -228,10 +228,10 @@ class LivePlots(QWidget):
         else:
             self._show_position(run)
 
-    # Behind the scenes.
+    # Internal.
 
     def _add_strip(self, chart: Chart, place: int) -> None:
-        """Put a new chart with a curve into a place of the column."""
+        """Insert a new chart with a curve into the column."""
         self._column.insertWidget(place, chart, 7)
         chart.axes.setXLink(self.position.axes)
         self._strip_curves[chart] = chart.add_live_curve(2, "measured", self._strip_source(chart))
@@ -260,7 +260,7 @@ class LivePlots(QWidget):
             self._name_axis(chart, strip)
 
     def _given(self, name: str, run: LiveRun | None) -> tuple[str, Strip]:
-        """The channel that stands for a pinned one: itself, or what the servo gives instead."""
+        """Return the channel for a pinned one: itself, or the substitute that the servo reports."""
         other = INSTEAD.get(name)
         if other is not None and other not in self._pinned and run is not None and run.count and not run.has(name):
             return other, STRIPS[other]
@@ -270,7 +270,7 @@ class LivePlots(QWidget):
         return max(200, int(self.position.view.width()))
 
     def _grow(self, name: str, chart: Chart, values: Array, scale: float, least: float) -> None:
-        """Widen the vertical axis when a curve leaves it, in steps, so that it does not creep."""
+        """Widen the vertical axis in steps when a curve leaves it, so it does not creep."""
         fresh = name not in self._grown and name != "position"
         new = values[self._grown.get(name, 0) :]
         new = new[np.isfinite(new)] * scale
@@ -336,7 +336,7 @@ class LivePlots(QWidget):
             self.show_run(self._run)
 
     def _pin_button(self) -> QToolButton:
-        button = tool("Pinned channels", "Which channels are shown below the position", "flat")
+        button = tool("Pinned channels", "Channels shown below the position", "flat")
         button.setText("Channels")
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -1,4 +1,4 @@
-"""What a person has to do at the bench before the next run, and the key that says it is done."""
+"""Prompt for a change of load by hand before the next run, and the key that confirms it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bench_gui.widgets.fields import describe, label
 
 
 class PromptCard(QFrame):
-    """Hidden unless the queue waits for a hand."""
+    """Hidden unless the queue waits for a change by hand."""
 
     def __init__(self, queue: RecordQueue) -> None:
         super().__init__()
@@ -24,38 +24,36 @@ class PromptCard(QFrame):
         self.text.setWordWrap(True)
         row.addWidget(self.text, 1)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        describe(
-            self, "What to change by hand", "Continue, Enter or the foot pedal says that the load hangs as asked for"
-        )
+        describe(self, "Change by hand", "Continue, Enter or the foot pedal confirms that the load is mounted")
         self.hide()
         queue.changed.connect(self.refresh)
 
     def refresh(self) -> None:
-        """Show what has to be done, or nothing."""
+        """Show the required change, or hide the card."""
         by_hand = self._queue.by_hand
         self.text.setText(f"{by_hand}, then press Continue" if by_hand else "")
         self.setVisible(bool(by_hand))
 
     @property
     def asking(self) -> bool:
-        """Whether a hand is waited for."""
+        """True while the queue waits for a change by hand."""
         return bool(self._queue.by_hand) and not self._queue.active
 
 
 class CountdownLabel(QLabel):
-    """The seconds until the servo moves, large over the plots."""
+    """Seconds until the servo moves, shown large over the plots."""
 
     def __init__(self, queue: RecordQueue, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAccessibleName("Seconds until the servo moves")
-        self.setToolTip("The servo moves when this reaches 0; Abort calls it off")
+        self.setToolTip("The servo moves when this reaches 0; Abort cancels the run")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hide()
         queue.countdown.counted.connect(self._show)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.setStyleSheet(
             f"background: {theme.panel}; color: {theme.moving}; border: 2px solid {theme.moving}; border-radius: 10px;"
         )
@@ -67,7 +65,7 @@ class CountdownLabel(QLabel):
         whole = int(-(-left // 1))
         self.setText(
             f"<span style='font-size:64px; font-weight:700'>{whole}</span><br>"
-            "<span style='font-size:13px'>The servo is about to move. Abort calls it off.</span>"
+            "<span style='font-size:13px'>The servo is about to move. Abort cancels the run.</span>"
         )
         area = self.parentWidget()
         if area is not None:

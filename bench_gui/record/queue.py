@@ -1,8 +1,8 @@
-"""Runs one after the other: the list between the Record button and the recorder.
+"""Queue of runs between the Record button and the recorder.
 
-Nothing in here sets the servo in motion by itself: a run begins because a person pressed Record or Continue and
-nothing came in between. What does come in between (an abort, a run that fails, a fault, an emergency stop, a servo
-that is gone, a load that has to be changed by hand) holds the queue with its reason; the waiting runs stay.
+Nothing here moves the servo on its own initiative: a run starts because the user pressed Record or Continue and nothing
+came in between. An abort, a failed run, a fault, an emergency stop, a lost servo or a load that has to be changed by
+hand holds the queue and shows the reason; the waiting runs stay.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 PAUSED, NOT_BEGUN = "Paused", "Press Record"
 MOST_PAST = 100
-"""Ended runs that are remembered; the session keeps all."""
+"""Ended runs kept in memory; the session keeps all."""
 
 
 @dataclass(frozen=True, eq=False)
 class QueuedRun:
-    """One run that waits or is on, with the bench as it was set up when it was asked for."""
+    """A waiting or present run, with the bench as it was set up when the run was requested."""
 
     number: int
     """Unique in this queue."""
     trajectory: Trajectory
     header: RunHeader
     cell: Cell | None = None
-    """The cell of the recording plan it fills; None for runs asked for one by one."""
+    """Cell of the recording plan that it fills; None for runs requested one by one."""
     replaces: str = ""
     """Id of the run that is excluded once this one has ended well."""
 
     @property
     def place(self) -> tuple[float, float]:
-        """Length [m] and mass [kg]: what is changed by hand."""
+        """Length [m] and mass [kg]: the values changed by hand."""
         return self.header.bench.length, self.header.bench.mass
 
 
@@ -56,9 +56,9 @@ class RecordQueue(QObject):
     """Records runs in order and holds at the first that does not end well."""
 
     changed = Signal()
-    """What is running, waiting or holding is another."""
+    """The running, waiting or held runs have changed."""
     started = Signal(object)
-    """Trajectory of a run that begins now."""
+    """Trajectory of a run that starts now."""
     ended = Signal(object)
     """RunResult"""
     problem = Signal(str)
@@ -74,60 +74,60 @@ class RecordQueue(QObject):
         self._begun_at = 0.0
         self.countdown = Countdown(lambda: self.simulated)
         self.overhead = RUN_OVERHEAD
-        """What the last run took beside its trajectory [s]."""
+        """Time the last run took in addition to its trajectory [s]."""
         self.running: QueuedRun | None = None
-        """The run that is on."""
+        """The present run."""
         self.last: QueuedRun | None = None
-        """The run that is on or was the last one that was."""
+        """The present run, or the last one."""
         self.past: deque[tuple[QueuedRun, RunResult]] = deque(maxlen=MOST_PAST)
         """Runs that ended in the open session, oldest first, without those that are recorded again."""
         self.reason = ""
-        """Why what waits is held until a person goes on; empty while it is not."""
+        """Reason why waiting runs are held until the user continues; empty while they are not."""
         self.by_hand = ""
-        """What a person has to change before Continue, in plain words; empty when nothing."""
+        """Change that the user has to make before Continue; empty if none."""
         self.countdown.over.connect(self._launch)
         servo.finished.connect(self._finished)
         servo.faulted.connect(self.stop)
         servo.changed.connect(self._look)
 
-    # What can be asked.
+    # Queries.
 
     @property
     def current(self) -> Trajectory | None:
-        """Trajectory of the run that is on."""
+        """Trajectory of the present run."""
         return self.running.trajectory if self.running is not None else None
 
     @property
     def waiting(self) -> tuple[QueuedRun, ...]:
-        """What has not begun, in order."""
+        """Runs that have not started, in order."""
         return tuple(self._waiting) if self._coming is None else (self._coming, *self._waiting)
 
     @property
     def active(self) -> bool:
-        """Whether a run is on or about to begin."""
+        """True while a run is in progress or about to start."""
         return self.running is not None or self._coming is not None
 
     @property
     def paused(self) -> bool:
-        """Whether what waits needs a person."""
+        """True if the waiting runs need the user."""
         return bool(self.reason)
 
     @property
     def place(self) -> tuple[int, int]:
-        """Number of the run that is on or next, and of all that belong to it."""
+        """Number of the present or next run, and the total number of runs in its batch."""
         total = self._begun + len(self.waiting)
         return (self._begun if self.running is not None else min(self._begun + 1, total)), total
 
     @property
     def simulated(self) -> bool:
-        """Whether the servo exists only here, so that loads are changed by setting them."""
+        """True if the servo is simulated, so loads are changed by setting them."""
         return self._servo.origin == SIMULATED
 
     @property
     def obstacle(self) -> str:
-        """Why no run can begin now, in plain words; empty when one can."""
+        """Reason why no run can start now; empty if one can."""
         if self.active:
-            return "a run is on; wait for it, abort it, or add this one to the list"
+            return "a run is in progress; wait for it, abort it, or add this one to the list"
         if refusal := self._servo.view.refusal:
             return refusal
         if self._servo.identity is None or self._servo.view.state is not ServoState.READY:
@@ -135,21 +135,21 @@ class RecordQueue(QObject):
         return ""
 
     def time(self, runs: Collection[QueuedRun]) -> float:
-        """Return the time that runs take, with the ways to and fro and the countdowns [s]."""
+        """Return the duration of runs, including approach, return and countdowns [s]."""
         return sum(run.trajectory.duration + self.overhead + self.countdown.seconds for run in runs)
 
     def made(self, trajectory: Trajectory, cell: Cell | None = None) -> QueuedRun:
-        """Return a new run with the bench and gain of its cell, or as set up now; it does not wait yet."""
+        """Return a new run with the bench and gain of its cell, or of the present setup, without queuing it."""
         header = self._setup.header(trajectory, self._servo.address)
         if cell is not None:
             header = replace(header, bench=cell.bench(header.bench), settings=replace(header.settings, kp=cell.kp))
         self._numbers += 1
         return QueuedRun(self._numbers, trajectory, header, cell)
 
-    # What a person asks for.
+    # Requests.
 
     def record(self, trajectories: Sequence[Trajectory]) -> None:
-        """Record these now, before what waits, with the bench as it is set up, which is taken to hang there."""
+        """Record these now, before waiting runs; the bench as set up is assumed to be mounted."""
         if obstacle := self.obstacle:
             self.problem.emit(obstacle)
         elif trajectories:
@@ -158,16 +158,16 @@ class RecordQueue(QObject):
             self.again(runs, now=True)
 
     def add(self, trajectories: Sequence[Trajectory], cells: Sequence[Cell] | None = None) -> None:
-        """Put runs at the end, each with the bench and gain of its cell or as set up now.
+        """Append runs, each with the bench and gain of its cell or of the present setup.
 
-        They begin after the run that is on; an idle list waits for a person.
+        They start after the present run; an idle list waits for the user.
         """
         wanted = zip(trajectories, cells or [None] * len(trajectories), strict=True)
         self._waiting += [self.made(trajectory, cell) for trajectory, cell in wanted]
         self._hold(self.reason if self.active or self.reason else NOT_BEGUN, self.by_hand)
 
     def again(self, runs: Collection[QueuedRun], now: bool = False) -> None:
-        """Put runs before what waits, also such as have ended; now: record them, and hold what waited."""
+        """Put runs, waiting or ended, at the front; `now` records them at once and holds the runs that were waiting."""
         if now and (obstacle := self.obstacle):
             self.problem.emit(obstacle)
             return
@@ -186,7 +186,7 @@ class RecordQueue(QObject):
             self.add(())
 
     def resume(self) -> None:
-        """Go on with what waits; what had to be changed by hand has been changed."""
+        """Continue with the waiting runs; a change by hand counts as made."""
         if self.active or not self._waiting:
             self._hold("")
         elif obstacle := self.obstacle:
@@ -199,40 +199,40 @@ class RecordQueue(QObject):
             self._next()
 
     def pause(self) -> None:
-        """Let the run that is on come to its end and begin no other."""
+        """Let the present run finish and start no other."""
         if self.active:
             self._hold(PAUSED)
 
     def abort(self) -> None:
-        """End the run, keep its samples; or call off the one that is about to begin. What waits is held."""
+        """End the run and keep its samples, or cancel the one about to start. Waiting runs are held."""
         if self._coming is not None:
             self._call_off()
             del self._waiting[0]
-            self._hold("Called off")
+            self._hold("Cancelled")
         else:
             self._servo.abort()
 
     def stop(self, reason: str = "") -> None:
-        """Something is wrong: begin nothing. The run that is on ends by itself; what waits is held."""
+        """Start no further run after a fault. The present run ends on its own; waiting runs are held."""
         self._call_off()
         run = self.running
         if run is not None and not self._servo.busy and self._library.path is not None:
-            # Its recorder is gone: what is on the disk is recovered as the session is opened.
+            # Its recorder has ended: the data on disk is recovered when the session is opened.
             self.running = None
             self.past.append((run, RunResult(run=0, exit_status="fail", reason=reason)))
             self._library.open(self._library.path)
         self._hold(reason or "Stopped")
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Let these runs wait, in this order, and forget the others."""
+        """Keep only these waiting runs, in this order."""
         waiting = {run.number: run for run in self._waiting}
         self._waiting = [waiting[number] for number in numbers if number in waiting]
         self._hold(self.reason, self.by_hand)
 
-    # Behind the scenes.
+    # Internal.
 
     def _hold(self, reason: str, by_hand: str = "") -> None:
-        """Hold what waits, if anything does; an empty reason lets it go on."""
+        """Hold the waiting runs, if there are any; an empty reason releases them."""
         idle = not self._waiting and not self.active
         self.reason, self.by_hand = ("", "") if idle else (reason, by_hand)
         if idle:
@@ -240,13 +240,13 @@ class RecordQueue(QObject):
         self.changed.emit()
 
     def _next(self) -> None:
-        """Begin the first waiting run unless its load has to be hung by hand."""
+        """Start the first waiting run unless its load has to be changed by hand."""
         identity = self._servo.identity
         if not self._waiting:
             self._hold("")
             return
         run = self._waiting[0]
-        # Nobody has said yet what hangs: a plan asks, a person's own run is taken at its word.
+        # The mounted load is not confirmed yet: a plan asks the user, a run requested directly assumes it.
         known = self._hung is not None or run.cell is not None
         if known and not self.simulated and (change := changes_by_hand(self._hung, run.place)):
             self._asked_for = run.number
@@ -273,7 +273,7 @@ class RecordQueue(QObject):
         self._library.sink_for(identity.model, then(opened), then(self._refuse))
 
     def _call_off(self) -> None:
-        """Let the run that was about to begin wait again."""
+        """Put the run that was about to start back into the queue."""
         self._ticket += 1
         self.countdown.stop()
         if self._coming is not None:
@@ -330,7 +330,7 @@ class RecordQueue(QObject):
 
 
 def ending(run: QueuedRun | None, result: RunResult) -> str:
-    """Return how a run ended, for a person."""
+    """Return how a run ended, as text for the user."""
     title = run.trajectory.title if run is not None else "the last run"
     if result.exit_status == "success":
         return f"{title}: complete"

@@ -1,4 +1,4 @@
-"""Recording as the window drives it: queue, plan and twin, and what is said about runs and faults."""
+"""Recording work of the window: queue, plan and twin, and messages about runs and faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from drivers.servo import ServoState
 
 
 class Recording(QObject):
-    """Connects first where a recording is asked for without a servo."""
+    """Connects first if a recording is requested without a servo."""
 
     def __init__(
         self,
@@ -37,7 +37,19 @@ class Recording(QObject):
         log: Callable[[str, str], object],
         say: Callable[[str, str], object],
     ) -> None:
-        """log, say: take a level and a text; what is only logged does not interrupt anybody."""
+        """Connect the parts.
+
+        Args:
+            servo: Link to the servo.
+            setup: The bench as it is set up.
+            library: The sessions.
+            model_list: Models that the twin can use.
+            undo: Stack that receives edits of the plan.
+            background: Thread for slow calls.
+            compute: Process that simulates the twin.
+            log: Takes a level and a text, and does not interrupt the user.
+            say: Takes a level and a text, and shows it to the user.
+        """
         super().__init__()
         self._servo, self._log, self._say = servo, log, say
         self._record_when_ready = False
@@ -52,7 +64,7 @@ class Recording(QObject):
         self.queue.ended.connect(self._judge_run)
 
     def record_paper_set(self) -> None:
-        """Record the four trajectories of the paper, connecting first if need be."""
+        """Record the four trajectories of the paper, connecting first if necessary."""
         if self._servo.view.state is ServoState.DISCONNECTED:
             self._record_when_ready = True
             self._servo.connect_servo()
@@ -60,7 +72,7 @@ class Recording(QObject):
             self.queue.record(paper_set())
 
     def emergency_stop(self) -> None:
-        """Switch the motor off; the runs that wait are held until a person starts them."""
+        """Switch the motor off; waiting runs are held until the user starts them."""
         self._record_when_ready = False
         self._servo.emergency_stop()
         self.queue.stop("Emergency stop")
@@ -73,7 +85,7 @@ class Recording(QObject):
             self.queue.record(paper_set())
 
     def _report_fault(self, reason: str) -> None:
-        """Note a fault once, whatever else is found out about it; the header shows it until it is acknowledged."""
+        """Log a fault once, whatever else becomes known about it; the header shows it until it is acknowledged."""
         if reason == EMERGENCY:
             self._log("info", "stopped: the motor is off")
         else:
@@ -83,12 +95,12 @@ class Recording(QObject):
         text = ending(self.queue.last, result)
         recorder = self._servo.recorder
         if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
-            # The person ended it, or the header says what is wrong.
+            # The user ended it, or the header shows the problem.
             self._say("warning", f"{text} Its {result.samples} samples are kept.")
         elif result.exit_status == "fail":
             self._say("error", text)
 
 
 def paper_set() -> list[Trajectory]:
-    """The four trajectories of seed 004, section V-A."""
+    """Return the four trajectories of seed 004, section V-A."""
     return [make_trajectory(name) for name in PAPER_TRAJECTORIES]

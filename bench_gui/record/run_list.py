@@ -1,4 +1,4 @@
-"""The list of runs: recorded, failed, being recorded and waiting, under a heading for each change of the load."""
+"""List of runs: recorded, failed, in progress and waiting, under a heading for each change of load."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.trajectories import title_of
 from core.words import counted
 
 MOST_SHOWN = 200
-"""Recorded rows and waiting rows each; a longer list says how many more there are."""
+"""Maximum of recorded rows and of waiting rows; a longer list states how many more there are."""
 ROW = Qt.ItemDataRole.UserRole
 
 
@@ -36,7 +36,7 @@ class Row:
 
     mark: str
     tone: str
-    """Colour by its name in the theme."""
+    """Name of its colour in the theme."""
     text: str
     tip: str
     place: tuple[float, float]
@@ -48,7 +48,7 @@ class Row:
 
 
 def rows(queue: RecordQueue, planning: Planning) -> Iterator[Row]:
-    """Every run of the list: what is recorded of the plan, what else has ended, what is on, what waits."""
+    """Yield every run of the list: recorded cells of the plan, other ended runs, the present run, waiting runs."""
     again = {run.cell for run in queue.waiting if run.replaces}
     for cell, identity in planning.done.items():
         if cell not in again:
@@ -65,12 +65,12 @@ def rows(queue: RecordQueue, planning: Planning) -> Iterator[Row]:
         run = queue.running
         yield Row("▸", "moving", f"{_title(run)}  ·  recording", run.trajectory.name, run.place, run, run.cell)
     for run in queue.waiting:
-        text = f"{_title(run)}  ·  waits" + (f", replaces {_short(run.replaces)}" if run.replaces else "")
+        text = f"{_title(run)}  ·  waiting" + (f", replaces {_short(run.replaces)}" if run.replaces else "")
         yield Row("○", "muted", text, run.trajectory.name, run.place, run, run.cell, True)
 
 
 def _short(identity: str) -> str:
-    """The number of a run, from its id."""
+    """Return the number of a run, from its id."""
     return identity.partition("_")[0]
 
 
@@ -79,12 +79,12 @@ def _title(run: QueuedRun) -> str:
 
 
 class RunListWidget(QListWidget):
-    """Waiting rows can be dragged; Alt+Up and Alt+Down move the chosen one, Delete removes it."""
+    """Waiting rows can be dragged. Alt+Up and Alt+Down move the chosen one; Delete removes it."""
 
     def __init__(self, move: Callable[[int], None], remove: Callable[[], None], dropped: Callable[[], None]) -> None:
         super().__init__()
         self._move, self._remove = move, remove
-        tip = "Runs in their order: drag or Alt+Up and Alt+Down to reorder what waits, Del to remove it"
+        tip = "Runs in order. Drag, or press Alt+Up and Alt+Down, to reorder waiting runs; Del removes them"
         describe(self, "Runs", tip)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -104,7 +104,7 @@ class RunListWidget(QListWidget):
 
 
 class RunList(QWidget):
-    """The list with the quiet actions of its rows."""
+    """The list, with the actions for its rows."""
 
     def __init__(self, queue: RecordQueue, planning: Planning) -> None:
         super().__init__()
@@ -117,21 +117,21 @@ class RunList(QWidget):
         self.list = RunListWidget(self.move_chosen, self._remove, self._dropped)
         self.list.itemSelectionChanged.connect(self._enable)
         self.empty = EmptyState(
-            "Nothing in the list",
-            "Add the trajectory that is chosen, the paper’s four, or the runs of the plan above.",
+            "No runs yet",
+            "Add the chosen trajectory, the paper’s four, or the runs of the plan above.",
         )
         column.addWidget(self.list, 1)
         column.addWidget(self.empty, 1)
         self.again_button = _quiet(
-            "Record again", "Put the chosen runs before what waits; each new run takes the place of the old one",
+            "Record again", "Record the chosen runs before the waiting ones; each new run replaces the old one",
             self._again,
         )  # fmt: skip
-        tip = "Begin with the chosen run; those before it come last"
-        self.here_button = _quiet("Begin here", tip, self._begin_here)
+        tip = "Start with the chosen run; the runs before it move to the end"
+        self.here_button = _quiet("Start here", tip, self._begin_here)
         self.up_button = _quiet("↑", "Record the chosen run earlier (Alt+Up)", lambda: self.move_chosen(-1), "Up")
         self.down_button = _quiet("↓", "Record the chosen run later (Alt+Down)", lambda: self.move_chosen(1), "Down")
-        self.remove_button = _quiet("Remove", "Take the chosen runs out of the list (Del)", self._remove)
-        self.clear_button = _quiet("Clear", "Take everything that waits out of the list", lambda: queue.keep(()))
+        self.remove_button = _quiet("Remove", "Remove the chosen runs from the list (Del)", self._remove)
+        self.clear_button = _quiet("Clear", "Remove all waiting runs from the list", lambda: queue.keep(()))
         row = QHBoxLayout()
         row.setSpacing(4)
         for part in (self.again_button, self.here_button, self.up_button, self.down_button):
@@ -144,17 +144,17 @@ class RunList(QWidget):
         self.refresh()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme, self._drawn = theme, []
         self.refresh()
 
     def showEvent(self, event) -> None:
-        """Catch up with what happened out of sight."""
+        """Catch up with changes made while the list was hidden."""
         super().showEvent(event)
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the list as it is, if it is seen."""
+        """Show the present list, if it is visible."""
         if not self.isVisible():
             return
         found = list(rows(self._queue, self._planning))
@@ -166,7 +166,7 @@ class RunList(QWidget):
 
     @property
     def chosen(self) -> list[Row]:
-        """The chosen rows, from above."""
+        """The chosen rows, from the top."""
         found = [item.data(ROW) for item in self.list.selectedItems()]
         return [row for row in self._drawn if row in found]
 
@@ -213,7 +213,7 @@ class RunList(QWidget):
         self.list.addItem(item)
 
     def _show_next(self) -> None:
-        """Scroll to what comes next."""
+        """Scroll to the next run."""
         for number in range(self.list.count()):
             row = self.list.item(number).data(ROW)
             if row is not None and (row.waiting or row.mark == "▸"):
@@ -230,7 +230,7 @@ class RunList(QWidget):
         self.remove_button.setEnabled(bool(waiting))
         self.clear_button.setEnabled(bool(queue.waiting))
 
-    # What a person does with rows.
+    # Actions on rows.
 
     @property
     def _numbers(self) -> list[int]:
@@ -249,7 +249,7 @@ class RunList(QWidget):
         return [row.run.number for row in self.chosen if row.waiting and row.run is not None]
 
     def move_chosen(self, places: int) -> None:
-        """Let the chosen run begin so many places later, or earlier when negative."""
+        """Move the chosen run so many places later, or earlier if negative."""
         numbers, chosen = self._numbers, self._chosen_numbers()
         if len(chosen) == 1:
             here = numbers.index(chosen[0])

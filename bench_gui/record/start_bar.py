@@ -1,4 +1,4 @@
-"""The one button that records, with what is missing before it can, and the quiet actions beside it."""
+"""The primary record button, with the reason when it cannot record, and the secondary actions beside it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from core.words import capitalised, counted
 
 
 class StartBar(QWidget):
-    """Records what waits in the list, or the chosen trajectory when nothing does."""
+    """Records the waiting runs, or the chosen trajectory if none waits."""
 
     def __init__(self, controller: Controller, chosen: Callable[[], Trajectory | str]) -> None:
-        """chosen: returns the trajectory of the form, or why it cannot be recorded."""
+        """Build the bar; `chosen` returns the trajectory of the form, or the reason why it cannot be recorded."""
         super().__init__()
         self._controller, self._chosen = controller, chosen
         self._asked = False
@@ -29,13 +29,13 @@ class StartBar(QWidget):
         column.setSpacing(8)
         self.reason: QLabel = label("", "muted")
         self.reason.setWordWrap(True)
-        self.reason.setAccessibleName("State of the list, or what is missing before a run")
+        self.reason.setAccessibleName("State of the list, or what is missing for a run")
         self.run_button: QPushButton = button("Record", "", self.go, "primary")
         self.run_button.setMinimumHeight(26)
         self.add_button = self._make_add()
         self.pause_button: QPushButton = button("Pause", "", self._pause)
         self.abort_button: QPushButton = button(
-            "Abort", "End the run, keep its samples, bring the pendulum back slowly", queue.abort
+            "Abort", "End the run, keep its samples and return the pendulum slowly", queue.abort
         )
         row = QHBoxLayout()
         for part in (self.add_button, self.pause_button, self.abort_button):
@@ -49,7 +49,7 @@ class StartBar(QWidget):
         controller.servo.changed.connect(lambda _: self.refresh())
 
     def _make_add(self) -> QToolButton:
-        made = tool("Add", "Put the chosen trajectory into the list, with the bench as it is set up now", "")
+        made = tool("Add", "Add the chosen trajectory to the list, with the present bench", "")
         made.setText("Add")
         made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         made.clicked.connect(self.add)
@@ -58,16 +58,16 @@ class StartBar(QWidget):
         for text, act in (
             ("The chosen trajectory", self.add),
             (f"The paper’s four ({time})", lambda: self._controller.queue.add(paper_set())),
-            ("What the plan is missing", self._controller.plan.add_missing),
+            ("Missing runs of the plan", self._controller.plan.add_missing),
         ):
             menu.addAction(text).triggered.connect(lambda _, act=act: act())
         made.setMenu(menu)
         return made
 
-    # What a person does.
+    # Actions of the user.
 
     def go(self) -> None:
-        """Record what waits, or the chosen trajectory; say what is missing where that is not possible."""
+        """Record the waiting runs or the chosen trajectory; if that is not possible, show what is missing."""
         queue = self._controller.queue
         if queue.active:
             return
@@ -79,7 +79,7 @@ class StartBar(QWidget):
             queue.resume()
 
     def record_chosen(self) -> None:
-        """Record the chosen trajectory now, before what waits."""
+        """Record the chosen trajectory now, before the waiting runs."""
         queue, chosen = self._controller.queue, self._chosen()
         if isinstance(chosen, str) or queue.obstacle:
             self._ask()
@@ -87,7 +87,7 @@ class StartBar(QWidget):
             queue.record([chosen])
 
     def add(self) -> None:
-        """Put the chosen trajectory into the list."""
+        """Add the chosen trajectory to the list."""
         chosen = self._chosen()
         if isinstance(chosen, str):
             self._ask()
@@ -102,14 +102,14 @@ class StartBar(QWidget):
             queue.pause()
 
     def _ask(self) -> None:
-        """Say what is missing, until it no longer is."""
+        """Show what is missing until it is no longer missing."""
         self._asked = True
         self.refresh()
 
-    # What is shown.
+    # Display.
 
     def refresh(self) -> None:
-        """Show what the button would do now, and why it cannot."""
+        """Update the text and state of the button, and the reason if it cannot record."""
         queue = self._controller.queue
         chosen = self._chosen()
         missing = chosen if isinstance(chosen, str) else "" if queue.active else queue.obstacle
@@ -117,14 +117,14 @@ class StartBar(QWidget):
         self.run_button.setText(self._text())
         self.run_button.setAccessibleName(self.run_button.text())
         self.run_button.setEnabled(not queue.active)
-        tip = "Record what waits in the list, from the top" if queue.waiting else "Record the chosen trajectory"
+        tip = "Record the waiting runs of the list, from the top" if queue.waiting else "Record the chosen trajectory"
         self.run_button.setToolTip(capitalised(missing) or tip)
         reason = capitalised(missing) if self._asked else queue.reason
         self.reason.setText(reason)
         self.reason.setVisible(bool(reason))
         restyle(self.reason, "role", "fault" if self._asked else "muted")
-        self.pause_button.setText("Go on" if queue.active and queue.paused else "Pause")
-        self.pause_button.setToolTip("Let the run that is on come to its end and begin no other; Go on takes it back")
+        self.pause_button.setText("Resume" if queue.active and queue.paused else "Pause")
+        self.pause_button.setToolTip("Finish the present run and start no other; Resume cancels the pause")
         self.pause_button.setEnabled(queue.active)
         self.abort_button.setEnabled(queue.active)
 

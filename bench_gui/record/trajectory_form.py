@@ -1,4 +1,4 @@
-"""Which trajectory is recorded next, and with what numbers."""
+"""Form of the next trajectory and its parameters."""
 
 from __future__ import annotations
 
@@ -34,13 +34,17 @@ DURATION = "duration"
 
 @dataclass(frozen=True)
 class Choice:
-    """What is filled in: a trajectory and those of its numbers that are not its own."""
+    """Contents of the form: a trajectory and the parameters that differ from its defaults."""
 
     name: str
     values: Mapping[str, float] = field(default_factory=dict)
 
     def made(self) -> Trajectory:
-        """The trajectory; raises InputError for numbers no trajectory has."""
+        """Return the trajectory.
+
+        Raises:
+            InputError: A parameter is not possible for it.
+        """
         values = dict(self.values)
         length = values.pop(DURATION, None)
         return make_trajectory(self.name, length, **values)
@@ -52,12 +56,12 @@ class TrajectoryForm(Section):
     changed = Signal()
 
     def __init__(self, undo: QUndoStack | None = None) -> None:
-        """undo: where edits are noted, so that they can be taken back."""
+        """Build the form; `undo` receives its edits."""
         super().__init__("Trajectory")
         self._undo = QUndoStack(self) if undo is None else undo
         self._unit = RADIANS
         self._chosen = Choice(trajectory_names()[0])
-        self.choice: QComboBox = choice("Trajectory", "What the servo is asked to do")
+        self.choice: QComboBox = choice("Trajectory", "Motion of the run")
         for name in trajectory_names():
             made = make_trajectory(name)
             self.choice.addItem(made.title, name)
@@ -68,32 +72,40 @@ class TrajectoryForm(Section):
         self.wide(self.parameters)
         self.problem: QLabel = label("", "fault")
         self.problem.setWordWrap(True)
-        self.problem.setAccessibleName("Why this trajectory cannot be recorded")
+        self.problem.setAccessibleName("Problem with this trajectory")
         self.wide(self.problem)
         self.facts: QLabel = label("", "muted")
         self.facts.setWordWrap(True)
-        self.facts.setAccessibleName("Extremes of the trajectory, size and end of the run")
+        self.facts.setAccessibleName("Range of the trajectory, size and end time of the run")
         self.wide(self.facts)
         self._fields: dict[str, QDoubleSpinBox] = {}
         self.choice.currentIndexChanged.connect(self._choose)
         self._rebuild()
 
     def trajectory(self) -> Trajectory:
-        """What is chosen; raises InputError for numbers no trajectory has."""
+        """Return the chosen trajectory.
+
+        Raises:
+            InputError: A parameter is not possible for it.
+        """
         return self._chosen.made()
 
     def state(self) -> dict[str, Any]:
-        """What is filled in, as JSON data."""
+        """Return the contents as JSON data."""
         return {"name": self._chosen.name, "values": dict(self._chosen.values)}
 
     def restore(self, data: Any) -> None:
-        """Fill in what `state` returned; raises InputError for what no trajectory is."""
+        """Restore what `state` returned.
+
+        Raises:
+            InputError: The data is not a trajectory.
+        """
         chosen = Choice(canonical_name(data["name"]), data["values"])
         chosen.made()
         self._take(chosen)
 
     def field(self, name: str) -> QDoubleSpinBox:
-        """The field of a parameter, or of the "duration"."""
+        """Return the field of a parameter, or of "duration"."""
         return self._fields[name]
 
     def show_in(self, unit: AngleUnit) -> None:
@@ -104,7 +116,14 @@ class TrajectoryForm(Section):
                 box.show_in(unit)
 
     def show_preview(self, preview: TrajectoryPreview, rate: float, limits: Limits | None, before: float) -> None:
-        """Say what the trajectory asks of the servo and of the disk; before: time until it begins [s]."""
+        """Show the range of the trajectory and the size and end time of the run.
+
+        Args:
+            preview: The trajectory, sampled.
+            rate: Sampling rate [Hz].
+            limits: Limits of the servo, None if unknown.
+            before: Time until the run starts [s].
+        """
         unit = self._unit
         digits = 2 if unit.per_radian < 1.5 else 0
         low, high = (fixed(v * unit.per_radian, digits) for v in (preview.lowest, preview.highest))
@@ -120,11 +139,11 @@ class TrajectoryForm(Section):
         self.facts.setText("\n".join(lines))
 
     def show_problem(self, problem: str) -> None:
-        """Say why the trajectory cannot be recorded, below its numbers; empty: it can."""
+        """Show why the trajectory cannot be recorded, below its parameters; empty if it can."""
         self.problem.setText(capitalised(problem))
         self.problem.setVisible(bool(problem))
 
-    # A person's edits.
+    # Edits of the user.
 
     def _choose(self) -> None:
         name = self.choice.currentData()
@@ -181,7 +200,7 @@ def _caption(name: str) -> str:
 
 
 def possible(form: TrajectoryForm) -> Trajectory | str:
-    """The chosen trajectory, or why it is not possible."""
+    """Return the chosen trajectory, or the reason why it is not possible."""
     try:
         return form.trajectory()
     except ServoBenchError as error:
@@ -189,7 +208,7 @@ def possible(form: TrajectoryForm) -> Trajectory | str:
 
 
 def beyond(preview: TrajectoryPreview, limits: Limits, unit: AngleUnit) -> str:
-    """Why a trajectory may not be run and what to change; empty when it stays within the angle limits."""
+    """Return why a trajectory may not be run and what to change; empty if it stays within the angle limits."""
     digits = 2 if unit.per_radian < 1.5 else 0
     for value, limit, word in (
         (preview.highest, limits.highest_position, "above"),
@@ -199,7 +218,7 @@ def beyond(preview: TrajectoryPreview, limits: Limits, unit: AngleUnit) -> str:
         if over:
             reached, allowed = (fixed(v * unit.per_radian, digits, unit.symbol) for v in (value, limit))
             return (
-                f"the trajectory goes to {reached}, {word} the servo's angle limits, {allowed}; "
+                f"the trajectory reaches {reached}, {word} the servo's angle limits, {allowed}; "
                 "reduce it or widen the limits"
             )
     return ""

@@ -1,8 +1,8 @@
-"""The digital twin: the bench's current model, simulated beside the real motion while it happens.
+"""The digital twin: the bench's current model, simulated beside the real motion during a run.
 
-With the first sample of a run the compute process simulates the whole of it from where the servo really is; from then
-on the window only compares. Motion that leaves the band is explained by the compute process again and again while the
-run goes on, since the longer it is the better causes can be told apart.
+At the first sample of a run the compute process simulates all of it, from the real start position; after that the
+window only compares. While motion is outside the band, the compute process explains it again and again: the longer the
+run, the better it can separate the causes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from core.mounting import Cause, Start, TwinMotion, Watch, in_words
 from core.units import DEGREES, AngleUnit, fixed, milliradians
 
 AGAIN = 1.0
-"""A motion that left the band is explained again after so much more of it [s]."""
+"""A motion that left the band is explained again after this much more of it [s]."""
 _COLUMNS = ("time", "position", "velocity", "supply_voltage")
 
 
 class Twin(QObject):
-    """Follows every run of the queue; holds what there is to show."""
+    """Follows every run of the queue and holds the results to show."""
 
     changed = Signal()
-    """The numbers or the words are others; at most as often as samples come."""
+    """The numbers or the words have changed; at most as often as samples arrive."""
     appeared = Signal()
-    """The simulated motion of the run is there."""
+    """The simulated motion of the run is available."""
     alarmed = Signal(str)
-    """The run has left the band for too long; once a run, in plain words."""
+    """The run has left the band for too long; once a run, with a message."""
 
     def __init__(
         self,
@@ -59,25 +59,25 @@ class Twin(QObject):
         self._explained_at = -math.inf
         self._explaining = False
         self.entry: ModelEntry | None = None
-        """The model that is simulated."""
+        """The simulated model."""
         self.motion: TwinMotion | None = None
         self.watch: Watch | None = None
         self.causes: tuple[Cause, ...] | None = None
-        """What explains the motion that left the band; None while there is nothing to explain."""
+        """Explanation of the motion outside the band; None while there is nothing to explain."""
         self.absence = ""
-        """Why there is no twin, in plain words."""
+        """Reason why there is no twin, as text for the user."""
         queue.started.connect(lambda _: self._begin())
         queue.ended.connect(lambda _: self._conclude())
         servo.rows.connect(self._take)
 
     @property
     def alarm(self) -> bool:
-        """Whether the motion left the band for too long, of a model that knows such motion."""
+        """True if the motion left the band for too long, and the model's evidence covers such motion."""
         known = self.motion is not None and not self.motion.unknown
         return known and self.watch is not None and not math.isnan(self.watch.alarm_at)
 
     def numbers(self, unit: AngleUnit) -> str:
-        """How far the motion is from the twin, in one line."""
+        """Difference between motion and twin, in one line."""
         if self.motion is None or self.watch is None or not self.watch.count:
             return self.absence
         watch, base = self.watch, self.motion.base * unit.per_radian
@@ -92,20 +92,20 @@ class Twin(QObject):
 
     @property
     def verdict(self) -> str:
-        """How far the run was from the twin, in a few words; empty without one."""
+        """Difference between run and twin, in a few words; empty without a twin."""
         if self.motion is None or self.watch is None or not self.watch.count:
             return ""
         mean = f"twin {milliradians(self.watch.mean)} mrad"
         if self.motion.unknown:
             return f"{mean}, no verdict"
-        return f"{mean}, {'left' if self.alarm else 'inside'} its band"
+        return f"{mean}, {'left' if self.alarm else 'within'} its band"
 
     def words(self, unit: AngleUnit) -> str:
-        """What a person checks; empty while the motion is in the band."""
+        """Things to check at the bench; empty while the motion is in the band."""
         if not self.alarm or self._run is None:
             return ""
         if self.causes is None:
-            return "The motion has left the model's band"
+            return "The motion is outside the model's band"
         return f"The motion does not match the model: {in_words(self.causes, self._run.header, unit)}"
 
     def _begin(self) -> None:
@@ -123,7 +123,7 @@ class Twin(QObject):
             self.absence = f"No twin: the current model is of {self.entry.model.servo}"
             self.entry = None
         elif run is not None and (identity := self._servo.identity) is not None and identity.actuator is not None:
-            self.absence = "No twin: another actuator moves the shaft, of which no servo model is true"
+            self.absence = "No twin: another actuator moves the shaft, and servo models do not describe it"
             self.entry = None
         self.appeared.emit()
         self.changed.emit()
@@ -178,7 +178,7 @@ class Twin(QObject):
         self.changed.emit()
 
     def _conclude(self) -> None:
-        """The whole run tells causes apart best."""
+        """Explain the motion of the whole run, which separates the causes best."""
         if self.alarm and not self._explaining:
             self._explain()
 

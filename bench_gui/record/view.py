@@ -1,4 +1,4 @@
-"""Recording: choose a trajectory, run it, watch it beside its twin; or work through a list of runs."""
+"""Record page: choose a trajectory, record it and watch it beside its twin, or record a list of runs."""
 
 from __future__ import annotations
 
@@ -79,24 +79,26 @@ class RecordView(TaskPage):
         self._show_servo(controller.servo.view)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.page.set_theme(theme)
         self.runs.set_theme(theme)
 
     def entered(self) -> None:
-        """Draw what came while the page was out of sight."""
+        """Draw samples that arrived while the page was hidden."""
         self.page.refresh()
         self._preview()
         self._show_servo(self._controller.servo.view)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of this page."""
+        """Actions of this page."""
         queue, start, page = self._controller.queue, self.start, self.page
         return [
-            ActionSpec("&Record what waits, or the trajectory", start.go, "Ctrl+R", enabled=lambda: not queue.active),
+            ActionSpec(
+                "&Record the waiting runs, or the trajectory", start.go, "Ctrl+R", enabled=lambda: not queue.active
+            ),
             ActionSpec("Record the &trajectory now", start.record_chosen, enabled=lambda: not queue.active),
             ActionSpec("&Add the trajectory to the list", start.add, "Ctrl+Shift+R"),
-            ActionSpec("Add what the plan is missing", self._controller.plan.add_missing),
+            ActionSpec("Add the missing runs of the plan", self._controller.plan.add_missing),
             ActionSpec("Pause after this run", queue.pause, enabled=lambda: queue.active and not queue.paused),
             ActionSpec("Clear the list", lambda: queue.keep(()), enabled=lambda: bool(queue.waiting)),
             ActionSpec("A&bort the run", queue.abort, "Ctrl+.", "", lambda: queue.active),
@@ -107,7 +109,7 @@ class RecordView(TaskPage):
         ]
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter, or the foot pedal, says that the load hangs as asked for."""
+        """Enter, or the foot pedal, confirms that the load is mounted."""
         keys = {Qt.Key.Key_Return, Qt.Key.Key_Enter}
         pedal = QKeySequence(self._controller.settings.capture_key)
         pressed = event.key() in keys or QKeySequence(event.keyCombination()) == pedal
@@ -121,7 +123,7 @@ class RecordView(TaskPage):
     def _add_head(self) -> dict[str, QLabel]:
         row = QHBoxLayout()
         row.setSpacing(0)
-        self.tabs = describe(QTabBar(), "Live or list", "The run that is on, or every run: recorded, failed, waiting")
+        self.tabs = describe(QTabBar(), "Live or list", "The present run, or all runs: recorded, failed, waiting")
         self.tabs.addTab("Live")
         self.tabs.addTab("List")
         self.tabs.setExpanding(False)
@@ -133,7 +135,7 @@ class RecordView(TaskPage):
             column = QVBoxLayout()
             column.setSpacing(0)
             value = label("–", "reading")
-            describe(value, title, f"{title} as the servo reports it now")
+            describe(value, title, f"{title} as reported by the servo")
             column.addWidget(label(title, "muted"))
             column.addWidget(value)
             row.addLayout(column, 1)
@@ -146,7 +148,7 @@ class RecordView(TaskPage):
         section = Section("Start")
         self.countdown = number(
             "Countdown",
-            "Time before each run in which Abort calls it off; a real servo begins with 3 s, a simulated one with 0 s",
+            "Time before each run in which Abort cancels it (default: 3 s for a real servo, 0 s for a simulated one)",
             "s",
             queue.countdown.seconds,
             0.0,
@@ -157,9 +159,7 @@ class RecordView(TaskPage):
         self.countdown.valueChanged.connect(self._set_countdown)
         section.row("Countdown", self.countdown)
         setup = self._controller.setup
-        tip = (
-            "Samples in a second. A Dynamixel manages about 200, an EtherCAT drive is regular at divisors of its cycle"
-        )
+        tip = "Samples per second. A Dynamixel reaches about 200; an EtherCAT drive needs a divisor of its cycle rate"
         self.rate = number("Rate", tip, "Hz", setup.rate, LOWEST_RATE, HIGHEST_RATE, 0, 50.0)
         self.rate.setKeyboardTracking(False)
         self.rate.valueChanged.connect(setup.edit_rate)
@@ -178,7 +178,7 @@ class RecordView(TaskPage):
         column.addWidget(self.runs, 1)
         return made
 
-    # What a person does.
+    # Actions of the user.
 
     def _set_countdown(self, seconds: float) -> None:
         queue = self._controller.queue
@@ -191,10 +191,10 @@ class RecordView(TaskPage):
         if tab == LIVE:
             self.page.refresh()
 
-    # What happens.
+    # Updates.
 
     def _meet(self) -> None:
-        """Another servo or other limits."""
+        """Adapt to another servo or other limits."""
         controller = self._controller
         self.plots.show_limits(controller.servo.limits)
         with QSignalBlocker(self.countdown):
@@ -207,7 +207,7 @@ class RecordView(TaskPage):
             self.rate.setValue(self._controller.setup.rate)
 
     def _form_changed(self) -> None:
-        """The curves of the run before give way to what a person prepares."""
+        """Replace the curves of the last run by a preview of the next."""
         if not self._controller.queue.active:
             self.page.clear()
         self._preview()

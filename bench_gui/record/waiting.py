@@ -1,4 +1,4 @@
-"""The runs that wait in the queue as JSON data, for the next start of the window."""
+"""Waiting runs of the queue as JSON data, for the next start of the window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.trajectories import Trajectory, make_trajectory
 
 
 def waiting_to_json(runs: Iterable[tuple[Trajectory, RunHeader, Cell | None]]) -> list[dict[str, Any]]:
-    """Plain data for a file."""
+    """Return plain data for a file."""
     return [
         {
             "trajectory": trajectory.name,
@@ -39,10 +39,11 @@ def waiting_to_json(runs: Iterable[tuple[Trajectory, RunHeader, Cell | None]]) -
 def waiting_from_json(data: Any) -> list[tuple[Trajectory, RunHeader, Cell | None]]:
     """Inverse of `waiting_to_json`.
 
-    Raises ServoBenchError, LookupError, TypeError, ValueError or AttributeError for anything else.
+    Raises:
+        ServoBenchError, LookupError, TypeError, ValueError, AttributeError: The data is not such a list.
     """
     if not is_array(data):
-        raise InputError("queued runs: this is no list")
+        raise InputError("queued runs: this is not a list")
     return [_run(entry) for entry in data]
 
 

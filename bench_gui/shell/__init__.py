@@ -1,1 +1,1 @@
-"""What surrounds the tasks: docks, menus, command palette, settings, closing, a second start."""
+"""The window around the tasks: docks, menus, command palette, preferences, closing, a second start."""

@@ -1,4 +1,4 @@
-"""Light or dark, as a person chose or as the system prefers."""
+"""Light or dark theme, as the user chose or as the system prefers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ SYSTEM = "system"
 
 
 class Appearance:
-    """The theme of the whole window."""
+    """Theme of the whole window."""
 
     def __init__(self, settings: Settings, wanted: str | None, paint: Callable[[Theme], None]) -> None:
-        """wanted: "light" or "dark", None for what was chosen last; paint: gives the window's parts a theme."""
+        """Read the theme to use.
+
+        Args:
+            settings: Stored choice.
+            wanted: "light" or "dark"; None for the stored choice.
+            paint: Applies a theme to the window.
+        """
         self._settings, self._paint = settings, paint
         self._chosen = wanted or settings.theme
         self._name = themes.system_theme() if self._chosen == SYSTEM else self._chosen
@@ -32,13 +38,13 @@ class Appearance:
         return themes.load_theme(self._name)
 
     def choose(self, name: str) -> None:
-        """Take on "light", "dark" or what the "system" prefers, also at the next start."""
+        """Use "light", "dark" or the preference of the "system", also at the next start."""
         self._chosen = name
         self._settings.set("theme", name)
         self.apply(themes.system_theme() if name == SYSTEM else name)
 
     def apply(self, name: str) -> None:
-        """Take on one of the themes, plots included."""
+        """Apply a theme, plots included."""
         self._name = name
         app, theme = QApplication.instance(), self.theme
         if isinstance(app, QApplication):

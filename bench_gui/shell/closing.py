@@ -1,4 +1,4 @@
-"""One question at closing, and only when something is under way; it names what that is."""
+"""The question at closing, asked only while work is in progress; it names the work."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 
 def may_close(parent: QWidget, busy: list[str]) -> bool:
-    """Ask whether what is under way may be ended; at once true when nothing is.
+    """Return True if nothing is in progress, or if the user agrees to end it.
 
-    busy: one line each, in plain words. The servo's heartbeat goes on while the question stands.
+    Args:
+        parent: The window.
+        busy: Work in progress, one line each. The servo's heartbeat continues while the dialog is open.
     """
     if not busy:
         return True
     box = QMessageBox(parent)
     box.setWindowTitle("Close ServoBench?")
     box.setIcon(QMessageBox.Icon.NoIcon)
-    box.setText("Still under way:")
+    box.setText("Still in progress:")
     box.setInformativeText("\n".join(f"•  {line}" for line in busy))
-    stop = box.addButton("End them and close", QMessageBox.ButtonRole.AcceptRole)
-    stop.setToolTip("Release the servo, keep what was recorded and the best models found, and close")
+    stop = box.addButton("Stop and close", QMessageBox.ButtonRole.AcceptRole)
+    stop.setToolTip("Release the servo, keep recorded samples and the best models found, and close")
     stay = box.addButton("Keep working", QMessageBox.ButtonRole.RejectRole)
-    stay.setToolTip("Leave everything as it is")
+    stay.setToolTip("Continue without closing")
     for made in (stop, stay):
         made.setAccessibleName(made.text())
     box.setDefaultButton(stay)

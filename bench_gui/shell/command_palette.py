@@ -1,4 +1,4 @@
-"""Every action by a few letters of its name: Ctrl+K, type, Enter."""
+"""Command palette: finds every action by a few letters of its name (Ctrl+K, type, Enter)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bench_gui.widgets.fields import describe
 
 WIDTH, HEIGHT = 560, 380
 LEAST_SCORE = 45.0
-"""Of 100; names that fit less are not shown."""
+"""Lowest score, of 100, at which a name is shown."""
 
 
 class CommandPalette(QDialog):
-    """Opened anew each time, so that it knows what is possible now."""
+    """Built for each use, so that it knows which actions are possible."""
 
     def __init__(self, menus: Menus, parent: QWidget) -> None:
         super().__init__(parent)
@@ -31,10 +31,10 @@ class CommandPalette(QDialog):
         ]
         column = QVBoxLayout(self)
         column.setContentsMargins(10, 10, 10, 10)
-        self.field = describe(QLineEdit(), "Command", "Type a few letters of what you want to do")
+        self.field = describe(QLineEdit(), "Command", "Type a few letters of a command")
         self.field.setPlaceholderText("What do you want to do?")
         self.field.setClearButtonEnabled(True)
-        self.list = describe(QTreeWidget(), "Commands", "What fits; Enter does the selected one")
+        self.list = describe(QTreeWidget(), "Commands", "Matching commands; Enter runs the selected one")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setColumnCount(2)
         self.list.setHeaderHidden(True)
@@ -51,7 +51,7 @@ class CommandPalette(QDialog):
         self._find("")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The arrow keys move in the list while the field has the focus."""
+        """Move in the list with the arrow keys while the field has the focus."""
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}.get(
                 Qt.Key(event.key())
@@ -64,7 +64,7 @@ class CommandPalette(QDialog):
         return False
 
     def texts(self) -> list[str]:
-        """What is shown, best first."""
+        """Shown texts, best first."""
         return [item.text(0) for item in self._shown]
 
     def _find(self, typed: str) -> None:
@@ -90,7 +90,7 @@ class CommandPalette(QDialog):
 
 
 def _ranked(typed: str, texts: list[str]) -> list[int]:
-    """Places of the texts that fit what was typed, best first; all of them in order when nothing was."""
+    """Return the indices of matching texts, best first; all of them in order if nothing was typed."""
     if not typed.strip():
         return list(range(len(texts)))
     from rapidfuzz import fuzz, process, utils

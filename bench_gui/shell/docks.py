@@ -1,7 +1,7 @@
-"""The work area: the task's picture in the middle, docks around it that can be moved, floated, hidden and set back.
+"""The work area: the task's page in the middle, docks around it that can be moved, floated, hidden and reset.
 
-It is a main window inside the window, so that the status bar, the rail and the foot stay where they are whatever is
-done to the docks. Its layout is saved as Qt saves it; a saved layout that does not fit is refused, never half taken.
+It is a main window inside the window, so the status bar, the rail and the foot keep their place whatever the user does
+with the docks. Its layout is saved in Qt's format; a saved layout that does not fit is rejected as a whole.
 """
 
 from __future__ import annotations
@@ -17,20 +17,27 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import tool
 
 LAYOUT_VERSION = 1
-"""Part of every saved layout; one of another version is refused."""
+"""Part of every saved layout; layouts of other versions are rejected."""
 QWIDGETSIZE_MAX = (1 << 24) - 1
-"""Qt's own, which PySide6 does not name."""
+"""Qt's maximum widget size, which PySide6 does not export."""
 SETTLED = 400
-"""A layout counts as changed once it has stayed the same for this long [ms]."""
+"""A layout counts as changed once it has been stable for this long [ms]."""
 
 
 class DockTitle(QFrame):
-    """A thin title: what the dock is, and buttons to fold it to its title, to float it (or put it back), to hide it."""
+    """Thin title bar: the name of the dock, and buttons to fold it to its title, float or dock it, and hide it."""
 
     def __init__(
         self, dock: QDockWidget, name: str, head: QWidget | None = None, fold: Callable[[], object] | None = None
     ) -> None:
-        """head: stands in the place of the name; fold: folds the dock or unfolds it, None: it cannot."""
+        """Build the title bar.
+
+        Args:
+            dock: Dock it belongs to.
+            name: Name of the dock.
+            head: Widget shown in place of the name.
+            fold: Folds or unfolds the dock; None if it cannot be folded.
+        """
         super().__init__()
         self.setObjectName("dockTitle")
         row = QHBoxLayout(self)
@@ -44,15 +51,13 @@ class DockTitle(QFrame):
             row.addStretch(1)
         else:
             row.addWidget(head, 1)
-        self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold {name} to this line, or unfold it", "title")
+        self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold or unfold {name}", "title")
         if fold is not None:
             self.fold_button.clicked.connect(fold)
             row.addWidget(self.fold_button)
-        self.float_button: QToolButton = tool(f"Float {name}", f"Float {name}, or put it back", "title")
+        self.float_button: QToolButton = tool(f"Float {name}", f"Float or dock {name}", "title")
         self.float_button.clicked.connect(lambda: dock.setFloating(not dock.isFloating()))
-        self.hide_button: QToolButton = tool(
-            f"Hide {name}", f"Hide {name}; the View menu brings it back and a hidden dock costs nothing", "title"
-        )
+        self.hide_button: QToolButton = tool(f"Hide {name}", f"Hide {name}; the View menu shows it again", "title")
         self.hide_button.clicked.connect(dock.hide)
         row.addWidget(self.float_button)
         row.addWidget(self.hide_button)
@@ -65,12 +70,12 @@ class DockTitle(QFrame):
 
 
 class WorkArea(QMainWindow):
-    """The central picture and its docks."""
+    """The central page and its docks."""
 
     layout_changed = Signal(object, object)
-    """Layout before and after a person changed it, QByteArray each."""
+    """Layout before and after a change by the user, QByteArray each."""
     folded = Signal(str, bool)
-    """Key of a dock that a person folded to its title or unfolded, and which of the two."""
+    """Key of a dock that the user folded or unfolded, and True if folded."""
 
     def __init__(self, centre: QWidget) -> None:
         super().__init__()
@@ -84,7 +89,7 @@ class WorkArea(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         self._titles: list[DockTitle] = []
         self._unfolded: dict[str, tuple[int, int]] = {}
-        """Least height of a folded dock's content and height of the dock when it is unfolded [px]."""
+        """Minimum height of a folded dock's content, and height of the unfolded dock [px]."""
         self._default = QByteArray()
         self._last = QByteArray()
         self._arrangement: tuple[tuple[bool, bool, Qt.DockWidgetArea], ...] = ()
@@ -96,9 +101,14 @@ class WorkArea(QMainWindow):
     def add(
         self, key: str, name: str, widget: QWidget, area: Qt.DockWidgetArea, head: QWidget | None = None
     ) -> QDockWidget:
-        """Give a widget a dock; key names it in saved layouts, head is its title instead of the name.
+        """Put a widget into a dock.
 
-        One with a head can be folded to it.
+        Args:
+            key: Name of the dock in saved layouts.
+            name: Title of the dock.
+            widget: Content.
+            area: Side of the window.
+            head: Widget shown in place of the title; the dock can then be folded to it.
         """
         dock = QDockWidget(name, self)
         dock.setObjectName(key)
@@ -113,13 +123,13 @@ class WorkArea(QMainWindow):
         return dock
 
     def set_title(self, key: str, name: str) -> None:
-        """Call a dock something else."""
+        """Rename a dock."""
         title = self.docks[key].titleBarWidget()
         if isinstance(title, DockTitle):
             title.text.setText(name.upper())
 
     def fold(self, key: str, fold: bool, height: int) -> None:
-        """Leave only a dock's title in sight, or show all of it; height: of the dock the first time [px]."""
+        """Fold a dock to its title, or unfold it; `height` applies the first time [px]."""
         dock = self.docks[key]
         content = dock.widget()
         if fold == self.is_folded(key):
@@ -134,47 +144,47 @@ class WorkArea(QMainWindow):
             self.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 
     def is_folded(self, key: str) -> bool:
-        """Whether only a dock's title is in sight."""
+        """Return True if a dock is folded to its title."""
         return key in self._unfolded
 
     def toggles(self) -> list[QAction]:
-        """An action for each dock that shows and hides it."""
+        """Actions that show and hide the docks."""
         return [dock.toggleViewAction() for dock in self.docks.values()]
 
     def remember_default(self) -> None:
-        """What is there now is what `reset` goes back to."""
+        """Make the present layout the default for `reset`."""
         self._default = self.saveState(LAYOUT_VERSION)
         self._note()
 
     def reset(self) -> None:
-        """Go back to the default layout."""
+        """Restore the default layout."""
         for dock in self.docks.values():
             dock.setFloating(False)
         self.restore(self._default)
 
     def save(self) -> str:
-        """The layout as text."""
+        """Return the layout as text."""
         return bytes(self.saveState(LAYOUT_VERSION).toBase64().data()).decode("ascii")
 
     def restore_text(self, text: str) -> bool:
-        """Take over a saved layout; whether it fitted."""
+        """Apply a saved layout; return True if it fits."""
         return self.restore(QByteArray.fromBase64(text.encode("ascii", "ignore")))
 
     def restore(self, layout: QByteArray) -> bool:
-        """Take over a layout; whether it fitted. No undo step comes of it."""
+        """Apply a layout without an undo step; return True if it fits."""
         good = bool(layout) and self.restoreState(layout, LAYOUT_VERSION)
         self._note()
-        # Docks take their places a little later.
+        # Docks move to their places a little later.
         QTimer.singleShot(0, self, self._note)
         return good
 
     def set_theme(self, theme: Theme) -> None:
-        """Draw the titles' icons in a theme's colours."""
+        """Draw the title bars' icons in a theme's colours."""
         for title in self._titles:
             title.set_theme(theme)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Docks of a window that is not seen yet all count as hidden: the arrangement is noted once they are."""
+        """Note the arrangement when first shown: until then all docks count as hidden."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._note)
 
@@ -196,7 +206,7 @@ class WorkArea(QMainWindow):
         self.layout_changed.emit(before, self._last)
 
     def _arranged(self) -> tuple[tuple[bool, bool, Qt.DockWidgetArea], ...]:
-        """Which docks are shown, floating and where; sizes are no arrangement."""
+        """Visibility, floating state and side of each dock; sizes are not part of the arrangement."""
         return tuple(
             (dock.toggleViewAction().isChecked(), dock.isFloating(), self.dockWidgetArea(dock))
             for dock in self.docks.values()

@@ -1,4 +1,4 @@
-"""Keys that act wherever a person is: Esc stops, Ctrl+Z reaches the window past a field that has nothing to undo."""
+"""Window-wide keys: Esc stops the servo, Ctrl+Z reaches the window if the focused field has nothing to undo."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class KeysEverywhere(QObject):
         self._heard = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stop on Esc and let the key go its way, so that it also closes what is in front."""
-        if not isinstance(event, QKeyEvent):  # first, as it is the quickest: every event of the program comes by
+        """Stop on Esc and pass the key on, so that it also closes the open dialog or menu."""
+        if not isinstance(event, QKeyEvent):  # checked first because it is fastest: every event passes here
             return False
         if event.type() is QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape and not event.isAutoRepeat():
             self._hear()
         undo = event.type() is QEvent.Type.ShortcutOverride and event.matches(QKeySequence.StandardKey.Undo)
-        # A field claims Ctrl+Z for itself even where it has nothing to take back.
+        # A field claims Ctrl+Z even if it has nothing to undo.
         return undo and not _can_undo(watched)
 
     def _hear(self) -> None:
-        """Stop once for a press, which comes by once for the window and once for each widget it is passed on to."""
+        """Stop once per press; Qt delivers it once for the window and once for each widget it is passed to."""
         if not self._heard:
             self._heard = True
             QTimer.singleShot(0, self, self._forget)

@@ -1,4 +1,4 @@
-"""The help: beside the window, and beside a dialog that shuts every other window."""
+"""Opens the help beside the window, or beside a modal dialog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Helping:
-    """Loads the help when it is first asked for."""
+    """Loads the help on first use."""
 
     def __init__(
         self,
@@ -27,13 +27,20 @@ class Helping:
         page: Callable[[], StartPage | TaskPage],
         theme: Callable[[], Theme],
     ) -> None:
-        """docks: the window's, by name; page, theme: asked for the page in sight and the theme in use."""
+        """Remember where the help is opened from.
+
+        Args:
+            owner: The window.
+            docks: The window's docks by name.
+            page: Returns the visible page.
+            theme: Returns the theme in use.
+        """
         self._owner, self._docks, self._page, self._theme = owner, docks, page, theme
         self.window: HelpWindow | None = None
         HelpInDialogs(owner, self._show_in_dialog)
 
     def show(self) -> None:
-        """Open the help where it speaks of what is in sight."""
+        """Open the help at the topic of the visible page."""
         from bench_gui.help.topics import topic_in_sight
 
         if self.window is None:
@@ -43,7 +50,7 @@ class Helping:
         self.window.raise_()
 
     def show_about(self) -> None:
-        """Say what this is."""
+        """Show version and licence."""
         from importlib.metadata import version
 
         QMessageBox.about(
@@ -54,7 +61,7 @@ class Helping:
         )
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         if self.window is not None:
             self.window.set_theme(theme)
 

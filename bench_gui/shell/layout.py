@@ -1,4 +1,4 @@
-"""The window's layout from one start to the next; what a person changes can be undone."""
+"""The window's layout, kept from one start to the next; changes by the user can be undone."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from bench_gui.undo import Edit
 
 SESSION = "session"
 SESSION_HEIGHT = 164
-"""Of the session's dock until a person makes it another [px]."""
+"""Initial height of the session's dock [px]."""
 LOW = 600
-"""A window below this height has no room for the session and the page [px]."""
+"""A window below this height has no room for both session and page [px]."""
 USE_THE_SESSION = ("Record", "Identify", "Compare")
-"""Tasks on which the session is unfolded unless a person folded it there."""
+"""Tasks on which the session is unfolded unless the user folded it there."""
 
 
 class Layout:
-    """Geometry of the window and places of its docks, as far as they fit."""
+    """Geometry of the window and positions of its docks, as far as they fit."""
 
     def __init__(self, window: QMainWindow, work: WorkArea, settings: Settings, undo: QUndoStack) -> None:
         self._window, self._work, self._settings, self._undo = window, work, settings, undo
@@ -31,24 +31,24 @@ class Layout:
         work.folded.connect(self._keep_fold)
 
     def restore(self, say: Callable[[str, str], object]) -> None:
-        """Take over what was kept; say: takes a level and a text."""
+        """Apply the saved layout; `say` takes a level and a text."""
         settings, work = self._settings, self._work
         work.remember_default()
         if settings.geometry:
             self._window.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
         if settings.layout and not work.restore_text(settings.layout):
             work.reset()
-            say("info", "the saved layout does not fit this version; the default is shown")
+            say("info", "the saved layout does not fit this version; using the default layout")
 
     def show_task(self, task: str) -> None:
-        """Fold the session on tasks that do not use it, or as a person left it there."""
+        """Fold the session on tasks that do not use it, or as the user left it there."""
         self._task = task
         used = task in USE_THE_SESSION and self._window.height() >= LOW
         choice = self._settings.folded.get(task, "no" if used else "yes")
         self._work.fold(SESSION, choice == "yes", SESSION_HEIGHT)
 
     def keep(self) -> None:
-        """Remember what is there now; docks behind the start page have no sizes yet."""
+        """Save the present layout; docks behind the start page have no sizes yet."""
         self._settings.set("geometry", bytes(self._window.saveGeometry().toBase64().data()).decode("ascii"))
         if self._work.isVisible():
             self._settings.set("layout", self._work.save())
@@ -62,14 +62,14 @@ class Layout:
 
 
 class _LayoutEdit(Edit):
-    """The layout is there already when the step is pushed."""
+    """Undo step of a layout change; the layout is already in place when the step is pushed."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
         self._there = True
 
     def redo(self) -> None:
-        """Take the layout over, but for the first time."""
+        """Apply the layout, except the first time."""
         if self._there:
             self._there = False
         else:

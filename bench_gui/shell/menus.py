@@ -1,4 +1,4 @@
-"""Menus from actions, and every action in one list for the command palette."""
+"""Menus built from actions, and a list of all actions for the command palette."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from bench_gui.actions import ActionSpec
 
 
 class Menus(QObject):
-    """Makes each action once; an action that is not possible now says so instead of doing nothing."""
+    """Creates each action once; an action that is not possible now reports so instead of doing nothing."""
 
     refused = Signal(str)
 
     def __init__(self, bar: QMenuBar, owner: QWidget, foot: QWidget) -> None:
-        """owner: the window in which the shortcuts work; foot: where an entry's tip is read while a menu is open."""
+        """Create the menus.
+
+        Args:
+            bar: Menu bar to fill.
+            owner: Window in which the shortcuts work.
+            foot: Widget that shows an entry's tip while a menu is open.
+        """
         super().__init__(owner)
         self._bar, self._foot = bar, foot
         self.tip = QLabel(foot)
@@ -29,7 +35,7 @@ class Menus(QObject):
         self._paths: dict[QAction, str] = {}
 
     def menu(self, path: str) -> QMenu:
-        """A menu, or with "&View/Panels" one within another, made when it is first asked for."""
+        """Return a menu, created on first use; "&View/Panels" names a submenu."""
         if path not in self._menus:
             above, _, name = path.rpartition("/")
             made = self.menu(above).addMenu(name) if above else self._bar.addMenu(name)
@@ -40,7 +46,7 @@ class Menus(QObject):
         return self._menus[path]
 
     def add(self, path: str, spec: ActionSpec) -> QAction:
-        """Put an action into a menu."""
+        """Add an action to a menu."""
         action = QAction(spec.text, self._owner)
         if spec.tip:
             action.setToolTip(spec.tip)
@@ -53,7 +59,7 @@ class Menus(QObject):
         return action
 
     def take(self, path: str, action: QAction) -> None:
-        """Put an action made elsewhere into a menu and the palette."""
+        """Add an action created elsewhere to a menu and the palette."""
         self._owner.addAction(action)
         self.menu(path).addAction(action)
         self._paths[action] = path.replace("&", "").replace("/", " › ")
@@ -61,7 +67,14 @@ class Menus(QObject):
     def choices(
         self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
     ) -> QActionGroup:
-        """Put actions into a menu of which one is on; items: text and data."""
+        """Add mutually exclusive actions to a menu.
+
+        Args:
+            path: The menu.
+            items: Text and data of each.
+            chosen: Data of the checked one.
+            choose: Receives the data of the chosen one.
+        """
         group = QActionGroup(self._owner)
         for text, data in items:
             action = QAction(text, self._owner)
@@ -74,20 +87,20 @@ class Menus(QObject):
         return group
 
     def separate(self, path: str) -> None:
-        """A line between groups of a menu."""
+        """Add a separator to a menu."""
         self.menu(path).addSeparator()
 
     def refresh(self) -> None:
-        """Ask of each action whether it is possible now."""
+        """Update which actions are possible now."""
         for action, possible in self._possible.items():
             action.setEnabled(possible())
 
     def everything(self) -> list[tuple[str, QAction]]:
-        """Each action with the menu it is in."""
+        """All actions with their menus."""
         return [(path, action) for action, path in self._paths.items()]
 
     def _show_tip(self, action: QAction) -> None:
-        """A tooltip would lie over the next entries."""
+        """Show the tip at the foot: a tooltip would cover the next entries."""
         text = action.toolTip()
         known = text.replace("…", "") == action.text().replace("&", "").replace("…", "")
         self.tip.setText("" if known else text)

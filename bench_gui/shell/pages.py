@@ -1,4 +1,4 @@
-"""The pages of the tasks, each made when it is first needed; the others follow in slices once the window is seen."""
+"""Pages of the tasks, each created on first use; the others follow in slices once the window is visible."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.widgets.page import LazyPage, TaskPage
 
 SLICE, PAUSE = 0.01, 10
-"""Pages are made for so long at a time [s], and what a person does comes first for so long [ms]."""
+"""Duration of one slice of page creation [s], and the pause for user input after it [ms]."""
 
 
 class Pages(QObject):
-    """The stack of the pages and that of their inspectors, in the order of the rail."""
+    """The stack of pages and that of their inspectors, in the order of the rail."""
 
     made = Signal(int, object)
-    """Number and TaskPage."""
+    """Number of the task and its TaskPage."""
     completed = Signal()
-    """Every page is there."""
+    """All pages have been created."""
 
     def __init__(self, make: Callable[[int], TaskPage], closing: Callable[[], bool]) -> None:
-        """closing: asked before a page is made ahead of need."""
+        """Create the stacks.
+
+        Args:
+            make: Returns the page of a task.
+            closing: Returns True while the window closes; then no further page is created.
+        """
         super().__init__()
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
@@ -40,16 +45,16 @@ class Pages(QObject):
 
     @property
     def there(self) -> list[TaskPage]:
-        """Those made so far."""
+        """Pages created so far."""
         return list(self._pages.values())
 
     @property
     def current(self) -> TaskPage:
-        """The page in sight."""
+        """The visible page."""
         return self.page(self.stack.currentIndex())
 
     def page(self, number: int) -> TaskPage:
-        """The page of a task."""
+        """Return the page of a task."""
         if number not in self._pages:
             page = self._pages[number] = self._make(number)
             cast(_Holder, self.stack.widget(number)).setWidget(page)
@@ -58,23 +63,23 @@ class Pages(QObject):
         return self._pages[number]
 
     def number(self, page: TaskPage) -> int:
-        """The task of a page."""
+        """Return the task of a page."""
         return next(number for number, made in self._pages.items() if made is page)
 
     def show(self, number: int) -> TaskPage:
-        """Bring a page into sight."""
+        """Make a page visible."""
         page = self.page(number)
         self.stack.setCurrentIndex(number)
         self.inspectors.setCurrentIndex(number)
         return page
 
     def close(self) -> None:
-        """Wait for an import that is under way: an interpreter that ends meanwhile crashes."""
+        """Wait for a running import: an interpreter that exits during it crashes."""
         if self._imports.is_alive():
             self._imports.join()
 
     def make_next(self) -> None:
-        """Make the pages a bit further; turns of the event loop in between keep the window alive."""
+        """Create the next part of the pages; returning to the event loop in between keeps the window responsive."""
         end = perf_counter() + SLICE
         while not self._closing():
             if next(self._making, True):
@@ -85,7 +90,7 @@ class Pages(QObject):
                 return
 
     def _steps(self) -> Iterator[bool]:
-        """Make every page with all of its parts and give them their style, step by step; each yields False."""
+        """Create every page with all of its parts and style them, step by step; yields False after each step."""
         self._imports.start()
         while self._imports.is_alive():
             self._imports.join(SLICE / 2)
@@ -97,13 +102,13 @@ class Pages(QObject):
                 yield False
             for part in (page, page.inspector):
                 for widget in part.findChildren(QWidget):
-                    if isValid(widget):  # what a page showed before may be gone by now
+                    if isValid(widget):  # the widget may have been deleted since
                         widget.ensurePolished()
                     yield False
 
 
 class _Holder(QScrollArea):
-    """Where a page will be; it scrolls in a window that is too small for the page."""
+    """Place of a page; scrolls in a window that is too small for it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Everything a person can set for all sessions, in one dialog; each change is taken at once."""
+"""Dialog of all settings that apply to every session; each change takes effect at once."""
 
 from __future__ import annotations
 
@@ -27,10 +27,18 @@ WIDTH, HEIGHT = 460, 520
 
 
 class PreferencesDialog(QDialog):
-    """Units, theme, countdown, capture key, the folder of sessions, and a list of the shortcuts."""
+    """Units, theme, countdown, capture key, sessions folder, and a list of the shortcuts."""
 
     def __init__(self, owner: QWidget, controller: Controller, menus: Menus, units: QActionGroup, themes: QActionGroup):
-        """units, themes: the menus' choices, which this dialog repeats."""
+        """Build the dialog.
+
+        Args:
+            owner: The window.
+            controller: The program.
+            menus: Source of the shortcuts.
+            units: Choices of the units menu.
+            themes: Choices of the theme menu.
+        """
         super().__init__(owner)
         self.setWindowTitle("Preferences")
         self.resize(WIDTH, HEIGHT)
@@ -41,7 +49,7 @@ class PreferencesDialog(QDialog):
         self.theme = _repeat("Theme", "Colours of the window", themes)
         self.countdown = number(
             "Countdown",
-            "Time before a real servo begins to move, in which Abort calls the run off",
+            "Time before a real servo starts to move, in which Abort cancels the run",
             "s",
             settings.countdown,
             0.0,
@@ -53,7 +61,7 @@ class PreferencesDialog(QDialog):
         self.key = describe(
             QKeySequenceEdit(QKeySequence(settings.capture_key)),
             "Capture key",
-            "Captures a rest when the pendulum is placed by hand; a foot pedal is a keyboard with one key",
+            "Captures a rest on the Place page; a foot pedal works like a key",
         )
         self.key.setMaximumSequenceLength(1)
         self.key.editingFinished.connect(self._set_key)
@@ -66,7 +74,7 @@ class PreferencesDialog(QDialog):
         column.addLayout(self._folder())
         column.addWidget(_shortcuts(menus), 1)
         box = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        describe(box.button(QDialogButtonBox.StandardButton.Close), "Close", "Every change has been taken already")
+        describe(box.button(QDialogButtonBox.StandardButton.Close), "Close", "Changes take effect at once")
         box.rejected.connect(self.reject)
         column.addWidget(box)
 
@@ -77,7 +85,7 @@ class PreferencesDialog(QDialog):
         row = QHBoxLayout()
         row.addWidget(path, 1)
         row.addWidget(
-            button("Open folder", "Show the folder of the sessions", lambda: QDesktopServices.openUrl(_url()), "small")
+            button("Open folder", "Open the sessions folder", lambda: QDesktopServices.openUrl(_url()), "small")
         )
         return row
 
@@ -97,7 +105,7 @@ def _url() -> QUrl:
 
 
 def _repeat(name: str, tip: str, group: QActionGroup) -> QComboBox:
-    """A field with the choices of a menu."""
+    """Return a field with the choices of a menu."""
     actions = group.actions()
     made = choice(name, tip, [(action.text(), None) for action in actions])
     made.setCurrentIndex(next(place for place, action in enumerate(actions) if action.isChecked()))
@@ -106,7 +114,7 @@ def _repeat(name: str, tip: str, group: QActionGroup) -> QComboBox:
 
 
 def _shortcuts(menus: Menus) -> QTreeWidget:
-    made = describe(QTreeWidget(), "Shortcuts", "Keys of every command that has some; Ctrl+K finds the others")
+    made = describe(QTreeWidget(), "Shortcuts", "Commands with a shortcut; Ctrl+K finds the others")
     made.setHeaderLabels(["Command", "Keys"])
     made.setRootIsDecorated(False)
     for _, action in menus.everything():

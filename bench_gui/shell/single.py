@@ -1,4 +1,4 @@
-"""One window per home folder: a second start hands its session over to the window that is open."""
+"""One window per home folder: a second start hands its session over to the open window."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from bench_gui.headless.places import home
 
 CONNECTING = 500
-"""The system connects to the socket of a living program within this time, and to no other [ms]."""
+"""Time within which the system connects to the socket of a running program [ms]."""
 ANSWERING = 5_000
-"""The open window gets this long to answer; it may be in the making [ms]."""
+"""Time for the open window to answer; it may still be starting [ms]."""
 LARGEST_MESSAGE = 10_000
 """[bytes]"""
 
 
 def _name() -> str:
-    """Return the socket's path, in a folder to which nobody else can write."""
+    """Return the socket's path, in a folder that only this user can write to."""
     name = f"servobench-{hashlib.sha256(str(home().absolute()).encode()).hexdigest()[:16]}"
     return str(_own_folder() / name) if hasattr(os, "getuid") else name
 
 
 def _own_folder() -> Path:
-    """The user's runtime folder, or the first other one that belongs to this user alone."""
+    """Return the user's runtime folder, or the first other one that belongs to this user alone."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     for place in filter(None, (runtime, f"{tempfile.gettempdir()}/servobench-{os.getuid()}")):
         with contextlib.suppress(OSError):
@@ -42,7 +42,7 @@ def _own_folder() -> Path:
 
 
 def hand_over(session: Path | None) -> bool:
-    """Ask the window that is open to come forward, and to open a session; whether there was one."""
+    """Ask the open window to come to the front and open a session; return True if there was one."""
     socket = QLocalSocket()
     socket.connectToServer(_name())
     if not socket.waitForConnected(CONNECTING):
@@ -55,9 +55,9 @@ def hand_over(session: Path | None) -> bool:
 
 
 def take_bell(session: Path | None) -> Doorbell | None:
-    """The bell of this start's window; None when a window is open, which was asked as by `hand_over`.
+    """Return the doorbell for this start's window; None if a window is open, which then gets the session.
 
-    Of several starts at the same moment one gets it.
+    Of several starts at the same moment, one gets it.
     """
     turn = QLockFile(f"{Path(QDir.tempPath()) / _name()}.lock")
     turn.tryLock(ANSWERING)
@@ -85,12 +85,12 @@ class Doorbell(QObject):
             self._server.listen(_name())
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.close()
         self._part(self._callers)
 
     def _greet(self) -> None:
-        # No slot holds its own socket: the last of it would then be let go of while Qt is deleting it.
+        # No slot holds its own socket: its last reference would then be dropped while Qt is deleting it.
         while (socket := self._server.nextPendingConnection()) is not None:
             self._callers.append(socket)
             socket.readyRead.connect(self._hear)

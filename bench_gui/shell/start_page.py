@@ -1,4 +1,4 @@
-"""The first page: go on with the last session, look at the example, begin with another bench, or choose a servo."""
+"""Start page: continue the last session, open the example, set up a new bench, or choose a servo."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from bench_gui.identify.fit.messages import FitResult
 
 WIDEST = 940
-"""A wide window leaves its margins free [px]."""
-SERVO_TIPS = {SIMULATED: "Connect a simulated servo and record with it: nothing can break"}
+"""Maximum width of the content; a wider window adds margins [px]."""
+SERVO_TIPS = {SIMULATED: "Connect a simulated servo and record with it; no hardware needed"}
 FAMILY_TIP = "Set up the connection to a {}; nothing is opened before you click Connect"
 LOCKED = "Disconnect the servo to choose another one"
 
 
 class StartPage(QWidget):
-    """Shown over the tasks until a person chooses one; File, Start page shows it again."""
+    """Shown until the user chooses a task; File, Start page shows it again."""
 
     help_page = "index"
 
@@ -43,14 +43,22 @@ class StartPage(QWidget):
         open_session: Callable[[], object],
         tour: Callable[[], object],
     ) -> None:
-        """bench: returns the page of the bench; open_session: asks for a session; tour: begins the guided tour."""
+        """Build the page.
+
+        Args:
+            controller: The program.
+            show_task: Opens the page of a task.
+            bench: Returns the Bench page.
+            open_session: Asks for a session.
+            tour: Starts the guided tour.
+        """
         super().__init__()
         self._controller, self._show_task, self._bench = controller, show_task, bench
-        self.continue_button = button("Continue", "Go on with this session", self._continue, "primary")
-        self.example_button = button("Open the example", "Look at it on the page Identify", self._open_example)
+        self.continue_button = button("Continue", "Continue this session", self._continue, "primary")
+        self.example_button = button("Open the example", "Open the example on the Identify page", self._open_example)
         self.new_button = button(
             "Set up",
-            "Begin with the servo's typical load, an empty queue and no session; your sessions stay on the disk",
+            "Start with the servo's typical load, an empty queue and no session; saved sessions are kept",
             self._begin_anew,
         )
         for made in (self.continue_button, self.example_button, self.new_button):
@@ -79,8 +87,8 @@ class StartPage(QWidget):
         column.addSpacing(8)
         column.addLayout(
             _row(
-                button("Open session…", "A session is a folder", open_session, "flat"),
-                button("Guided tour", "The order of work, step by step", tour, "flat"),
+                button("Open session…", "Choose the folder of a session", open_session, "flat"),
+                button("Guided tour", "Learn the workflow step by step", tour, "flat"),
             )
         )
         column.addStretch(3)
@@ -94,7 +102,7 @@ class StartPage(QWidget):
         self._show()
 
     def _servos(self) -> Section:
-        section = Section("Or begin with a servo")
+        section = Section("Or start with a servo")
         self.servo_buttons: dict[str, QPushButton] = {
             family.name: button(
                 family.title,
@@ -106,7 +114,7 @@ class StartPage(QWidget):
         self.servo_buttons["emulated"] = button(
             "Emulated servo…", "Start an emulated servo on its bus, to try a connection without hardware", self._emulate
         )
-        self.servo_buttons["scan"] = button("Scan…", "Look for servos on a bus, and see what was tried", self._scan)
+        self.servo_buttons["scan"] = button("Scan…", "Search a bus for servos and show every attempt", self._scan)
         self._tips = {name: made.toolTip() for name, made in self.servo_buttons.items()}
         buttons = QWidget()
         buttons.setLayout(_row(*self.servo_buttons.values()))
@@ -114,12 +122,12 @@ class StartPage(QWidget):
         return section
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show what there is now; Enter takes the first choice."""
+        """Update the choices; Enter takes the first one."""
         super().showEvent(event)
         self._show()
         (self.continue_button if self._last.isVisibleTo(self) else self.example_button).setFocus()
 
-    # What a person does.
+    # Actions of the user.
 
     def _continue(self) -> None:
         library, session = self._controller.library, self._session
@@ -153,11 +161,11 @@ class StartPage(QWidget):
         self._show_task(BENCH)
         self._bench().scan()
 
-    # What there is.
+    # State.
 
     @property
     def _session(self) -> Path | None:
-        """The session to go on with: the open one, the one that is being opened, or the one opened last."""
+        """The session to continue: the open one, the one being opened, or the last one."""
         settings = self._controller.settings
         known = self._controller.library.path or settings.open_session or next(iter(settings.recent), None)
         return Path(known) if known else None
@@ -180,7 +188,7 @@ class StartPage(QWidget):
 
 
 def _answers(result: FitResult) -> list[str]:
-    """The recommended model with its error, on held-out runs where there are any."""
+    """The recommended model with its error, on held-out runs if there are any."""
     best = [row for row in result.models if row.model.friction == result.recommended]
     errors = [row.train_mae if row.validation_mae is None else row.validation_mae for row in best]
     return [f"{result.recommended.upper()} {milliradians(error)} mrad" for error in errors]

@@ -1,4 +1,4 @@
-"""The tasks in the order of work, and the page of each; what is not seen at once is not loaded at once."""
+"""The tasks in the order of work, and the page of each; hidden pages are loaded later."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT, EXPLORE, FLEET = range(8)
 TASKS = [
     ("Bench", "bench", "Connect the servo, set up the pendulum"),
     ("Record", "record", "Record motion"),
-    ("Place", "place", "Measure drive and backdrive torques by hand"),
-    ("Identify", "identify", "Find the parameters of friction and motor"),
-    ("Compare", "compare", "See simulated over measured motion"),
-    ("Export", "export", "Hand a model to another program"),
+    ("Place", "place", "Measure drive and backdrive torque by hand"),
+    ("Identify", "identify", "Identify friction and motor parameters"),
+    ("Compare", "compare", "Overlay simulated and measured motion"),
+    ("Export", "export", "Export a model to another program"),
     ("Explore", "explore", "Try stiction, compliant actuators, learning and the Webots servo"),
-    ("Fleet", "fleet", "Identify many units of a servo and see what they have in common"),
+    ("Fleet", "fleet", "Identify many units of a servo and compare them"),
 ]
 """Name, icon and purpose."""
 _MODULES = "connect.view place.view identify.view compare.view studies.arm.tab export.view studies.view fleet.view"
-"""Those of the pages that are not seen at once, in the order the pages are made."""
+"""Modules of the pages that are hidden at the start, in the order of their creation."""
 
 
 def task_number(name: str) -> int:
-    """Number of the task of this name; RECORD for an unknown one."""
+    """Return the number of the task with this name; RECORD if unknown."""
     return next((number for number, (known, _, _) in enumerate(TASKS) if known == name), RECORD)
 
 
 Suppliers = Callable[[], tuple[QPushButton, QPushButton]]
-"""Makes the buttons of an empty state: record, or look at the example."""
+"""Creates the buttons of an empty state: record, or open the example."""
 
 
 def import_pages(stopped: Callable[[], bool]) -> None:
-    """Import what the pages need until told to stop; in a thread, so that no page waits for it."""
+    """Import the modules of the pages until `stopped` returns True; runs in a thread, so no page has to wait."""
     for module in _MODULES.split():
         if stopped():
             return
@@ -45,7 +45,7 @@ def import_pages(stopped: Callable[[], bool]) -> None:
 
 
 def make_page(number: int, controller: Controller, suppliers: Suppliers) -> TaskPage:
-    """The page of a task."""
+    """Return the page of the task."""
     if number == RECORD:
         return RecordView(controller)
     if number == BENCH:

@@ -1,4 +1,4 @@
-"""What the servo does and what files are read, as work under way; the rest of the list comes from what computes."""
+"""Work in progress of the servo and of reading files; computations report their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench_gui.work.process import Share
 from core.words import counted
 from drivers.recorder import Phase, RunResult
 
-_PHASES = {Phase.APPROACH: "going to the start", Phase.RUN: "", Phase.RETURN: "going back"}
+_PHASES = {Phase.APPROACH: "moving to the start", Phase.RUN: "", Phase.RETURN: "returning"}
 
 
 class UnderWay(QObject):
@@ -23,21 +23,21 @@ class UnderWay(QObject):
         self._controller, self._activities = controller, controller.activities
         servo, queue, library = controller.servo, controller.queue, controller.library
         self.connecting = Activity(
-            "Connection", servo.disconnect_servo, "Cancel", "Let the servo go; nothing has moved yet"
+            "Connection", servo.disconnect_servo, "Cancel", "Disconnect the servo; nothing has moved yet"
         )
         self.recording = Activity(
             "Recording",
             queue.abort,
             "Abort",
-            "End the run, keep its samples, bring the pendulum back slowly",
+            "End the run, keep its samples and return the pendulum slowly",
             moves=True,
         )
         self.holding = Activity(
-            "Held torque", servo.end_hold, "End", "Take the torque away along a ramp, then switch the motor off",
+            "Held torque", servo.end_hold, "End", "Ramp the torque down, then switch the motor off",
             missed="a torque is held; the pendulum will drop", moves=True,
         )  # fmt: skip
         self.driving = Activity("Servo", missed="the servo is driven", moves=True)
-        self.reading = Activity("Session", library.give_up, "Cancel", "End it; an import leaves everything as it was")
+        self.reading = Activity("Session", library.give_up, "Cancel", "Stop reading; an import then changes nothing")
         for heard in (servo.changed, queue.changed):
             heard.connect(self._look_at_servo)
         queue.ended.connect(self._note_run)
@@ -45,7 +45,7 @@ class UnderWay(QObject):
         controller.activities.ticked.connect(self._look_at_session)
 
     def seen_in(self, number: int, page: QWidget) -> None:
-        """The page of a task is there: what belongs to it is seen in it."""
+        """Register the page of a task as the place where its work is shown."""
         controller = self._controller
         computing = {
             IDENTIFY: (controller.fitting, controller.reporting),
@@ -59,7 +59,7 @@ class UnderWay(QObject):
         queue, servo = self._controller.queue, self._controller.servo
         running = queue.current is not None
         if self._follow(self.connecting, servo.view.connecting) and not self.connecting.text:
-            self.connecting.text = "the very first one compiles the simulation, about a minute"
+            self.connecting.text = "the first connection compiles the simulation, about a minute"
         self._follow(self.recording, running)
         self._follow(self.holding, servo.holding and not running)
         self._follow(self.driving, servo.busy and not servo.holding and not running)
@@ -77,7 +77,7 @@ class UnderWay(QObject):
             share = view.done / view.length
         told = Share(share, f"{which}{queue.current.title}" + (f", {doing}" if doing else ""))
         self._activities.tell(self.recording, told)
-        # The length of a run is known; what follows it in the queue, too.
+        # The length of a run is known, and so is that of the runs behind it in the queue.
         left = (view.length - view.done) / self._controller.setup.rate if view.phase is Phase.RUN else 0.0
         self.recording.known_left = left + queue.time(queue.waiting) or None
         waiting = len(queue.waiting)
@@ -98,7 +98,7 @@ class UnderWay(QObject):
                 self._activities.tell(self.reading, Share(read / total, f"{read} of {counted(total, 'file')}"))
 
     def _follow(self, activity: Activity, on: bool) -> bool:
-        """Begin and end it as something does that has no more to say; whether it is under way."""
+        """Start or end an activity without progress; return True while it is in progress."""
         if on and not activity.running:
             self._activities.begin(activity)
         elif not on and activity.running:
@@ -107,7 +107,7 @@ class UnderWay(QObject):
 
 
 def bring_into_sight(widget: QWidget) -> None:
-    """Turn every stack and every tab on the way down to a widget."""
+    """Make a widget visible by switching every stack and tab on the way to it."""
     outer = widget.parentWidget()
     while outer is not None:
         if isinstance(outer, QStackedWidget):

@@ -1,1 +1,1 @@
-"""The bench the servo hangs on: load, gains, zero, and benches by name."""
+"""The bench that carries the servo: load, gains, zero and saved benches."""

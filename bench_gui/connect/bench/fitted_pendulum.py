@@ -1,4 +1,4 @@
-"""The pendulum of the bench that is set up: the rod as long as it is, the angles the servo may not leave."""
+"""Drawing of the bench's pendulum: rod length to scale, forbidden angles marked."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.pendulum import MARGIN, PendulumView, at
 
 SIDE = 88.0
-"""Kept free beside the longest rod, for the scale and its numbers [px]."""
+"""Margin beside the longest rod, for the scale and its numbers [px]."""
 RIM = 34.0
-"""From the longest rod's end to the scale [px]."""
+"""Distance from the end of the longest rod to the scale [px]."""
 SHORTEST, TYPICAL_LENGTH = 0.45, 0.2
-"""Drawn length of no rod at all, as a share of the longest; a rod this long [m] is drawn with 80 % of it."""
+"""Drawn length of a rod of length zero, as a share of the longest; length [m] of a rod that is drawn at 80 %."""
 FORBIDDEN = 9.0
-"""Width of the band of angles the servo may not go to [px]."""
+"""Width of the band that marks forbidden angles [px]."""
 
 
 class BenchPendulum(PendulumView):
-    """Angles are the bench's: counter-clockwise from the lowest point, as seen."""
+    """Pendulum view in bench angles: counter-clockwise from the lowest point, as seen by the user."""
 
     def __init__(self) -> None:
         super().__init__()
         self._limits = (-math.pi, math.pi)
 
     def show_limits(self, low: float, high: float) -> None:
-        """Mark the angles outside of these [rad]."""
+        """Mark the angles outside these limits [rad]."""
         if (low, high) != self._limits:
             self._limits = (low, high)
             self.update()
 
     def geometry_of_rod(self) -> tuple[QPointF, float]:
-        """Where the shaft is drawn, and how long the rod [px]."""
+        """Return the drawn position of the shaft and the length of the rod [px]."""
         centre, longest = self._whole()
         length = self._bench.length if self._bench is not None else TYPICAL_LENGTH
         return centre, longest * (1.0 - (1.0 - SHORTEST) * math.exp(-length / TYPICAL_LENGTH))

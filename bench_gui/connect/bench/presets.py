@@ -1,6 +1,6 @@
-"""Benches by name: those of the paper for the servo, and those a person saved, in one file of the home folder.
+"""Named benches: those of the paper for the servo, and the user's own, in one file of the home folder.
 
-The file is replaced as a whole. One that cannot be read is put aside and said, never in the way: the list starts anew.
+The file is replaced as a whole. An unreadable file is moved aside and reported, and the list starts empty.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A bench by name. What it does not say stays as it is set up."""
+    """A named bench. Fields it leaves out keep their present values."""
 
     name: str
     bench: Mapping[str, float | None] = field(default_factory=dict)
     """Fields of `core.bench.Bench`."""
     direction: int | None = None
     servo: str = ""
-    """Whose gains these are; they are left out for any other servo."""
+    """Servo the gains belong to; they are ignored for any other servo."""
     gains: Gains | None = None
 
     @classmethod
     def of(cls, name: str, setup: BenchSetup) -> Preset:
-        """The bench as it is set up now."""
+        """Return a preset of the present bench."""
         return cls(
             name=name,
             bench=dict(setup.bench.__dict__),
@@ -58,7 +58,11 @@ class Preset:
         )
 
     def applied(self, hanging: Hanging, servo: str) -> Hanging:
-        """What hangs with this preset. Raises InputError for what no bench can be."""
+        """Return `hanging` with this preset applied.
+
+        Raises:
+            InputError: A value is not possible for a bench.
+        """
         return Hanging(
             bench=replace(hanging.bench, **self.bench),
             gains=self.gains if self.gains is not None and self.servo == servo else hanging.gains,
@@ -66,7 +70,7 @@ class Preset:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file."""
+        """Return plain data for a file."""
         data: dict[str, Any] = {"name": self.name, "bench": dict(self.bench)}
         if self.direction is not None:
             data["direction"] = self.direction
@@ -76,7 +80,11 @@ class Preset:
 
     @classmethod
     def from_json(cls, data: Any) -> Preset:
-        """Inverse of `to_json`; raises InputError."""
+        """Inverse of `to_json`.
+
+        Raises:
+            InputError: The data is not a valid preset.
+        """
         try:
             gains = None if data.get("gains") is None else Gains.from_json(data["gains"])
             preset = cls(
@@ -90,14 +98,14 @@ class Preset:
         except (AttributeError, KeyError, TypeError) as error:
             raise InputError(f"bench preset: {error!r}") from None
         if not isinstance(preset.name, str) or not isinstance(preset.servo, str):
-            raise InputError("bench preset: a name is no text")
+            raise InputError("bench preset: the name is not a text")
         if preset.direction is not None and preset.direction not in list(DIRECTIONS):
-            raise InputError(f"bench preset {preset.name}: a direction of {preset.direction!r} is not possible")
+            raise InputError(f"bench preset {preset.name}: the direction {preset.direction!r} is not possible")
         return preset
 
 
 def paper_presets(spec: ServoSpec) -> list[Preset]:
-    """The loads of seed 004, Table I, or those scaled to a servo the paper does not name."""
+    """Return the loads of seed 004, Table I, scaled for a servo that the paper does not cover."""
     plan = suggested_plan(spec)
     return [
         Preset(
@@ -110,14 +118,19 @@ def paper_presets(spec: ServoSpec) -> list[Preset]:
 
 
 class Presets(QObject):
-    """A person's own presets. Every change can be undone and is saved at once."""
+    """The user's own presets. Every change can be undone and is saved at once."""
 
     changed = Signal()
     notice = Signal(str)
-    """What a person should know about the file."""
+    """Message to the user about the file."""
 
     def __init__(self, undo: QUndoStack, submit: Callable[[Callable[[], object]], object]) -> None:
-        """submit: calls a function in a thread that may wait for the disk; what it raises is told there."""
+        """Create an empty list; `load` reads the file.
+
+        Args:
+            undo: Stack that receives every change.
+            submit: Calls a function in a thread that may wait for the disk, and reports its exceptions.
+        """
         super().__init__()
         self._undo = undo
         self._submit = submit
@@ -127,7 +140,7 @@ class Presets(QObject):
 
     @property
     def own(self) -> Mapping[str, Preset]:
-        """Name to preset, in the order of the names."""
+        """Presets by name, sorted by name."""
         return self._own
 
     def load(self) -> None:
@@ -145,22 +158,30 @@ class Presets(QObject):
         self.changed.emit()
 
     def save(self, preset: Preset) -> None:
-        """Keep a preset, in the place of one with its name. Raises InputError for a name that is none."""
+        """Save a preset; one of the same name is replaced.
+
+        Raises:
+            InputError: The name is empty or too long.
+        """
         name = _checked(preset.name)
         self._change(f"save bench {name}", {**self._own, name: replace(preset, name=name)})
 
     def rename(self, old: str, new: str) -> None:
-        """Call a preset otherwise. Raises InputError for a name that is none or is taken."""
+        """Rename a preset.
+
+        Raises:
+            InputError: The name is empty, too long or taken.
+        """
         new = _checked(new)
         if new == old:
             return
         if new in self._own:
-            raise InputError(f"there is a bench {new!r} already; choose another name or delete that one first")
+            raise InputError(f"a bench named {new!r} exists; choose another name or delete that one first")
         others = {name: preset for name, preset in self._own.items() if name != old}
         self._change(f"rename bench {old}", {**others, new: replace(self._own[old], name=new)})
 
     def delete(self, name: str) -> None:
-        """Forget a preset."""
+        """Delete a preset."""
         self._change(f"delete bench {name}", {n: preset for n, preset in self._own.items() if n != name})
 
     def _change(self, text: str, presets: dict[str, Preset]) -> None:
@@ -179,7 +200,7 @@ def _checked(name: str) -> str:
     if not name:
         raise InputError("a bench needs a name; type one")
     if len(name) > LONGEST_NAME:
-        raise InputError(f"a name of {len(name)} letters is too long; use at most {LONGEST_NAME}")
+        raise InputError(f"the name has {len(name)} characters; use at most {LONGEST_NAME}")
     return name
 
 
@@ -193,9 +214,9 @@ def _read(path: Path) -> dict[str, Preset]:
         raise InputError("the file is too large")
     data = json.loads(path.read_text("utf-8"))
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("benches"), list):
-        raise InputError(f"this is no {FORMAT} file")
+        raise InputError(f"this is not a {FORMAT} file")
     if data.get("version") != VERSION:
-        raise InputError(f"format version {data.get('version')!r} is not known; update the program")
+        raise InputError(f"format version {data.get('version')!r} is unknown; update the program")
     presets = [Preset.from_json(entry) for entry in data["benches"]]
     is_edited(data, path)
     return {preset.name: preset for preset in sorted(presets, key=lambda preset: preset.name)}
@@ -206,5 +227,5 @@ def _put_aside(path: Path) -> str:
     try:
         os.replace(path, aside)
     except OSError as error:
-        return f"it could not be put aside either ({error.strerror or error})"
-    return f"it was kept as {aside.name}, and the list starts anew"
+        return f"it could not be moved aside either ({error.strerror or error})"
+    return f"it was kept as {aside.name}, and the list is now empty"

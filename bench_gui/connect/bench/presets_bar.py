@@ -1,4 +1,4 @@
-"""Benches by name: choose one, save the present one, rename or delete a saved one."""
+"""List of named benches: choose one, save the present one, rename or delete a saved one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHANGED = "{} (changed)"
 
 
 class PresetsBar(Section):
-    """The list names the preset the bench is like now, and says when it was changed since."""
+    """The list shows the preset in use, and marks it when the bench has changed since."""
 
     def __init__(self, setup: BenchSetup, presets: Presets) -> None:
         super().__init__("Preset")
@@ -31,7 +31,7 @@ class PresetsBar(Section):
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 0, 0, 0)
         self.save_button: QPushButton = button(
-            "Save…", "Keep this bench and its gains under a name", self._ask_save, "small"
+            "Save…", "Save this bench and its gains under a name", self._ask_save, "small"
         )
         self.rename_button: QPushButton = button("Rename…", "", self._ask_rename, "small")
         self.delete_button: QPushButton = button("Delete", "", self._delete, "small")
@@ -64,11 +64,11 @@ class PresetsBar(Section):
         self.choice.setCurrentIndex(max(0, self.choice.findData(self._chosen)))
         saved = self._chosen in own
         for made, act in (
-            (self.rename_button, "Give this bench another name"),
-            (self.delete_button, "Forget this bench"),
+            (self.rename_button, "Rename this bench"),
+            (self.delete_button, "Delete this bench"),
         ):
             made.setEnabled(saved)
-            made.setToolTip(act if saved else "Only for a bench you saved; choose one in the list")
+            made.setToolTip(act if saved else "Only for a bench that you saved: choose one in the list")
 
     def _apply(self) -> None:
         self._chosen = self.choice.currentData() or ""
@@ -109,12 +109,21 @@ class PresetsBar(Section):
 
 
 class NameDialog(QDialog):
-    """Asks for a name; what is wrong with it is said beside it."""
+    """Ask for a name; a problem with it is shown beside the field."""
 
     def __init__(
         self, parent: QWidget, title: str, name: str, act: str, take: Callable[[str], object], presets: Presets
     ) -> None:
-        """act: what the button says; take(name) may raise ServoBenchError."""
+        """Create the dialog.
+
+        Args:
+            parent: Window that the dialog belongs to.
+            title: Title of the dialog.
+            name: Name to start with.
+            act: Text of the button.
+            take: Receives the name; may raise ServoBenchError.
+            presets: Existing presets, for the check of the name.
+        """
         super().__init__(parent)
         self.setWindowTitle(title)
         self._take, self._presets, self._act = take, presets, act
@@ -122,7 +131,7 @@ class NameDialog(QDialog):
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(10)
         column.addWidget(label("Name"))
-        self.name = describe(QLineEdit(name), "Name of the bench", "What the bench is called in the list")
+        self.name = describe(QLineEdit(name), "Name of the bench", "Name of the bench in the list")
         self.name.setMaxLength(LONGEST_NAME)
         self.name.setMinimumWidth(320)
         self.name.selectAll()
@@ -145,9 +154,7 @@ class NameDialog(QDialog):
         name = " ".join(self.name.text().split())
         taken = name in self._presets.own
         self.accept_button.setEnabled(bool(name))
-        self.remark.setText(
-            "There is a bench of this name; saving takes its place." if taken and self._act == "Save" else ""
-        )
+        self.remark.setText("A bench of this name exists; saving replaces it." if taken and self._act == "Save" else "")
 
     def _agree(self) -> None:
         try:

@@ -1,6 +1,6 @@
-"""Measuring the zero: the motor is off, a hand sweeps the joint, then the pendulum hangs, from both sides.
+"""Zero measurement: with the motor off, sweep the joint by hand, then let the pendulum come to rest from both sides.
 
-What is measured and when it counts is in `core.zeroing`; here it is shown, step by step, beside the moving pendulum.
+`core.zeroing` decides what is measured and when it counts; this panel shows the steps beside the moving pendulum.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ SPRING = 6.0
 """Stiffness of the hand on a simulated pendulum, as a multiple of the gravity torque [1/rad]."""
 DAMPING_RATIO = 0.7
 SINKING = 0.5
-"""Of a hand that lets the pendulum sink, as a multiple of the gravity torque [s/rad]: 1 rad/s at half of it."""
+"""Damping of a hand that lets the pendulum sink, as a multiple of the gravity torque [s/rad]: 1 rad/s at half of it."""
 ARM = 0.6
-"""The hand pulls no harder than from this angle away [rad]."""
+"""The pull of the hand stops growing beyond this angle [rad]."""
 PUSH_TO = 1.2
-"""The push buttons move the pendulum about this far from the lowest point [rad]."""
+"""Target of the push buttons, as an angle from the lowest point [rad]."""
 NO_RANGE = (math.nan, math.nan)
 
 
 class ZeroPanel(QFrame):
-    """Shown in the place of the servo's card while a zero is measured; `pendulum` in the place of the drawing."""
+    """Takes the place of the servo's card during a zero measurement; `pendulum` takes the place of the drawing."""
 
     ended = Signal()
-    """Applied or given up."""
+    """The zero was applied or the measurement cancelled."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class ZeroPanel(QFrame):
         self.zeroing = Zeroing()
         self.zero: Zero | None = None
         self._pull: float | None = None
-        """Where a push button moves the pendulum while it is held [rad]."""
+        """Angle to which a push button pulls the pendulum while it is held [rad]."""
         self._colour = ""
         self.pendulum = HandPendulum()
         self.pendulum.pulled.connect(self._pull_to)
@@ -65,7 +65,7 @@ class ZeroPanel(QFrame):
         self._add_hang(column)
         self.error = label("", "fault")
         self.error.setWordWrap(True)
-        self.error.setAccessibleName("What is wrong with the measurement")
+        self.error.setAccessibleName("Problem with the measurement")
         column.addWidget(self.error)
         column.addStretch(1)
         column.addLayout(self._make_hand())
@@ -82,14 +82,14 @@ class ZeroPanel(QFrame):
         return body
 
     def _add_sweep(self, column: QVBoxLayout) -> None:
-        self._step(column, "2  Sweep", "Move the pendulum by hand through its range, to both sides.")
+        self._step(column, "2  Sweep", "Move the pendulum by hand through its whole range, to both sides.")
         row = QHBoxLayout()
         row.setSpacing(14)
         self.readings: dict[str, QLabel] = {}
         for name in ("Lowest", "Now", "Highest"):
             part = QVBoxLayout()
             part.setSpacing(0)
-            value = describe(label("–", "reading"), name, "As the servo reports it")
+            value = describe(label("–", "reading"), name, "As reported by the servo")
             part.addWidget(label(name, "muted"))
             part.addWidget(value)
             part.addStretch(1)
@@ -97,10 +97,10 @@ class ZeroPanel(QFrame):
             self.readings[name] = value
         row.addStretch(1)
         buttons = QVBoxLayout()
-        self.sweep_button: QPushButton = button("Sweep done", "Go on to where it hangs", self.end_sweep)
+        self.sweep_button: QPushButton = button("Sweep done", "Continue with the rest position", self.end_sweep)
         self.mirror_button: QPushButton = button(
-            "Drawn the wrong way",
-            "The drawing moves to the other side than the pendulum before you: turn it round",
+            "Reverse the drawing",
+            "The drawing moves opposite to the real pendulum: reverse its direction",
             self._mirror,
             "small",
         )
@@ -112,11 +112,11 @@ class ZeroPanel(QFrame):
     def _add_hang(self, column: QVBoxLayout) -> None:
         self.hint = self._step(column, "3  Hang", "")
         self.rests: QLabel = label("")
-        self.rests.setAccessibleName("Where it came to rest")
+        self.rests.setAccessibleName("Rest positions")
         column.addWidget(self.rests)
         self.result: QLabel = label("", "reading")
         self.result.setWordWrap(True)
-        self.result.setAccessibleName("The zero")
+        self.result.setAccessibleName("Zero")
         column.addWidget(self.result)
         self.remark: QLabel = label("", "muted")
         self.remark.setWordWrap(True)
@@ -126,7 +126,7 @@ class ZeroPanel(QFrame):
         row = QHBoxLayout()
         self.push_buttons: list[QPushButton] = []
         for text, way in (("◀  Push left", -1), ("Push right  ▶", 1)):
-            made = button(text, "Push the simulated pendulum for as long as the button is held", lambda: None, "small")
+            made = button(text, "Push the simulated pendulum while the button is held", lambda: None, "small")
             made.setAccessibleName("Push left" if way < 0 else "Push right")
             made.pressed.connect(lambda way=way: self._push(way))
             made.released.connect(self._sink)
@@ -137,24 +137,24 @@ class ZeroPanel(QFrame):
 
     def _add_buttons(self, column: QVBoxLayout) -> None:
         row = QHBoxLayout()
-        self.cancel_button: QPushButton = button("Cancel", "Leave the zero as it was", self.cancel)
-        self.again_button: QPushButton = button("Start again", "Forget what was measured", self.restart)
-        self.apply_button: QPushButton = button("Apply", "Use this zero for the runs to come", self.apply, "primary")
+        self.cancel_button: QPushButton = button("Cancel", "Keep the previous zero", self.cancel)
+        self.again_button: QPushButton = button("Start again", "Discard the measurement and start again", self.restart)
+        self.apply_button: QPushButton = button("Apply", "Use this zero for all further runs", self.apply, "primary")
         row.addWidget(self.cancel_button)
         row.addWidget(self.again_button)
         row.addStretch(1)
         row.addWidget(self.apply_button)
         column.addLayout(row)
 
-    # What a person does.
+    # Actions of the user.
 
     def begin(self) -> None:
-        """Start to measure."""
+        """Start a measurement."""
         self.active = True
         self.restart()
 
     def restart(self) -> None:
-        """Forget what was measured."""
+        """Discard the measurement and start again."""
         identity = self._controller.servo.identity
         self.zeroing = Zeroing(identity.position_step if identity is not None else 0.0)
         self.zero = None
@@ -162,7 +162,7 @@ class ZeroPanel(QFrame):
         self._show()
 
     def end_sweep(self) -> None:
-        """Go on to the rests, or say at once why not."""
+        """Continue with the rests, or show at once why the sweep is not enough."""
         try:
             self.zeroing.end_sweep()
             self.error.setText("")
@@ -171,12 +171,14 @@ class ZeroPanel(QFrame):
         self._show()
 
     def apply(self) -> None:
-        """Take the zero over into the bench; can be undone."""
+        """Use the zero for the bench; can be undone."""
         zero = self.zero
         if zero is None:
             return
         self._controller.setup.edit_bench("zero", angle_offset=zero.angle_offset)
-        self._controller.message.emit("info", f"zero taken over: the servo reads {self._in_words(zero)} hanging down")
+        self._controller.message.emit(
+            "info", f"zero applied: the servo reads {self._in_words(zero)} at the lowest point"
+        )
         self.cancel()
 
     def cancel(self) -> None:
@@ -189,10 +191,10 @@ class ZeroPanel(QFrame):
         self._controller.setup.edit_direction(-self._controller.setup.direction)
         self._show()
 
-    # What happens.
+    # Updates.
 
     def show_servo(self, view: ServoView) -> None:
-        """Show one look at the servo; only the one that is off is measured."""
+        """Show the state of the servo; it is measured only while its motor is off."""
         if not self.active:
             return
         off = self._is_off
@@ -200,9 +202,13 @@ class ZeroPanel(QFrame):
             self.restart()
         why = {
             ServoState.DISCONNECTED: "Connect the servo first.",
-            ServoState.FAULT: "Acknowledge the servo's fault first.",
+            ServoState.FAULT: (
+                "Press Ready again first: the servo was stopped."
+                if view.stopped
+                else "Acknowledge the servo's fault first."
+            ),
         }.get(view.state, "The motor is on; wait until the servo is released.")
-        self.motor.setText("Confirmed by the servo; the pendulum can be moved by hand." if off else why)
+        self.motor.setText("Confirmed by the servo. You can move the pendulum by hand." if off else why)
         restyle(self.motor, "role", "muted" if off else "fault")
         self._steps[0].setText(f"1  Motor off{'  ✓' if off else ''}")
         there = off and self._controller.servo.hand is not None
@@ -219,7 +225,7 @@ class ZeroPanel(QFrame):
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._colour = theme.ready
         self.pendulum.set_theme(theme)
 
@@ -232,7 +238,7 @@ class ZeroPanel(QFrame):
 
     @property
     def _is_off(self) -> bool:
-        """Whether the servo confirmed that its motor is off, and nothing is about to switch it on."""
+        """True if the servo confirmed that its motor is off, and nothing is about to switch it on."""
         servo = self._controller.servo
         return servo.view.state is ServoState.READY and not servo.busy
 
@@ -255,7 +261,7 @@ class ZeroPanel(QFrame):
         self._pull_to(self._pull)
 
     def _sink(self) -> None:
-        """Pull no more, but slow the pendulum down, as a hand does that lets it sink."""
+        """Stop pulling and damp the motion, like a hand that lets the pendulum sink."""
         self._pull = None
         hand, position = self._controller.servo.hand, self._controller.servo.view.position
         if hand is not None and math.isfinite(position):
@@ -263,7 +269,7 @@ class ZeroPanel(QFrame):
 
     @property
     def _weight(self) -> float:
-        """Gravity torque of what hangs on the simulated servo, which is not always what is typed already [N·m]."""
+        """Gravity torque of the load on the simulated servo, which may differ from the form [N·m]."""
         setup = self._controller.setup
         return max(setup.bench.gravity_torque, GRAVITY_SHARE * setup.spec.stall_torque)
 
@@ -274,7 +280,7 @@ class ZeroPanel(QFrame):
             return
         away = math.remainder(controller.setup.servo_angle(bench_angle) - position, 2.0 * math.pi)
         stiffness = SPRING * self._weight
-        # A load as heavy has about this inertia at the length of a starting bench.
+        # A typical load has about this inertia at the length of a starting bench.
         inertia = controller.setup.bench.inertia + self._weight * REST_LENGTH / STANDARD_GRAVITY
         damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * inertia)
         hand.pull_to(position + min(max(away, -ARM), ARM), stiffness, damping)
@@ -285,7 +291,7 @@ class ZeroPanel(QFrame):
         if hand is not None:
             hand.let_go()
 
-    # What is seen.
+    # Display.
 
     def _show(self) -> None:
         zeroing, setup, unit = self.zeroing, self._controller.setup, self._controller.angle_unit
@@ -317,7 +323,7 @@ class ZeroPanel(QFrame):
             self.remark.setText(self._remark(self.zero))
         self.apply_button.setEnabled(self.zero is not None)
         self.apply_button.setToolTip(
-            "Take the zero over into the bench" if self.zero is not None else "There is no zero yet"
+            "Use this zero for the bench" if self.zero is not None else "No zero has been measured yet"
         )
         seen = sorted((setup.bench_angle(zeroing.lowest), setup.bench_angle(zeroing.highest)))
         there = math.isfinite(zeroing.position)
@@ -327,20 +333,22 @@ class ZeroPanel(QFrame):
     def _advice(self) -> str:
         zeroing = self.zeroing
         if zeroing.stage is Stage.SWEEP:
-            return "Comes after the sweep."
+            return "Follows the sweep."
         if zeroing.held:
-            return "It rests at the end of the range it was moved through: let it go, or sweep further to both sides."
+            return "It rests at the end of the swept range: let go, or sweep further to both sides."
         if zeroing.swung_past:
-            return "It swung past its lowest point: let it sink slowly, or repeat it from both sides."
+            return "It swung past its lowest point: let it sink slowly, or repeat from both sides."
         missing = zeroing.missing()
         if len(missing) == 2:
             return "Lift it a little to one side, let it sink slowly and let go; wait until the ring is full."
         if missing:
-            return f"Now let it sink from the {self._side(missing[0])}: friction holds it off its lowest point."
-        return "Repeat from both sides for a narrower value, or apply it."
+            return (
+                f"Now let it sink from the {self._side(missing[0])}: friction keeps it from reaching the lowest point."
+            )
+        return "Repeat from both sides to narrow the interval, or apply it."
 
     def _side(self, side: Side) -> str:
-        """As seen in the drawing."""
+        """Name of a side, as seen in the drawing."""
         return "left" if (side is Side.BELOW) == (self._controller.setup.direction > 0) else "right"
 
     def _in_words(self, zero: Zero) -> str:
@@ -352,7 +360,7 @@ class ZeroPanel(QFrame):
     def _remark(self, zero: Zero) -> str:
         unit = self._controller.angle_unit
         band = fixed(zero.band * unit.per_radian, 3 if unit.per_radian < 1.5 else 1, unit.symbol)
-        text = f"Friction lets it rest up to {band} off its lowest point."
+        text = f"Friction lets it rest up to {band} from its lowest point."
         if self.zeroing.jumped:
             text += " The servo's angle jumps by a full turn within the swept range; keep runs away from there."
         return text

@@ -1,1 +1,1 @@
-"""The servo: looked for, connected, emulated; what it says of itself and what is written into it."""
+"""The servo: scan, connection, emulation, its identity, and the values written into it."""

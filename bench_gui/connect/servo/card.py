@@ -1,4 +1,4 @@
-"""The servo that answered: who it is, how it does, its gains and limits, and what of them waits to be written."""
+"""Card of the connected servo: identity, condition, gains, limits and unwritten changes."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ from drivers.recorder.messages import Configured
 from drivers.servo import ServoState
 
 _FACTS = (
-    ("Firmware", "Firmware; for a simulated servo the model it moves by"),
+    ("Firmware", "Firmware; of a simulated servo, the model that moves it"),
     ("ID, serial", "Address on its bus, and serial number"),
     ("Resolution", "Smallest step of the position"),
     ("Supply", "Supply voltage now"),
     ("Temperature", "Temperature now"),
-    ("Angle", "The servo's own angle now, as recorded"),
+    ("Angle", "Present angle in the servo's own frame, as recorded"),
     ("Mode", "What the servo is doing"),
-    ("Watchdog", "How soon the servo stops by itself when it hears nothing more"),
+    ("Watchdog", "Time after which the servo stops when no command arrives"),
 )
 _MODES = {
-    Phase.IDLE: "motor off, watched",
-    Phase.APPROACH: "position, to the start",
+    Phase.IDLE: "motor off, monitored",
+    Phase.APPROACH: "position, moving to the start",
     Phase.RUN: "position, run",
-    Phase.RETURN: "position, back to 0",
-    Phase.HOLD: "torque, held",
+    Phase.RETURN: "position, returning to 0",
+    Phase.HOLD: "torque, holding",
 }
 FACT_WIDTH = 142
 _UNCONNECTED = "Gains and limits are read from the servo once it is connected."
 
 
 class ServoCard(QFrame):
-    """Edits are marked and wait; `Write…` shows the difference and writes it on confirmation, never in motion."""
+    """Edits stay marked until `Write…` shows and, on confirmation, writes them; never while the servo moves."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._controller = controller
         self.draft: Draft | None = None
-        """None while no servo has answered."""
+        """None until a servo has answered."""
         self.fields: dict[str, QDoubleSpinBox] = {}
         self.captions: dict[str, QLabel] = {}
         self._entries: list[ServoNumber] = []
@@ -72,7 +72,7 @@ class ServoCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, 10, MARGIN, 10)
         column.setSpacing(8)
-        self.title: ElidedLabel = describe(ElidedLabel("–"), "Answered", "Model that answered")
+        self.title: ElidedLabel = describe(ElidedLabel("–"), "Servo model", "Model that the servo reports")
         self.title.setProperty("role", "title")
         column.addWidget(self.title)
         columns = QHBoxLayout()
@@ -81,11 +81,11 @@ class ServoCard(QFrame):
         self._facts: dict[str, QLabel] = {}
         left.addWidget(self._make_facts())
         self.gains, self.limits = Section("Gains"), Section("Limits")
-        # Words that wrap would otherwise take room from the fields above them.
+        # Wrapping text would otherwise take space from the fields above it.
         self.limits.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.warnings: QLabel = label("", "warning")
         self.warnings.setWordWrap(True)
-        self.warnings.setAccessibleName("What to know about this servo")
+        self.warnings.setAccessibleName("Notes on this servo")
         self.warnings.hide()
         left.addWidget(self.gains)
         left.addStretch(1)
@@ -120,17 +120,17 @@ class ServoCard(QFrame):
         row = QHBoxLayout()
         self.state = ElidedLabel()
         self.state.setAccessibleName("Unwritten changes")
-        self.discard_button: QPushButton = button("Discard", "Take the edits back", self.discard)
+        self.discard_button: QPushButton = button("Discard", "Discard the edits", self.discard)
         self.write_button: QPushButton = button("Write…", "", self.ask_to_write, "primary")
         row.addWidget(self.state, 1)
         row.addWidget(self.discard_button)
         row.addWidget(self.write_button)
         return row
 
-    # What a person asks for.
+    # Actions of the user.
 
     def edit(self, entry: ServoNumber, value: float) -> None:
-        """Want another value; it is written later."""
+        """Request another value; it is written later."""
         draft = self.draft
         if draft is None:
             return
@@ -145,7 +145,7 @@ class ServoCard(QFrame):
         )
 
     def discard(self) -> None:
-        """Want what the servo has."""
+        """Drop all edits."""
         if self.draft is not None:
             servo = self.draft.spec.name
             change(
@@ -157,7 +157,7 @@ class ServoCard(QFrame):
             )
 
     def ask_to_write(self) -> None:
-        """Show the difference and ask."""
+        """Show the difference and ask for confirmation."""
         if self.draft is None or self.refusal():
             return
         self._dialog = WriteDialog(self, self.draft.changes(self._entries), self._controller.angle_unit, self._write)
@@ -167,29 +167,29 @@ class ServoCard(QFrame):
 
     @property
     def dialog(self) -> WriteDialog | None:
-        """The question that is open."""
+        """The open confirmation dialog."""
         return self._dialog
 
     def refusal(self) -> str:
-        """Why nothing can be written now; empty when it can."""
+        """Reason why nothing can be written now; empty if it can."""
         controller = self._controller
         view = controller.servo.view
         if self.draft is None or view.refusal:
             return view.refusal or ServoView().refusal
         if view.phase is Phase.HOLD:
-            return "the servo holds a torque; end that first"
+            return "the servo holds a torque; release it first"
         if view.state is ServoState.ENABLED or view.phase is not Phase.IDLE:
             return "the servo is moving; wait until it is released"
         if controller.servo.busy or controller.queue.active:
-            return "the servo is busy; wait until it is done"
+            return "the servo is busy; wait until it has finished"
         if not self.draft.edits:
-            return "nothing was changed"
+            return "there are no changes"
         return self.draft.problem()
 
-    # What happens.
+    # Updates.
 
     def show_servo(self, view: ServoView) -> None:
-        """Show one look at the servo."""
+        """Show the state of the servo."""
         servo, unit = self._controller.servo, self._controller.angle_unit
         identity = servo.identity
         if identity is None and self.draft is not None:
@@ -199,7 +199,7 @@ class ServoCard(QFrame):
             limits = servo.limits or self.draft.limits
             known = self.draft.settings if self.draft.settings_known else None
             if servo.written != known or limits != self.draft.limits:
-                # A run wrote its gains meanwhile.
+                # A run wrote its gains in the meantime.
                 self.draft = self.draft.based_on(servo.written, self._controller.setup.settings, limits)
                 self._show_draft()
         fine = unit.per_radian < 1.5
@@ -229,14 +229,14 @@ class ServoCard(QFrame):
         self._enable()
 
     def set_theme(self, theme: Theme) -> None:
-        """Mark edits and warnings in the colour of what is not at rest yet."""
+        """Mark edits and warnings in the theme's colour of unfinished work."""
         self.setStyleSheet(
             f'QLabel[role="edited"] {{ color: {theme.moving}; font-weight: 600; }}'
             f'QLabel[role="warning"] {{ color: {theme.moving}; }}'
         )
 
     def _begin(self) -> None:
-        """A servo answered: begin with what it has."""
+        """Start from the values of a servo that answered."""
         servo, setup = self._controller.servo, self._controller.setup
         identity, limits = servo.identity, servo.limits
         if identity is None or limits is None:
@@ -284,7 +284,7 @@ class ServoCard(QFrame):
         self.captions[entry.name] = (self.limits if entry.is_limit else self.gains).row(entry.short, box)
 
     def _want(self, servo: str, entry: ServoNumber, value: float) -> None:
-        # What was edited for one servo is not wanted of another.
+        # Edits for one servo do not apply to another.
         if self.draft is not None and self.draft.spec.name == servo:
             self.draft = self.draft.edited(entry, value)
             self._show_draft()
@@ -312,7 +312,7 @@ class ServoCard(QFrame):
             return
         setup = self._controller.setup
         if sent.gain_edits():
-            # The next runs go on with what was written, or they would take it back.
+            # Later runs keep the written values; otherwise they would write the old ones back.
             setup.set_gains(replace(setup.gains, **sent.gain_edits()))
         self.draft = self.draft.based_on(event.settings, setup.settings, event.limits)
         self._show_draft()
@@ -323,7 +323,7 @@ class ServoCard(QFrame):
         self._controller.message.emit("error", f"writing to the servo failed: {reason}")
         self._enable()
 
-    # What is seen.
+    # Display.
 
     def _change_unit(self) -> None:
         for box in self.fields.values():
@@ -361,7 +361,7 @@ class ServoCard(QFrame):
         refusal = self.refusal()
         writing = self._sent is not None
         self.write_button.setEnabled(not refusal and not writing)
-        self.write_button.setToolTip(capitalised(refusal) if refusal else "Show what is different, then write it")
+        self.write_button.setToolTip(capitalised(refusal) if refusal else "Show the differences, then write them")
         self.discard_button.setEnabled(count > 0 and not writing)
         text = f"● {counted(count, 'unwritten change')}" if count else ""
         if writing:

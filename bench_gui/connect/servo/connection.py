@@ -1,4 +1,4 @@
-"""Which servo to connect to: one field for each thing its address consists of, as its family describes it."""
+"""Form for a servo's address: one field for each part, as its family describes it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from core.words import capitalised
 from drivers.registry import AddressField, Family, families
 
 FAMILY_TIP = "How the servo is connected"
-SCAN_TIP = "Look for servos, and see what was tried"
-NEW_TIP = "Describe a servo that is not in the list, or open its file"
-EMULATE_TIP = "Start an emulated servo on its bus, for trying without hardware"
+SCAN_TIP = "Search for servos and show every attempt"
+NEW_TIP = "Define a servo that is not in the list, or open its file"
+EMULATE_TIP = "Start an emulated servo on its bus, to try the program without hardware"
 LARGEST_WHOLE = 2**31 - 1
 LARGEST_NUMBER = 1e9
 
 
 class ConnectionForm(Section):
-    """Says `edited` when a person changed something; what was typed stays until it is changed again."""
+    """Emits `edited` when the user changed a field. Typed values stay until they are changed again."""
 
     edited = Signal()
     scan_asked = Signal()
@@ -41,7 +41,7 @@ class ConnectionForm(Section):
         self._body.heading.hide()
         self.wide(self._body)
         self.scan_button: QPushButton = button("Scan…", SCAN_TIP, self.scan_asked.emit)
-        """For whoever shows the form to place beside the button that connects."""
+        """Not part of the form; its owner places it beside the connect button."""
         self.emulate_button: QPushButton = button("Emulate a servo…", EMULATE_TIP, self.emulation_asked.emit)
         self.new_button: QPushButton = button("New servo…", NEW_TIP, self.new_asked.emit)
         buttons = QWidget()
@@ -62,19 +62,23 @@ class ConnectionForm(Section):
 
     @property
     def chosen(self) -> Family:
-        """The family that is chosen."""
+        """The chosen family."""
         return self._families[self.family.currentData()]
 
     def values(self) -> dict[str, str]:
-        """Of the fields, as texts."""
+        """Texts of the fields by name."""
         return {name: read() for name, read in self._read.items()}
 
     def address(self) -> str:
-        """Of the servo that is described; raises AddressError."""
+        """Address of the described servo.
+
+        Raises:
+            AddressError: The fields do not form an address.
+        """
         return self.chosen.address(self.values())
 
     def show_address(self, address: str) -> None:
-        """Fill the form with an address, e.g. one that was scanned; an unknown one leaves it as it is."""
+        """Fill the form with an address, for example a scanned one; an unknown address is ignored."""
         name = address.partition("?")[0].partition(":")[0]
         if name not in self._families:
             return
@@ -87,23 +91,23 @@ class ConnectionForm(Section):
         self._build(self.chosen.values(address))
 
     def choose_family(self, name: str) -> None:
-        """Choose a kind of servo, as a person does in the list."""
+        """Choose a kind of servo, like the user in the list."""
         if name != self.chosen.name:
             self.family.setCurrentIndex(self.family.findData(name))
             self._choose_family()
 
     def reload(self) -> None:
-        """Offer servos that are known only now; what is filled in stays."""
+        """Offer newly added servos; filled-in fields stay."""
         self._families = {family.name: family for family in families()}
         self._build(self.values())
 
     def show_failure(self, text: str) -> None:
-        """Say why connecting failed; empty when it did not."""
+        """Show why connecting failed; an empty text clears it."""
         self.failure.setText(capitalised(text))
         self.failure.setVisible(bool(text))
 
     def lock(self, reason: str) -> None:
-        """Keep the fields from being changed, and say why; empty lets them be changed."""
+        """Disable the fields and show the reason; an empty reason enables them."""
         if reason == self._locked:
             return
         self._locked = reason
@@ -134,7 +138,7 @@ class ConnectionForm(Section):
 
 
 def field_widget(field: AddressField, value: str, changed: Callable[[], object]) -> tuple[QWidget, Callable[[], str]]:
-    """Return a field's widget and what reads it."""
+    """Return a field's widget and a function that reads it."""
     if field.kind == "choice":
         box = choice(field.title, field.tip, list(field.choices))
         box.setFixedWidth(FIELD_WIDTH + 40)
@@ -170,6 +174,6 @@ def field_widget(field: AddressField, value: str, changed: Callable[[], object])
 
 
 def _suggested(box: QComboBox) -> str:
-    """What was typed, or the value behind the suggestion that was taken."""
+    """Return the typed text, or the value behind the chosen suggestion."""
     place = box.findText(box.currentText())
     return str(box.itemData(place)) if place >= 0 else box.currentText()

@@ -1,4 +1,4 @@
-"""What a person wants to change in the servo and has not written yet: the servo's own values, edits, the difference."""
+"""Unwritten changes of the servo: its own values, the edits, the difference."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from drivers.limits import Limits
 
 @dataclass(frozen=True, kw_only=True)
 class ServoNumber:
-    """One number of the servo that can be changed."""
+    """A number in the servo that can be changed."""
 
     name: str
     """Field of ServoSettings or Limits."""
     is_limit: bool
     title: str
     short: str
-    """For a narrow column."""
+    """Caption for a narrow column."""
     tip: str
     unit: str = ""
-    """"rad" and "rad/s" are shown in the unit a person chose."""
+    """"rad" and "rad/s" are shown in the user's unit."""
     lower: float
     upper: float
     decimals: int = 2
@@ -34,7 +34,7 @@ class ServoNumber:
 
 @dataclass(frozen=True)
 class Change:
-    """One row of the difference; SI units, now NaN when the servo does not say."""
+    """One row of the difference, in SI units; `now` is NaN if the servo does not report it."""
 
     entry: ServoNumber
     now: float
@@ -43,45 +43,45 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Values of a servo and what of them shall be others."""
+    """Values of a servo, and the edits on top of them."""
 
     spec: ServoSpec
     settings: ServoSettings
-    """As the servo has them; where it cannot say, those of the next run."""
+    """Values in the servo; those it cannot report come from the next run."""
     settings_known: bool = True
     limits: Limits
     edits: Mapping[str, float] = field(default_factory=dict)
 
     def now(self, entry: ServoNumber) -> float:
-        """What the servo has; NaN when it does not say."""
+        """Value in the servo; NaN if it does not report it."""
         if not entry.is_limit and not self.settings_known:
             return math.nan
         return self._base(entry)
 
     def value(self, entry: ServoNumber) -> float:
-        """What the servo would have once the edits are written."""
+        """Value in the servo after the edits are written."""
         return self.edits.get(entry.name, self._base(entry))
 
     def edited(self, entry: ServoNumber, value: float) -> Draft:
-        """The draft with one value another; the servo's own value is no edit."""
+        """Return the draft with another value; the servo's own value is not an edit."""
         edits = {name: edit for name, edit in self.edits.items() if name != entry.name}
         if value != self._base(entry):
             edits[entry.name] = value
         return replace(self, edits=edits)
 
     def based_on(self, settings: ServoSettings | None, fallback: ServoSettings, limits: Limits) -> Draft:
-        """The same wishes for a servo that has other values by now; those it has already are none any more."""
+        """Return the same edits on top of other servo values; those that the servo already has are dropped."""
         based = replace(self, settings=settings or fallback, settings_known=settings is not None, limits=limits)
         entries = {entry.name: entry for entry in entries_of(self.spec, limits)}
         kept = {n: v for n, v in self.edits.items() if n in entries and v != based._base(entries[n])}
         return replace(based, edits=kept)
 
     def changes(self, entries: list[ServoNumber]) -> list[Change]:
-        """The difference, in the order of the entries."""
+        """Return the difference, in the order of the entries."""
         return [Change(entry, self.now(entry), self.edits[entry.name]) for entry in entries if entry.name in self.edits]
 
     def problem(self) -> str:
-        """Why this cannot be written; empty when it can."""
+        """Reason why this cannot be written; empty if it can."""
         try:
             self.wanted()
         except ServoBenchError as error:
@@ -89,17 +89,21 @@ class Draft:
         return ""
 
     def wanted(self) -> tuple[ServoSettings, Limits]:
-        """What the servo shall have. Raises InputError for limits that contradict each other."""
+        """Return the settings and limits after the edits.
+
+        Raises:
+            InputError: The limits contradict each other.
+        """
         names = set(self.limits.__dict__)
         limits = {name: value for name, value in self.edits.items() if name in names}
         if limits.get("lowest_position", self.limits.lowest_position) >= limits.get(
             "highest_position", self.limits.highest_position
         ):
-            raise InputError("the lowest angle is not below the highest")
+            raise InputError("the lowest angle must be below the highest")
         return replace(self.settings, **self.gain_edits()), replace(self.limits, **limits)
 
     def gain_edits(self) -> dict[str, float]:
-        """Edits that are gains."""
+        """Edits of gains only."""
         names = set(self.settings.__dict__)
         return {name: value for name, value in self.edits.items() if name in names}
 
@@ -109,7 +113,7 @@ class Draft:
 
 
 def entries_of(spec: ServoSpec, ratings: Limits) -> list[ServoNumber]:
-    """What can be changed in a servo: the gains its law has, and limits within its ratings."""
+    """Return the changeable numbers of a servo: the gains of its control law, and limits within its ratings."""
     law = spec.control
     gains = [("kp", True, "Gain kp", "Proportional gain of the position law, in the servo's own units", 0.01)]
     gains += [("ki", bool(law.integral_ratio), "Gain ki", "Integral gain, in the servo's own units", 0.0)]
@@ -121,15 +125,22 @@ def entries_of(spec: ServoSpec, ratings: Limits) -> list[ServoNumber]:
         if there
     ]
     low, high = ratings.lowest_position, ratings.highest_position
-    beyond = "no goal {} this; a driven servo {} it is released"
+    beyond = "no goal position {} this; a driven servo that moves {} it is released"
     limits = (
         ("lowest_position", "Lowest angle", beyond.format("below", "below"), "rad", low, high),
         ("highest_position", "Highest angle", beyond.format("above", "above"), "rad", low, high),
-        ("speed", "Speed", "a driven servo faster than this is released", "rad/s", 0.01, ratings.speed),
-        ("hold_speed", "Speed holding", "the same while a torque is held", "rad/s", 0.01, ratings.speed),
+        ("speed", "Speed", "a driven servo that moves faster is released", "rad/s", 0.01, ratings.speed),
+        (
+            "hold_speed",
+            "Speed holding",
+            "a servo that moves faster while holding a torque is released",
+            "rad/s",
+            0.01,
+            ratings.speed,
+        ),
         ("torque", "Torque", "no larger torque is commanded", "N·m", 0.001, ratings.torque),
-        ("current", "Current", "a motor that draws more is released", "A", 0.001, ratings.current),
-        ("temperature", "Temperature", "a hotter servo is released", "°C", 0.0, ratings.temperature),
+        ("current", "Current", "a servo that draws more is released", "A", 0.001, ratings.current),
+        ("temperature", "Temperature", "a servo hotter than this is released", "°C", 0.0, ratings.temperature),
     )
     found += [
         ServoNumber(

@@ -1,4 +1,4 @@
-"""An emulated servo the window runs: a device in a process of its own, found under a real bus's address."""
+"""An emulated servo started by the window: a device in its own process, reached at a real bus's address."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ from drivers.simulated import SharedHand
 
 
 class Emulation(QObject):
-    """At most one emulator. What hangs on it is what the bench is said to carry, as if a hand had hung it there."""
+    """At most one emulator at a time. It carries the load that the bench describes."""
 
     started = Signal(str)
     """Address of its first servo."""
     ended = Signal(str)
-    """Why, empty when it was asked to."""
+    """Reason why it ended; empty if the user ended it."""
     answered = Signal(str)
-    """What the console says to a line of `say`."""
+    """Answer of the console to a line of `say`."""
 
     def __init__(self, setup: BenchSetup, farewell: Callable[[EmulatorProcess], None]) -> None:
-        """farewell: closes an emulator without keeping the window waiting."""
+        """Prepare the emulator.
+
+        Args:
+            setup: Bench whose load the emulated servo carries.
+            farewell: Closes an emulator without blocking the window.
+        """
         super().__init__()
         self._farewell = farewell
         self._setup = setup
@@ -33,28 +38,32 @@ class Emulation(QObject):
         self._reported = False
         self._load = ""
         self._heard: deque[bool] = deque()
-        """For every line that was sent whether its answer is for a person."""
+        """For every line sent: True if its answer is shown to the user."""
 
     @property
     def running(self) -> bool:
-        """Whether one was started and has not ended."""
+        """True if an emulator was started and has not ended."""
         return self._process is not None
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Of its servos; empty before it has entered its bus."""
+        """Addresses of its servos; empty until it has joined its bus."""
         return self._process.addresses if self._process is not None else ()
 
     def hand_at(self, address: str) -> SharedHand | None:
-        """The hand on the pendulum of the servo with this address; None if that is not the emulator's first."""
+        """Hand on the pendulum of the servo with this address; None unless it is the emulator's first."""
         return self._process.hand if self._process is not None and address in self.addresses[:1] else None
 
     def emulates(self, address: str) -> bool:
-        """Return True for the address of a servo of the emulator."""
+        """True if this is the address of one of the emulator's servos."""
         return address in self.addresses
 
     def start(self, text: str) -> None:
-        """Start the emulator a text describes, see drivers.emulators.registry. Raises AddressError."""
+        """Start the emulator that a text describes; see drivers.emulators.registry.
+
+        Raises:
+            AddressError: The text describes no emulator.
+        """
         self.stop()
         process = EmulatorProcess(emulator_source(text))
         process.launch()
@@ -62,21 +71,21 @@ class Emulation(QObject):
         self._heard.clear()
 
     def say(self, line: str) -> None:
-        """Say a line to its console; `answered` follows."""
+        """Send a line to its console; `answered` follows."""
         self._send(line, True)
 
     def stop(self) -> None:
-        """End it. Idempotent."""
+        """End the emulator. Idempotent."""
         self._end("")
 
     def close(self) -> None:
-        """End it and wait until it has."""
+        """End the emulator and wait until it has ended."""
         process, self._process = self._process, None
         if process is not None:
             process.close()
 
     def tick(self) -> None:
-        """Take what it said; called by the window's timer."""
+        """Process its output; called by the window's timer."""
         process = self._process
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""Starting an emulated servo, and telling it what to do wrong."""
+"""Dialog that starts an emulated servo and injects faults."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ from drivers.emulators.registry import emulator_families
 from drivers.family import Family
 
 USAGE_LENGTH = 22
-USAGE_TIP = "A command puts its words into the line beside"
+USAGE_TIP = "Choose a command to insert it into the line beside"
 WHAT = (
-    "The emulator is a device on a bus, in a process of its own: the same driver talks to it as to hardware, byte for "
-    "byte. It carries the load entered under Bench."
+    "The emulator is a device on a bus, in its own process. The driver exchanges the same bytes with it as with "
+    "hardware. It carries the load entered under Bench."
 )
 
 FAULTS = (
-    ("Unplugged", "Pull the adapter out, and put it in again", "unplug on", "unplug off"),
-    ("Silent", "The servo obeys without answering", "mute on", "mute off"),
+    ("Unplugged", "Unplug the adapter, and plug it in again", "unplug on", "unplug off"),
+    ("Silent", "The servo obeys but does not answer", "mute on", "mute off"),
     ("Lose answers", "Lose the next 20 answers", "drop 20", ""),
     ("Hot", "The servo reports 95 °C", "temperature 95", "temperature off"),
     ("Low supply", "The servo reports a supply of 3 V", "supply 3", "supply off"),
-    ("Stuck encoder", "The encoder reports one position", "stuck on", "stuck off"),
+    ("Stuck encoder", "The encoder always reports the same position", "stuck on", "stuck off"),
 )
-"""Title and tip of each common fault, and the console's lines that begin and end it; "": it ends by itself."""
+"""Title and tip of each common fault, and the console commands that start and end it; "": it ends on its own."""
 
 ADAPTER = {"unplug on": "unplug", "unplug off": "plug"}
-"""The console of an emulated serial adapter has words of its own."""
+"""Console commands of an emulated serial adapter, which differ from the others."""
 
 
 def kept_link() -> str:
-    """Path of an emulated serial port that stays the same for as long as the window is open."""
+    """Path of an emulated serial port that stays the same while the window is open."""
     places = QStandardPaths.StandardLocation.RuntimeLocation
     folder = QStandardPaths.writableLocation(places) or tempfile.gettempdir()
     return str(Path(folder) / f"servobench-servo-{os.getpid()}")
 
 
 class EmulationDialog(QDialog):
-    """Not modal; the emulator goes on when it is closed."""
+    """Not modal; the emulator keeps running when the dialog is closed."""
 
     chosen = Signal(str)
-    """Address of the emulated servo a person wants to connect to."""
+    """Address of the emulated servo to connect to."""
 
     def __init__(self, parent: QWidget, emulation: Emulation) -> None:
         super().__init__(parent)
@@ -74,7 +74,7 @@ class EmulationDialog(QDialog):
         what = label(WHAT, "muted")
         what.setWordWrap(True)
         column.addWidget(what)
-        self.bus: QComboBox = choice("Bus", "What kind of servo", [(f.title, f.name) for f in self._families.values()])
+        self.bus: QComboBox = choice("Bus", "Kind of servo", [(f.title, f.name) for f in self._families.values()])
         self.bus.activated.connect(lambda _: self._build())
         column.addWidget(self.bus)
         self._body = Section("")
@@ -87,12 +87,14 @@ class EmulationDialog(QDialog):
         self.state.setWordWrap(True)
         self.state.setAccessibleName("Emulator")
         self.start_button: QPushButton = button("Start", "", self._toggle, "primary")
-        self.use_button: QPushButton = button("Use", "Take its address into the form", self._use)
+        self.use_button: QPushButton = button("Use", "Enter its address into the form", self._use)
         row.addWidget(self.state, 1)
         row.addWidget(self.use_button)
         row.addWidget(self.start_button)
         column.addLayout(row)
-        self.log: QPlainTextEdit = describe(QPlainTextEdit(), "Console", "Lines sent to the emulator, and its answers")
+        self.log: QPlainTextEdit = describe(
+            QPlainTextEdit(), "Console", "Commands sent to the emulator, and its answers"
+        )
         self.log.setReadOnly(True)
         self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -124,7 +126,7 @@ class EmulationDialog(QDialog):
         self._enable()
 
     def done(self, result: int) -> None:
-        """Close; the emulator goes on."""
+        """Close; the emulator keeps running."""
         for signal, slot in (
             (self._emulation.started, self._started),
             (self._emulation.ended, self._ended),
@@ -135,7 +137,7 @@ class EmulationDialog(QDialog):
 
     @property
     def family(self) -> Family:
-        """What is chosen."""
+        """The chosen family."""
         return self._families[self.bus.currentData()]
 
     def _build(self) -> None:
@@ -179,7 +181,7 @@ class EmulationDialog(QDialog):
             widget.setEnabled(not running)
         text = "Stop" if running else "Start"
         self.start_button.setText(text)
-        describe(self.start_button, text, "End the emulator" if running else "Start it")
+        describe(self.start_button, text, "Stop the emulator" if running else "Start the emulator")
         self.use_button.setEnabled(bool(addresses))
         for widget in (self.usages, self.line, *self.faults):
             widget.setEnabled(bool(addresses))

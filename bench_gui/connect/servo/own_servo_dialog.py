@@ -1,4 +1,4 @@
-"""A servo of one's own as a form: a field for each entry of the template that `bench models --new` writes."""
+"""Form for the user's own servo: a field for each entry of the template that `bench models --new` writes."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from core.errors import ServoBenchError
 from core.words import capitalised
 from drivers.registry import check_buses
 
-WHAT = "Put in the numbers of your servo, from its data sheet. A fit starts from them; they need not be exact."
+WHAT = "Enter the numbers from your servo's data sheet. They are start values of the fit and need not be exact."
 SOURCE = "The form"
 CHOICES = {"law": LAWS, "bridge": BRIDGES}
-"""Entries that are one of a few texts."""
+"""Entries with a fixed set of values."""
 FIELD = 200
 """Width of a field [px]."""
 _ENTRY = re.compile(r'(\w+) = ("[^"]*"|\[[^\]]*\]|\S+)\s*(?:# (.*))?')
@@ -52,12 +52,12 @@ class TemplateLine:
 
     @property
     def path(self) -> str:
-        """How an error names it, e.g. "[ratings] stall_torque"."""
+        """Name of the entry in error messages, for example "[ratings] stall_torque"."""
         return f"[{self.table}] {self.name}" if self.table else self.name
 
 
 def entries_of(template: str) -> list[TemplateLine]:
-    """Find the entries of a servo file that has each on one line."""
+    """Return the entries of a servo file that has each on one line."""
     entries, table = [], ""
     for number, line in enumerate(template.splitlines()):
         if head := _TABLE.match(line):
@@ -68,7 +68,7 @@ def entries_of(template: str) -> list[TemplateLine]:
 
 
 def filled(template: str, texts: dict[TemplateLine, str]) -> str:
-    """Return the template with other values; a text that is no TOML value is taken literally."""
+    """Return the template with other values; a text that is not a TOML value is quoted."""
     lines = template.splitlines()
     for entry, text in texts.items():
         value = text.strip()
@@ -87,10 +87,10 @@ def _is_value(text: str) -> bool:
 
 
 class ServoDialog(QDialog):
-    """Checks while one types, saves into the folder of one's own servos. Not modal: STOP stays within reach."""
+    """Checks while the user types and saves into the folder of the user's servos. Not modal: STOP stays reachable."""
 
     added = Signal(str)
-    """Name of a servo that is known now."""
+    """Name of the added servo."""
 
     def __init__(self, parent: QWidget | None) -> None:
         super().__init__(parent)
@@ -99,7 +99,7 @@ class ServoDialog(QDialog):
         self._template = new_servo_text()
         self._read: dict[TemplateLine, Callable[[], str]] = {}
         self.fields: dict[str, QLineEdit | QComboBox] = {}
-        """By the name an error has for the entry, e.g. "[ratings] stall_torque"."""
+        """Fields by the name that errors use for the entry, for example "[ratings] stall_torque"."""
         self.captions: dict[str, QLabel] = {}
         self._spec: ServoSpec | None = None
         column = QVBoxLayout(self)
@@ -115,11 +115,11 @@ class ServoDialog(QDialog):
         self.state: QLabel = label()
         self.state.setWordWrap(True)
         self.state.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
-        self.state.setAccessibleName("What is wrong")
+        self.state.setAccessibleName("Problem")
         column.addWidget(self.state)
         row = QHBoxLayout()
-        self.open_button: QPushButton = button("Open servo file…", "Add a servo file as it is", self._ask_for_file)
-        self.cancel_button: QPushButton = button("Cancel", "Keep nothing", self.reject)
+        self.open_button: QPushButton = button("Open servo file…", "Add an existing servo file", self._ask_for_file)
+        self.cancel_button: QPushButton = button("Cancel", "Close without saving", self.reject)
         self.save_button: QPushButton = button("Save", "Add the servo", self._save, "primary")
         row.addWidget(self.open_button)
         row.addStretch(1)
@@ -129,7 +129,7 @@ class ServoDialog(QDialog):
         self._check()
 
     def add_file(self, path: str) -> None:
-        """Add a servo file as it is, also what the form has no field for."""
+        """Add a servo file unchanged, including entries that the form does not show."""
         try:
             self._add(read_servo_file(path))
         except ServoBenchError as error:

@@ -1,4 +1,4 @@
-"""Looking for servos: every attempt as it is made, what answered, and one of them to take."""
+"""Dialog of a scan for servos: every attempt, the servos that answered, and the choice of one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,18 @@ class ScanDialog(QDialog):
     """Not modal; closing it ends the scan."""
 
     taken = Signal(str)
-    """Address of the servo a person took."""
+    """Address of the servo that the user chose."""
 
     def __init__(self, parent: QWidget, scanning: Scanning, family: str, title: str, values: dict[str, str]) -> None:
-        """family: name; title: its title; values: those of its form."""
+        """Start a scan.
+
+        Args:
+            parent: Window that the dialog belongs to.
+            scanning: Runs the scan.
+            family: Name of the family.
+            title: Title of the family.
+            values: Values of the family's form.
+        """
         super().__init__(parent)
         self.setWindowTitle(f"Scan: {title}")
         self.resize(660, 440)
@@ -31,13 +39,11 @@ class ScanDialog(QDialog):
         column.setSpacing(6)
         column.addWidget(label("ANSWERED", "heading"))
         self.found, self.found_model = _table(
-            "Servos that answered", "Double-click takes one", ("Servo", "Detail", "Address"), self
+            "Servos that answered", "Double-click to use one", ("Servo", "Detail", "Address"), self
         )
         column.addWidget(self.found, 2)
         column.addWidget(label("TRIED", "heading"))
-        self.tried, self.tried_model = _table(
-            "What was tried", "Every attempt and its answer", ("Tried", "Answer"), self
-        )
+        self.tried, self.tried_model = _table("Attempts", "Every attempt and its answer", ("Tried", "Answer"), self)
         column.addWidget(self.tried, 3)
         self.state = label("", "muted")
         self.state.setWordWrap(True)
@@ -45,7 +51,7 @@ class ScanDialog(QDialog):
         row = QHBoxLayout()
         row.addStretch(1)
         self.cancel_button: QPushButton = button("Cancel", "End the scan", self.close)
-        self.use_button: QPushButton = button("Use", "Take the chosen servo into the form", self._use, "primary")
+        self.use_button: QPushButton = button("Use", "Enter the chosen servo into the form", self._use, "primary")
         row.addWidget(self.cancel_button)
         row.addWidget(self.use_button)
         column.addLayout(row)
@@ -59,7 +65,7 @@ class ScanDialog(QDialog):
         self._enable()
 
     def done(self, result: int) -> None:
-        """End the scan, wherever it is, and close."""
+        """End the scan and close."""
         for signal, slot in (
             (self._scanning.stepped, self._step),
             (self._scanning.finished, self._finish),
@@ -83,7 +89,7 @@ class ScanDialog(QDialog):
         self.state.setText(
             f"{len(found)} answered, {tried} tried."
             if found
-            else f"Nothing answered ({tried} tried). Look at power, cable and port, and try another speed or ID."
+            else f"Nothing answered ({tried} tried). Check power, cable and port, or try another speed or ID."
         )
         self._end()
 
@@ -106,7 +112,9 @@ class ScanDialog(QDialog):
     def _enable(self) -> None:
         chosen = bool(self._chosen())
         self.use_button.setEnabled(chosen)
-        self.use_button.setToolTip("Take the chosen servo into the form" if chosen else "Nothing is chosen yet")
+        self.use_button.setToolTip(
+            "Enter the chosen servo into the form" if chosen else "Choose a servo in the list first"
+        )
 
     def _use(self) -> None:
         address = self._chosen()

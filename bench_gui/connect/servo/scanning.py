@@ -1,4 +1,4 @@
-"""A scan for servos: runs in a thread of its own, tells what it tried as it goes, ends when it is told to."""
+"""Scan for servos in its own thread; it reports each attempt and can be stopped."""
 
 from __future__ import annotations
 
@@ -18,31 +18,38 @@ LANE = "scan"
 
 
 class Scanning(QObject):
-    """One scan at a time. What one that was given up still says is not heard."""
+    """One scan at a time. Results of a cancelled scan are ignored."""
 
     stepped = Signal(object)
     """ScanStep"""
     finished = Signal(object)
-    """list[Found], in the order they were found; what was found so far when it was stopped"""
+    """list[Found], in the order they were found; those found so far if the scan was stopped."""
     failed = Signal(str)
 
     def __init__(self, background: Background, activities: Activities) -> None:
         super().__init__()
         self._background, self._activities = background, activities
-        self.activity = Activity("Scan", lambda: self._stop.set(), "Cancel", "End it; what answered so far is shown")
+        self.activity = Activity(
+            "Scan", lambda: self._stop.set(), "Cancel", "End the scan; servos that answered so far are shown"
+        )
         self._stop = Event()
         self._steps: deque[ScanStep] = deque()
         self._current: object | None = None
 
     @property
     def active(self) -> bool:
-        """Whether a scan is on."""
+        """True while a scan is running."""
         return self._current is not None
 
     def start(self, family: str, values: Mapping[str, str]) -> None:
-        """Look for servos of a family; values are those of its form."""
+        """Scan for servos of a family.
+
+        Args:
+            family: Name of the family.
+            values: Values of its form.
+        """
         self.stop()
-        # Each scan has its own event and its own steps, so that one that is still ending cannot speak for the next.
+        # Each scan has its own event and its own queue, so a scan that is still ending cannot affect the next one.
         stop, steps, token = Event(), deque[ScanStep](), object()
         self._stop, self._steps, self._current = stop, steps, token
         self._activities.begin(self.activity)
@@ -58,13 +65,13 @@ class Scanning(QObject):
         )
 
     def stop(self) -> None:
-        """Give the scan up; nothing more is heard of it."""
+        """Cancel the scan; its later results are ignored."""
         self._stop.set()
         self._current = None
         self._activities.forget(self.activity)
 
     def tick(self) -> None:
-        """Tell what was tried since the last call; called by the window's timer."""
+        """Report the attempts since the last call; called by the window's timer."""
         while self._current is not None and self._steps:
             step = self._steps.popleft()
             if step.total:

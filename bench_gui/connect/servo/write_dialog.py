@@ -1,4 +1,4 @@
-"""What is about to be written into the servo, beside what it has: nothing is written unseen."""
+"""Confirmation before writing to the servo: present and new values side by side."""
 
 from __future__ import annotations
 
@@ -14,16 +14,23 @@ from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from core.units import AngleUnit, fixed
 from core.words import counted
 
-HEADINGS = ("What", "In the servo", "New", "Unit")
+HEADINGS = ("Setting", "In the servo", "New", "Unit")
 
 
 class WriteDialog(QDialog):
-    """Asks once; `refuse` takes the button away while the servo moves."""
+    """Asks once; `refuse` disables the button while the servo moves."""
 
     def __init__(
         self, parent: QWidget, changes: Sequence[Change], unit: AngleUnit, write: Callable[[], object]
     ) -> None:
-        """unit: for angles; write() is called when a person agrees."""
+        """Create the dialog.
+
+        Args:
+            parent: Window that the dialog belongs to.
+            changes: Rows of the difference.
+            unit: Unit of angles.
+            write: Called when the user confirms.
+        """
         super().__init__(parent)
         self.setWindowTitle("Write to the servo")
         self._write = write
@@ -32,7 +39,7 @@ class WriteDialog(QDialog):
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(10)
         column.addWidget(label(f"{counted(count, 'value')} will be written", "title"))
-        self.table: QTableView = plain_table("Changes", "What the servo has now and what it will have")
+        self.table: QTableView = plain_table("Changes", "Present and new values in the servo")
         self.table.setModel(_model(changes, unit, self))
         self.table.setSelectionMode(QTableView.SelectionMode.NoSelection)
         self.table.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -60,7 +67,7 @@ class WriteDialog(QDialog):
         self.setMinimumWidth(440)
 
     def refuse(self, reason: str) -> None:
-        """Say why nothing can be written now; empty when it can."""
+        """Disable writing and show the reason; an empty reason enables it."""
         self.write_button.setEnabled(not reason)
         self.write_button.setToolTip(reason or "Write and read back")
         self.reason.setText(reason)
