@@ -53,7 +53,7 @@ class ComplianceJob:
 
     @property
     def time(self) -> Array:
-        """(n,) s"""
+        """Sample times (n,) [s]."""
         return DT * np.arange(math.ceil(self.duration / DT), dtype=np.float64)
 
     @property
@@ -65,7 +65,7 @@ class ComplianceJob:
 
     @property
     def external_torque(self) -> Array:
-        """(n,) N·m"""
+        """External torque at each sample (n,) [N·m]."""
         share = self.time / self.duration
         return np.asarray(np.where((share >= PUSH[0]) & (share < PUSH[1]), self.push, 0.0), dtype=np.float64)
 
