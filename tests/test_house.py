@@ -1,8 +1,9 @@
-"""The house stays a house: no import circle, tasks that do not know each other, studies that nobody needs.
+"""The house stays a house: no import circle, independent tasks, optional studies, and parts that a reader can take in.
 
-Imports for types count. What import-linter can say is said in pyproject.toml.
+Imports for types count. Contracts that import-linter can check are in pyproject.toml.
 """
 
+import ast
 import graphlib
 import re
 from pathlib import Path
@@ -14,9 +15,39 @@ ROOT = Path(__file__).parents[1]
 ROOMS = ("bench_gui", "core", "drivers", "sessions")
 TASKS = ("compare", "connect", "export", "fleet", "help", "identify", "log", "place", "record", "session", "studies")
 HANDED_IN = {("bench_gui.compare.view", "bench_gui.studies.arm.tab")}
-"""A tab that its page is given."""
+"""A tab that its page receives."""
 REGISTRIES = {"drivers.simulated.actuators"}
-"""Of what a simulated servo may be driven by. That of export targets names its modules without importing them."""
+"""The actuators of a simulated servo. The registry of export targets names its modules without importing them."""
+MOST_METHODS, MOST_LINES = 25, 60
+LARGE_CLASSES = {
+    # Contracts and facades: users of the room meet one class.
+    "core/model.py:ServoModel", "drivers/recorder/recorder.py:Recorder", "drivers/servo.py:Servo",
+    "sessions/store.py:Session", "bench_gui/state/library.py:Library", "bench_gui/state/servo_link.py:ServoLink",
+    # One state machine or one device, whose methods share its state.
+    "bench_gui/place/placing.py:Placing", "drivers/emulators/dynamixel/device.py:Device",
+    "bench_gui/connect/bench/zero_panel.py:ZeroPanel", "bench_gui/widgets/hand_pendulum.py:HandPendulum",
+    # One page or form: it builds its widgets, shows data, and enables its buttons.
+    "bench_gui/export/view.py:ExportView", "bench_gui/fleet/form.py:FleetForm", "bench_gui/fleet/view.py:FleetView",
+    "bench_gui/identify/fit/settings_form.py:SettingsForm", "bench_gui/main_window.py:MainWindow",
+    "bench_gui/place/view.py:PlaceView", "bench_gui/record/plots.py:LivePlots",
+    "bench_gui/compare/plots.py:ComparePlots", "bench_gui/plots/chart.py:Chart",
+}  # fmt: skip
+LONG_FUNCTIONS = {
+    # Numba compiles a kernel as one function, inside the function that makes its variants.
+    "core/kernel/population.py:_population_kernel", "core/kernel/population.py:kernel", "core/kernel/step.py:make_step",
+    "core/kernel/step.py:step", "core/studies/arm/dynamics.py:_kernel", "core/studies/arm/dynamics.py:kernel",
+    "core/studies/compliant/compiled.py:_program", "core/studies/compliant/compiled.py:run",
+    # A program that is copied to users, which loads its engine on the first call.
+    "core/export/standalone/servobench_drake.py:Servos_", "core/export/standalone/servobench_mujoco.py:_make_update",
+    "core/export/standalone/servobench_mujoco.py:update",
+    # Lists of fields, options, menus or widgets, without branches.
+    "drivers/ethercat/form.py:family", "drivers/simulated/form.py:family",
+    "bench_gui/cli/commands/compliant_learn.py:add_arguments", "bench_gui/main_window.py:_build_menus",
+    "bench_gui/connect/servo/emulation_dialog.py:__init__", "bench_gui/session/head.py:__init__",
+    "bench_gui/session/panel.py:__init__",
+    # The steps of one computation in their order.
+    "sessions/results/crossvalidating.py:_cross_validate",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +87,32 @@ def test_below_the_window_only_registries_know_the_studies(imports):
         and any(within(imported, "core.studies") for imported in all_imported)
     }
     assert knowing == REGISTRIES
+
+
+def definitions(*kinds):
+    """(place, node) of each definition of the product."""
+    for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, kinds):
+                yield f"{path.relative_to(ROOT).as_posix()}:{node.name}", node
+
+
+def test_a_class_that_is_large_is_so_for_a_reason():
+    large = {
+        place
+        for place, node in definitions(ast.ClassDef)
+        if sum(isinstance(part, ast.FunctionDef) for part in node.body) > MOST_METHODS
+    }
+    assert large == LARGE_CLASSES
+
+
+def test_a_function_that_is_long_is_so_for_a_reason():
+    long = {
+        place
+        for place, node in definitions(ast.FunctionDef)
+        if node.end_lineno - node.lineno - len((ast.get_docstring(node) or "").splitlines()) >= MOST_LINES
+    }
+    assert long == LONG_FUNCTIONS
 
 
 def test_the_map_of_the_house_names_places_that_are_there():
