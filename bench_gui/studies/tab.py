@@ -9,7 +9,7 @@ from bench_gui.theme import Theme
 
 
 class ExploreTab(QWidget):
-    """Fill `body`; put the settings into `settings` and the buttons that are always in sight into `buttons`."""
+    """Fill `body`; put the settings into `settings` and the buttons that are always visible into `buttons`."""
 
     title = ""
     tip = ""
@@ -37,5 +37,5 @@ class ExploreTab(QWidget):
         """Take over a theme's colours."""
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of it, for the menus and the command palette."""
+        """Actions for the menus and the command palette."""
         return []

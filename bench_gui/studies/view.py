@@ -21,7 +21,7 @@ TABS = (StictionTab, ComplianceTab, LearningTab, WebotsTab)
 
 
 class ExploreView(TaskPage):
-    """One tab a system, made when it is first needed; only the one in sight computes anything."""
+    """One tab per system, created when it is first needed; only the visible one computes."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class ExploreView(TaskPage):
 
     @property
     def current(self) -> ExploreTab:
-        """The tab in sight."""
+        """The visible tab."""
         return self._tab(self._pictures.currentIndex())
 
     def show_tab(self, tab: ExploreTab) -> None:

@@ -1,7 +1,7 @@
-"""What the process of the arm's page computes: friction models on an arm of two servos, case by case.
+"""Computation of the arm page: friction models on an arm of two servos, case by case.
 
-Answers hold nothing whose unpickling would load the compiler into the window's process, and each case is told as soon
-as it is known, so that what was found before a stop stays.
+Answers hold nothing whose unpickling would load the compiler into the window's process. Each case is reported as soon as
+it is known, so that a stop keeps what was found before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ARM_SERVOS = {"dynamixel": ("mx106", "mx64"), "erob": ("erob80_100", "erob80_50"
 GAINS = {"low": "Low: half the catalogue's", "high": "High: twice the catalogue's"}
 """Those of `core.studies.arm.validation`."""
 PERIOD = 4.0
-"""Once around a path, where nobody asks for another [s]."""
+"""Default duration of one lap of a path [s]."""
 FIT_COST = 6.0
 """How many cases take as long as fitting the Coulomb–viscous servos; for the progress bar."""
 FITTED, PUBLISHED, OWN, CHOSEN = "fitted", "published", "own", "chosen"
@@ -39,7 +39,7 @@ FITTED, PUBLISHED, OWN, CHOSEN = "fitted", "published", "own", "chosen"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmJob:
-    """What is compared on which arm."""
+    """Comparison to make, and its arm."""
 
     arm: str
     """Of ARM_SERVOS; empty for links of a file."""
@@ -64,7 +64,7 @@ class ArmJob:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmTrack:
-    """What one model makes of a case."""
+    """Result of one model in a case."""
 
     name: str
     """As `core.studies.arm.validation` names it, e.g. "m1 fitted"."""
@@ -127,7 +127,7 @@ class ArmProgress(Share):
 
 
 def validate(job: ArmJob, line: Line) -> int:
-    """Compare, tell each case, and return how many there were."""
+    """Compare, report each case, and return their number."""
     from core.export.programs import mujoco_engine
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.recording import read_arm_csv

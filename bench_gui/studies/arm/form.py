@@ -1,4 +1,4 @@
-"""What is asked of a comparison on an arm: which arm, which joints, what is the truth, which models are compared."""
+"""Form of a comparison on an arm: the arm, its joints, the truth and the models to compare."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class ArmForm(QWidget):
         return "" if self.gains.checked else "no gain is checked; check at least one"
 
     def job(self) -> ArmJob:
-        """What is asked; raises ModelError when a model of the catalogue cannot be read."""
+        """The comparison to make; raises ModelError if a model of the catalogue cannot be read."""
         arm = str(self.arm.currentData())
         shoulder, elbow = (self._model(str(field.currentData())) for field in self.joints)
         measured = self.truth.currentData() == MEASURED

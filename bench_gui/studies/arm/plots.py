@@ -68,7 +68,7 @@ class ArmPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn: GOAL, TRUTH and names of models."""
+        """Names of the visible curves: GOAL, TRUTH and models."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:

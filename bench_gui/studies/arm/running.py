@@ -21,7 +21,7 @@ class ArmComparison(Computation[ArmJob, ArmProgress, int]):
         self.views: list[ArmView] = []
 
     def start(self, job: ArmJob) -> None:
-        """Begin anew."""
+        """Forget the results."""
         self.views = []
         super().start(job)
 

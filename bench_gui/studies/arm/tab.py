@@ -49,7 +49,7 @@ class ArmTab(QWidget):
     """Asks for comparisons on an arm and shows what came of them; needs no session."""
 
     started = Signal()
-    """It is worth being in sight."""
+    """The tab has something to show."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class ArmTab(QWidget):
         self._stack.addWidget(self._build_result())
         column.addWidget(self._stack, 1)
         self.buttons = self._build_buttons()
-        """Buttons that are always in sight while the arm is."""
+        """Buttons that are visible while the arm is."""
         self._build_tools()
         self.settings.changed.connect(self.refresh)
         self.comparison.activity.view = self
@@ -173,7 +173,7 @@ class ArmTab(QWidget):
             self.run()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of the arm."""
+        """Actions of the arm tab."""
         return [
             ActionSpec(
                 "&Run the comparison on the arm",

@@ -62,7 +62,7 @@ def table_panel(views: Sequence[ArmView]) -> TablePanel:
 
 
 def ratio_text(views: Sequence[ArmView]) -> str:
-    """How many times the errors of the richest models that of M1 is, over the cases; empty unless both are there.
+    """Ratio of the error of M1 to that of the richest models, over the cases; empty unless both are there.
 
     The truth's own model is left out: its error is the cost of its time step and says nothing about friction.
     """

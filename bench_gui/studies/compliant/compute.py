@@ -34,7 +34,7 @@ SHAPES = {STEP: "step", SINE: "sinusoid"}
 
 @dataclass(frozen=True, kw_only=True)
 class ComplianceJob:
-    """What is simulated: a command of the first reference, the second held, and a push."""
+    """Simulation to run: a command of the first reference, the second held, and a push."""
 
     joint: CompliantJoint
     mode: Mode
@@ -77,7 +77,7 @@ class ComplianceJob:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComplianceView:
-    """What came of a job."""
+    """Result of a job."""
 
     job: ComplianceJob
     motion: JointMotion

@@ -1,4 +1,4 @@
-"""What is asked of a compliant joint: its springs, what it is told in which mode, and what it moves."""
+"""Form of a compliant joint: its springs, its command and mode, and its load."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REFERENCES: dict[Mode, tuple[float, float]] = {
 
 
 class ComplianceForm(QWidget):
-    """Three sections of fields; `changed` tells that the curves are others, or the motion."""
+    """Three sections of fields; `changed` is emitted when the curves or the motion change."""
 
     changed = Signal()
 
@@ -94,7 +94,7 @@ class ComplianceForm(QWidget):
         section = Section("Command")
         self.mode: QComboBox = choice(
             "Operation mode",
-            "What is told: link, motors or equilibrium; ideal motors are where they are told to be",
+            "Commanded quantity: link, motors or equilibrium; ideal motors follow the command exactly",
             [(f"{int(mode)}  {mode.title}", int(mode)) for mode in Mode],
         )
         self.mode.setCurrentIndex(int(Mode.PID_EQ_PRES))
@@ -195,7 +195,7 @@ class ComplianceForm(QWidget):
 
     @property
     def names(self) -> tuple[ReferenceName, ReferenceName | None]:
-        """What the references are."""
+        """Names of the references."""
         return reference_names(self.operation, self.actuator)
 
     @property
@@ -210,7 +210,7 @@ class ComplianceForm(QWidget):
         return self.second if takes else self.actuator.soft_preset
 
     def job(self) -> ComplianceJob:
-        """What is asked; raises ModelError for numbers that do not go together."""
+        """The simulation to run; raises ModelError for inconsistent numbers."""
         bench = Bench(
             mass=self.mass.value(),
             length=self.length.value(),

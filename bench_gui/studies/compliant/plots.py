@@ -215,7 +215,7 @@ class ComplianceMotion(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn over time."""
+        """Names of the curves over time."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:

@@ -1,4 +1,4 @@
-"""Compliant actuators (seed 003): their springs' curves and the motion of a joint, simulated anew at every change."""
+"""Compliant actuators (seed 003): the curves of their springs, and the motion of a joint after every change."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class ComplianceTab(ExploreTab):
             self._writer.start(GazeboJob(job=job, folder=Path(folder)))
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of the tab."""
+        """Actions of the tab."""
         return [
             ActionSpec(
                 "&Play the compliant joint's motion",
@@ -180,7 +180,7 @@ class ComplianceTab(ExploreTab):
     # What follows.
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Hands that nobody sees stand still."""
+        """Stop the animation while the tab is hidden."""
         super().hideEvent(event)
         self._frames.stop()
 

@@ -1,4 +1,4 @@
-"""What the learning tab asks of a process of its own: an arm that learns to follow a reference, iteration by iteration.
+"""Computation of the learning tab: an arm learns to follow a reference, iteration by iteration.
 
 Neither job nor answers hold anything whose unpickling would load the compiler into the window's process.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearningJob:
-    """What shall be learned by which arm."""
+    """Motion to learn, and the arm that learns it."""
 
     arm: CompliantArm
     reference: Reference

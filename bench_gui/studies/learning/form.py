@@ -1,4 +1,4 @@
-"""What is asked of a learning: the arm and its springs, the motion it shall follow, and the law it learns by."""
+"""Form of a learning: the arm and its springs, the motion to follow, and the learning law."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FURTHEST = 2.5
 
 
 class LearningForm(QWidget):
-    """Three sections of fields; `changed` tells that something else is asked."""
+    """Three sections of fields; `changed` is emitted when the settings change."""
 
     changed = Signal()
 
@@ -87,7 +87,7 @@ class LearningForm(QWidget):
             step=1.0,
         )
         self.tolerance: AngleBox = angle(
-            "Tolerance", "It is learned when no joint is ever farther off", self._unit, law.tolerance, 1e-3, 1.0
+            "Tolerance", "The motion is learned when no joint is ever further off", self._unit, law.tolerance, 1e-3, 1.0
         )
         self.most: QSpinBox = whole("Iterations", "At most so many motions of the arm", law.iterations, 1, 100)
         self._law = Binding()
@@ -201,7 +201,7 @@ class LearningForm(QWidget):
 
     @property
     def presets(self) -> list[QDoubleSpinBox]:
-        """The fields of both joints' stiffness; none of them is in sight where there is nothing to set."""
+        """The fields of both joints' stiffness; hidden if there is nothing to set."""
         return self._presets["m" if self._actuators[0].preset_unit == "m" else "rad"]
 
     # What is asked.
@@ -214,7 +214,7 @@ class LearningForm(QWidget):
         return ""
 
     def job(self) -> LearningJob:
-        """What is asked; raises ServoBenchError for what is not possible."""
+        """The learning to run; raises ServoBenchError if it is not possible."""
         springs, _ = SPRINGS[str(self.springs.currentData())]
         return LearningJob(
             arm=self._arm(),

@@ -27,7 +27,7 @@ TOLERANCE = "tolerance"
 JOINT_MODELS = ("m4", "m3")
 """Whose colours both joints have where they share a plot."""
 LINK_MODEL, FIRST_MODEL = RICHEST, FRICTION_MODELS[0]
-"""Whose colours the links have in the iteration in sight and in the first one."""
+"""Curves that give the links their colours, in the shown iteration and in the first one."""
 SYMBOL = 8
 """Size of an iteration's mark [px]."""
 HEAD_WIDTH = 300
@@ -92,7 +92,7 @@ class LearningPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn."""
+        """Names of the visible curves."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:

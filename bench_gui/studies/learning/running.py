@@ -23,13 +23,13 @@ class Learning(Computation[LearningJob, Iteration, None]):
 
     @property
     def warning(self) -> str:
-        """What a learning that has ended by itself lacks, with the remedy; empty for nothing."""
+        """Problem of a learning that has ended, with its remedy; empty for none."""
         if self.job is None or not self.iterations or self.active or self.stopped:
             return ""
         return warning_of([float(each.worst.max()) for each in self.iterations], self.job.law)
 
     def start(self, job: LearningJob) -> None:
-        """Begin anew."""
+        """Forget the results."""
         self.iterations = []
         super().start(job)
 

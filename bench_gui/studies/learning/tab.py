@@ -23,7 +23,7 @@ from core.words import capitalised, counted
 
 
 class LearningTab(ExploreTab):
-    """Asks for a learning and shows its iterations as they come; the last one is in sight until another is chosen."""
+    """Runs a learning and shows its iterations as they come; the last one is shown until another is chosen."""
 
     title = "Learning"
     tip = "A soft arm learns, motion by motion, the input that makes it follow a reference"
@@ -112,7 +112,7 @@ class LearningTab(ExploreTab):
         self.running.start(job)
 
     def ask_write(self) -> None:
-        """Ask for a file and write the input in sight."""
+        """Ask for a file and write the shown input."""
         job, shown = self.running.job, self.shown
         if job is None or shown is None:
             return
@@ -137,7 +137,7 @@ class LearningTab(ExploreTab):
         self.tools.set_theme(theme)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of it."""
+        """Actions of the tab."""
         there = self.write_button.isEnabled
         return [
             ActionSpec("&Learn the motion", self.learn, tip=self.tip, enabled=self.learn_button.isEnabled),
@@ -149,7 +149,7 @@ class LearningTab(ExploreTab):
 
     @property
     def shown(self) -> Iteration | None:
-        """The iteration in sight."""
+        """The shown iteration."""
         place = self.iteration.value() - 1
         found = self.running.iterations
         return found[place] if 0 <= place < len(found) else None
@@ -197,7 +197,7 @@ class LearningTab(ExploreTab):
         if running.warning:
             return f"{capitalised(running.warning)}."
         return (
-            f"Learned in {counted(len(worst), 'iteration')}: no joint is ever farther off than {worst[-1]}; "
+            f"Learned in {counted(len(worst), 'iteration')}: no joint is ever further off than {worst[-1]}; "
             f"it was {worst[0]} at first."
         )
 

@@ -1,4 +1,4 @@
-"""What the process of the stiction tab computes: a joint with elastoplastic friction, and with other friction."""
+"""Computation of the stiction tab: a joint with elastoplastic friction, and with other friction."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class StictionTrace:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StictionView:
-    """What an experiment showed."""
+    """Result of an experiment."""
 
     job: StictionJob
     below: str

@@ -94,7 +94,7 @@ class StictionForm(QWidget):
         return Bristle(stiffness=self.stiffness.value(), damping=self.damping.value(), step=1e-3 * self.step.value())
 
     def job(self) -> StictionJob:
-        """What is asked; raises ModelError as `friction_law`."""
+        """The experiment to run; raises ModelError as `friction_law` does."""
         return StictionJob(law=self.friction_law(), **self._job.values())
 
     def take_published(self) -> None:

@@ -63,7 +63,7 @@ class _TwoCharts(QWidget):
         self._draw()
 
     def _draw(self) -> None:
-        """Draw anew what is known."""
+        """Draw the known results again."""
 
 
 class FrictionCurves(_TwoCharts):

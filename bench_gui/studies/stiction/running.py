@@ -1,4 +1,4 @@
-"""The stiction tab's experiment in the background: anew when its numbers have settled."""
+"""The experiment of the stiction tab in the background, run again when its numbers have settled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 600
 
 
 class StictionExperiment(Computation[StictionJob, None, StictionView]):
-    """What the last one showed stays in sight while the next one runs."""
+    """Runs experiments; the last result stays visible while the next one runs."""
 
     def __init__(self, computations: Computations) -> None:
         super().__init__(
@@ -29,16 +29,16 @@ class StictionExperiment(Computation[StictionJob, None, StictionView]):
 
     @property
     def active(self) -> bool:
-        """Whether one is running or about to."""
+        """True while an experiment is running or scheduled."""
         return super().active or self._timer.isActive()
 
     @property
     def possible(self) -> bool:
-        """Whether what was asked for last can be run."""
+        """True if the last settings can be simulated."""
         return self._wanted is not None
 
     def ask(self, job: StictionJob | None) -> None:
-        """Run it once nobody asks for another; None: nothing can be run."""
+        """Run the experiment once the settings are stable; None: nothing to run."""
         if job is not None and job == self._wanted:
             return
         self._wanted = job

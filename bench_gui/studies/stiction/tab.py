@@ -121,7 +121,7 @@ class StictionTab(ExploreTab):
             self.form.obey(self._remedy)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of it."""
+        """Actions of the tab."""
         return [
             ActionSpec("Run the stiction &experiment", self.run, tip="A joint that sticks, slips or is held"),
             ActionSpec("&Published constants of stiction", self.form.take_published, tip="Those of the paper"),

@@ -1,4 +1,4 @@
-"""What the process of the Webots tab computes: the node closest to a model or to recordings, and what it loses.
+"""Computation of the Webots tab: the node closest to a model or to recordings, and its loss.
 
 Answers hold nothing whose unpickling would load the compiler into the window's process.
 """
@@ -56,7 +56,7 @@ class LossNumber:
 
 @dataclass(frozen=True, kw_only=True)
 class LossView:
-    """What came of it."""
+    """Result of a fit."""
 
     title: str
     kp: float

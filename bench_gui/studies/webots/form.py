@@ -159,7 +159,7 @@ class WebotsForm(QWidget):
             box.show_in(unit)
 
     def scene(self) -> Scene:
-        """What is asked; raises ModelError for fields that do not go together."""
+        """The scene to simulate; raises ModelError for inconsistent fields."""
         values = self._node.values()
         if values["acceleration"] == 0.0:
             values["acceleration"] = NO_LIMIT
@@ -171,7 +171,7 @@ class WebotsForm(QWidget):
         self.changed.emit()
 
     def job(self) -> LossJob:
-        """What a node is fitted to; raises ModelError when a model of the catalogue cannot be read."""
+        """Target of the fit of a node; raises ModelError if a model of the catalogue cannot be read."""
         key = str(self.source.currentData())
         if key == RECORDINGS:
             assert self._library.path is not None

@@ -51,7 +51,7 @@ class WebotsPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """What is drawn."""
+        """Names of the visible curves."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:

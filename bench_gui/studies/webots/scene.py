@@ -1,4 +1,4 @@
-"""What the Webots tab shows: one servo on the bench's pendulum, one command, one push; plain data without Qt."""
+"""Scene of the Webots tab: one servo on the bench's pendulum, one command, one push; plain data without Qt."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PUSHED_FROM, PUSHED_TO = 2.0, 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What is simulated."""
+    """Simulation to run."""
 
     fields: ServoFields
     mode: str = POSITION
@@ -50,7 +50,7 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shown:
-    """What came of a scene; all arrays (n,)."""
+    """Result of a scene; all arrays (n,)."""
 
     scene: Scene
     trace: Trace

@@ -35,7 +35,7 @@ TABLE_HEIGHT = 94
 MEASURES = (
     ("Fitted runs [mrad]", "Mean absolute error on the runs that the node was fitted to"),
     ("Held out [mrad]", "Mean absolute error on runs that the node was not fitted to"),
-    ("Node loses [mrad]", "How much farther off the node is than the model, on the runs held out if there are any"),
+    ("Node loses [mrad]", "Additional error of the node over the model, on held-out runs if there are any"),
 )
 INVITATION = "How far is the closest node from a real servo? Choose what to fit it to at the right, and press Fit."
 
@@ -179,7 +179,7 @@ class WebotsTab(ExploreTab):
             self._controller.save_plot(PlotContents(f"Webots Servo, {view.title}", (table_panel(view),)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """What a person can ask of the Webots servo."""
+        """Actions of the Webots tab."""
         return [
             ActionSpec(
                 "&Fit a Webots Servo and compare it",
@@ -231,7 +231,7 @@ class WebotsTab(ExploreTab):
 
 
 def loss_columns(view: LossView) -> tuple[Column, ...]:
-    """What is measured, and one column a model, the node first."""
+    """Names of the measures, then one column per model, the node first."""
     return (
         Column("Error", "Of the angle, on the same runs"),
         *(Column(model.name, f"{model.name}, on the same runs as the node", True) for model in view.models),
