@@ -193,7 +193,7 @@ def marked(row: FittedModel, recommended: bool, current: bool) -> Cell:
 
 def _result_row(row: FittedModel, best: FittedModel | None, current: bool) -> list[Cell]:
     lasted = f"  {duration(row.wall_seconds)}" if math.isfinite(row.wall_seconds) else ""
-    behind = FIGURE_DASH if best is None else "0" if row is best else f"+{milliradians(row.error - best.error)}"
+    behind = FIGURE_DASH if best is None else "0" if row is best else _difference(row.error - best.error)
     texts = (
         milliradians(row.validation_rmse),
         behind,
@@ -201,6 +201,12 @@ def _result_row(row: FittedModel, best: FittedModel | None, current: bool) -> li
         f"{row.evaluations:,}".replace(",", " ") + lasted,
     )
     return [marked(row, row is best, current), *(Cell(text, bold=row is best) for text in texts)]
+
+
+def _difference(error: float) -> str:
+    """Difference between two errors in mrad with its sign."""
+    text = milliradians(abs(error))
+    return f"{'−' if error < 0.0 and text != '0.00' else '+'}{text}"
 
 
 class ParameterTable(TextTable):

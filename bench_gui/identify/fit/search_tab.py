@@ -18,7 +18,7 @@ from bench_gui.work.tasks import course_of_search
 from core.identification.result import step_in_words
 
 NOTHING = "No search yet: press Identify."
-_WIDTHS = (88, 96, 76, 110)
+_WIDTHS = (96, 108, 84, 126)
 
 
 class SearchTab(QWidget):
@@ -60,8 +60,8 @@ class SearchTab(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 4, 0, 0)
         row.setSpacing(10)
-        row.addLayout(left, 1)
-        row.addLayout(right, 1)
+        row.addLayout(left, 2)
+        row.addLayout(right, 3)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
