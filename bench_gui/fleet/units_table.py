@@ -14,7 +14,7 @@ from bench_gui.plots.contents import TablePanel
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
 
-UNLIKE = "unlike"
+UNLIKE = "outlier"
 """Word in the mark of an outlier, for the filter."""
 
 

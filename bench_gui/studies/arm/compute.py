@@ -1,7 +1,7 @@
 """Computation of the arm page: friction models on an arm of two servos, case by case.
 
-Answers hold nothing whose unpickling would load the compiler into the window's process. Each case is reported as soon as
-it is known, so that a stop keeps what was found before.
+Answers hold nothing whose unpickling would load the compiler into the window. Each case is reported as soon as it is
+known, so that a stop keeps what was found before.
 """
 
 from __future__ import annotations

@@ -240,10 +240,10 @@ def test_the_table_sorts_by_numbers_and_filters_by_text(tab):
     assert shown(tab, UNIT)[-1] == "u000"
     tab.view.sortByColumn(HELD_OUT, Qt.SortOrder.AscendingOrder)
     assert shown(tab, UNIT)[-1] == "u003", "what is unknown comes last"
-    tab.filter.setText("unlike")
+    tab.filter.setText("outlier")
     assert shown(tab, UNIT) == ["u005"]
     assert tab.count.text() == "1 of 12 units"
-    assert shown(tab, MARK) == ["unlike in k_t"]
+    assert shown(tab, MARK) == ["outlier in k_t"]
     tab.select("u005")
     assert "twice the others'" in tab.reason.text()
     tab.filter.setText("")
@@ -329,7 +329,7 @@ def test_plots_hold_values_intervals_spread_and_catalogue(plots):
     assert set(curves["catalogue"].y) == {1.9}
     assert set(curves["median"].y) == {kt.median}
     np.testing.assert_array_equal(curves["not determined"].x, [5.0])
-    np.testing.assert_array_equal(curves["unlike the others"].x, [7.0])
+    np.testing.assert_array_equal(curves["outlier"].x, [7.0])
     ends = curves["95 % interval"].y.reshape(-1, 3)
     np.testing.assert_allclose(ends[:, 1] - ends[:, 0], 2 * 0.02)
     assert len(ends) == 8, "one has no interval"
