@@ -82,13 +82,8 @@ class FleetView(TaskPage):
         self.set_empty_state(
             EmptyState(
                 "No fleet yet",
-<<<<<<< HEAD
                 "Add the sessions of several units of one servo on the right and press Start, or open the folder of a "
                 "fleet. To try it without hardware, use simulated servos.",
-=======
-                "Add the sessions of several units of one servo on the right and start, or open a fleet's folder. "
-                "To try it without hardware, use simulated servos.",
->>>>>>> b06ea50 (Name outliers of a fleet by one word)
                 self.try_button,
                 button("Open fleet…", "Open the folder of a fleet", self.ask_fleet),
             )

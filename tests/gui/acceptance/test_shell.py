@@ -387,7 +387,7 @@ def test_closing(person, session):
     assert window.isVisible()
     assert person.state is ServoState.ENABLED, "the servo was driven on while the question stood"
     assert controller.fitting.active
-    answer(person, "End them and close", seen)
+    answer(person, "Stop and close", seen)
     window.close()
     assert not window.isVisible()
     assert len(seen) == 2
