@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QTableView,
+    QVBoxLayout,
+)
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -48,6 +57,8 @@ class PlaceView(TaskPage):
         self._add_banner()
         self.pendulum = HandPendulum()
         self.diagram = PlacementDiagram()
+        # The page would scroll in a small window: its wrapped text makes Qt reserve the preferred height of the diagram.
+        self.diagram.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         picture = QHBoxLayout()
         picture.setSpacing(10)
         picture.addWidget(self.pendulum, 9)
