@@ -280,7 +280,7 @@ def test_a_name_that_is_taken_is_refused(home, qapp):
     presets.load()
     for name in "ab":
         presets.save(Preset(name=name))
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match="exists"):
         presets.rename("a", "b")
 
 

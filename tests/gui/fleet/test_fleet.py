@@ -255,7 +255,7 @@ def test_a_unit_without_its_damaged_runs_says_so(tab):
     first, *others = summary.units
     lost = replace(first, damage="1 of 9 runs cannot be read and is left out: x.h5: the file is damaged")
     tab.show_model(replace(summary, units=(lost, *others)), "m1")
-    assert shown(tab, MARK) == ["damaged runs left out", "", ""]
+    assert shown(tab, MARK) == ["damaged runs ignored", "", ""]
     tab.select("u000")
     assert lost.damage in tab.reason.text()
 
@@ -463,7 +463,7 @@ def test_a_session_with_a_damaged_run_says_so_in_the_list(form, lab, tmp_path):
     first.write_bytes(first.read_bytes()[:3000])
     form.sessions.add([place])
     [item] = [form.sessions.item(row) for row in range(form.sessions.count())]
-    assert item.text() == f"decayed: {len(others)} runs, damaged ones left out"
+    assert item.text() == f"decayed: {len(others)} runs, damaged runs ignored"
     assert f"1 of {len(others) + 1} runs cannot be read and is left out: {first}" in item.toolTip()
     assert form.obstacle == ""
     for run in others:
@@ -509,4 +509,4 @@ def test_an_opened_fleet_is_asked_for_again_as_it_was(form, fleet, lab):
     assert job.request.fit == fit
     assert job.request.by == ("mass",)
     assert job.folder == fleet
-    assert "only what is missing" in form.resumes.text()
+    assert "only the missing fits" in form.resumes.text()

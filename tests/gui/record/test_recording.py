@@ -81,7 +81,7 @@ def test_the_next_run_waits_until_this_one_is_over(person):
     person.record(1.0)
     assert not person.window.record.run_button.isEnabled()
     person.controller.recording.record_paper_set()
-    assert "a run is on" in person.message.lower()
+    assert "a run is in progress" in person.message.lower()
 
 
 def test_several_runs_follow_each_other(person):
@@ -296,7 +296,7 @@ def test_a_paused_list_lets_the_run_that_is_on_end(person):
     person.until(lambda: record.live.count > 10)
     assert record.run_button.text() == "Recording 1 of 2"
     person.click(record.start.pause_button)
-    assert record.start.pause_button.text() == "Go on"
+    assert record.start.pause_button.text() == "Resume"
     person.until(lambda: not queue.active)
     person.until(lambda: [run.exit_status for run in person.controller.library.runs] == ["success"])
     assert waiting(person) == ["sin_sin"]

@@ -114,10 +114,10 @@ DONE = {
         "Measure the zero…": (BenchView, "measure_zero"),
     },
     "Tasks › Record": {
-        "Record what waits, or the trajectory": (StartBar, "go"),
+        "Record the waiting runs, or the trajectory": (StartBar, "go"),
         "Record the trajectory now": (StartBar, "record_chosen"),
         "Add the trajectory to the list": (StartBar, "add"),
-        "Add what the plan is missing": (Planning, "add_missing"),
+        "Add the missing runs of the plan": (Planning, "add_missing"),
         "Pause after this run": (RecordQueue, "pause"),
         "Clear the list": (RecordQueue, "keep", ()),
         "Abort the run": (RecordQueue, "abort"),

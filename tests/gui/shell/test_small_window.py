@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QTreeWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolButton, QTreeWidget
 
 from bench_gui.app import make_window
+from bench_gui.connect.bench.zero_panel import ZeroPanel
 from bench_gui.controller import Controller
 from bench_gui.log.journal import SERVO
-from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, IDENTIFY, RECORD, TASKS
+from bench_gui.place.view import PlaceView
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
 from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.notices import MOST
 from drivers.recorder import Phase
@@ -90,6 +92,26 @@ def test_the_session_folds_on_pages_that_do_not_use_it_and_stays_as_a_person_lea
     assert window.controller.settings.folded == {"Export": "no"}
     fold.click()
     assert folded_on(EXPORT)
+
+
+def test_the_place_page_fits_into_a_small_window_with_a_long_instruction(qtbot, window):
+    window.resize(1280, 720)
+    window.show_task(PLACE)
+    view = window.findChild(PlaceView)
+    view.instruction.setText("Move the pendulum down, towards hanging, and let go, until it falls. " * 3)
+    qtbot.wait(50)
+    holders = [area for area in window.findChildren(QScrollArea) if area.widget() is view]
+    assert [area.verticalScrollBar().maximum() for area in holders] == [0]
+
+
+@pytest.mark.parametrize(("fault", "asked"), [(EMERGENCY, "Ready again"), ("overheated", "Acknowledge")])
+def test_the_zero_measurement_names_the_button_that_a_stopped_servo_needs(window, fault, asked):
+    window.show_task(BENCH)
+    zero = window.findChild(ZeroPanel)
+    zero.begin()
+    zero.show_servo(ServoView(state=ServoState.FAULT, fault=fault))
+    assert asked in zero.motor.text()
+    zero.cancel()
 
 
 def say(window, *arguments, **more):
