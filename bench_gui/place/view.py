@@ -57,7 +57,7 @@ class PlaceView(TaskPage):
         self._add_banner()
         self.pendulum = HandPendulum()
         self.diagram = PlacementDiagram()
-        # The page would scroll in a small window: its wrapped text makes Qt reserve the preferred height of the diagram.
+        # Without this the page scrolls in a small window: wrapped text makes Qt reserve the diagram's preferred height.
         self.diagram.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         picture = QHBoxLayout()
         picture.setSpacing(10)
