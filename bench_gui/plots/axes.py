@@ -15,7 +15,9 @@ class Axis(pg.AxisItem):
     """Formats numbers like the rest of the window, in the given unit and without SI prefixes."""
 
     def updateAutoSIPrefix(self) -> None:
-        """Choose no prefix: a change would lay out the axis's name again at every change of the range."""
+        """Choose no prefix, but draw the ticks again: this is called instead when the range changes."""
+        self.picture = None
+        self.update()
 
     def resizeEvent(self, ev: Any = None) -> None:
         """Draw the ticks again; their cached picture would otherwise stay until the range changes."""

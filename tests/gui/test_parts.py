@@ -190,6 +190,24 @@ def test_a_live_curve_is_read_at_full_resolution(qtbot):
     assert chart.seen() == []
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_the_numbers_of_the_axes_follow_the_range(qtbot, log):
+    def chart(*ranges):
+        made = Chart("chart", "Error", "mrad", bottom="Time [s]", log=log)
+        qtbot.addWidget(made)
+        made.set_theme(load_theme("light"))
+        made.resize(400, 200)
+        made.add_curve().setData([0.0, 100.0], [0.0, 1.0])
+        for x, y in ranges:
+            made.axes.setRange(xRange=x, yRange=y, padding=0.0)
+            shown = made.grab().toImage()
+        return shown
+
+    before, after = ((0.0, 1.0), (0.0, 1.0)), ((20.0, 60.0), (-3.0, 2.0))
+    assert chart(before, after) == chart(after)
+    assert chart(before) != chart(after)
+
+
 def test_an_automatic_range_rests_once_it_fits(qtbot):
     """Pens and titles count in pixels: ranges that follow them to the last digit move linked charts for ever."""
     chart = Chart("chart", "Position", "rad", bottom="Time [s]")
