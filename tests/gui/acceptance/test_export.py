@@ -53,7 +53,7 @@ def test_model_export(person, tmp_path):
     for said in ("rad", "N·m", "counter-clockwise", "output shaft"):
         assert said in readme, said
     assert "gear" in readme.lower()
-    assert page.statement.text() == "Exact up to the target's own time step"
+    assert page.statement.text() == "Exact apart from the target's own time step"
     assert not list(tmp_path.rglob("*.xml")), "a preview leaves nothing"
     page.form.fields["kp"].setValue(24.0)
     page.set_folder(tmp_path / "out")

@@ -84,7 +84,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     assert view.units.table.rowCount() == COUNT
     done = running.summary.done
     assert 0 < done < running.summary.tasks == FITS
-    assert "Start goes on" in view.note.text()
+    assert "Start continues" in view.note.text()
     person.until(lambda: not line.isVisible())
     assert not person.controller.busy()
     # The other fits of the same settings are there already, whoever computed them: nothing is left to compute.
