@@ -306,11 +306,11 @@ def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
     person.click(form.add_button)
     assert shown(record) == [
         "0.5 kg at 0.1 m",
-        "○  Half sines, kp 8  ·  waits",
-        "○  Half sines, kp 16  ·  waits",
+        "○  Half sines, kp 8  ·  waiting",
+        "○  Half sines, kp 16  ·  waiting",
         "1 kg at 0.1 m",
-        "○  Half sines, kp 8  ·  waits",
-        "○  Half sines, kp 16  ·  waits",
+        "○  Half sines, kp 8  ·  waiting",
+        "○  Half sines, kp 16  ·  waiting",
     ]
     queue.started.connect(lambda _: queue.pause(), Qt.ConnectionType.SingleShotConnection)
     person.click(record.run_button)
