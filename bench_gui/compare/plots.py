@@ -256,7 +256,7 @@ class ComparePlots(QWidget):
     def _name_axes(self, channel: Shown) -> None:
         self.overlay.set_left(channel.title, channel.unit)
         self.overlay.empty_text = f"These runs do not contain {channel.title.lower()}, and no model simulates it"
-        waiting = "No models chosen: choose models at the right"
+        waiting = "Simulating…" if self._picture.models else "No models chosen: choose models at the right"
         none = f"Models do not simulate {channel.title.lower()}, or these runs do not contain it"
         runs = self._simulated_runs()
         self.lower.empty_text = none if any(run.position for run in runs) else waiting
