@@ -128,7 +128,7 @@ class TestRun:
 
         assert [row["steps"] for row in printed["servos"]] == [200, 200]
         assert printed["servos"][0]["last"] == pytest.approx(0.3, abs=1e-4)
-        assert printed["notes"][0].startswith("TILT: its axis is not that of PAN")
+        assert printed["notes"][0].startswith("TILT: its axis differs from that of PAN")
         assert main(["webots", "run", "--world", str(world), "--servo", "a", path]) == 1
         assert "give one of them" in capfd.readouterr().err
 

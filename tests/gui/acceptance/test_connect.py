@@ -104,7 +104,7 @@ def test_scan(silent, person):
     assert tried.item(4, 0).text() == f"QUIET0, 57600 baud, ID {IDS[4]}"
     assert tried.item(4, 1).text() == "no answer"
     assert view.scan_dialog.found_model.rowCount() == 0
-    assert "Nothing answered (40 tried). Look at power" in view.scan_dialog.state.text()
+    assert "Nothing answered (40 tried). Check power" in view.scan_dialog.state.text()
     person.click(view.scan_dialog.cancel_button)
 
     choose(person, form.family, "simulated")

@@ -27,7 +27,7 @@ def test_hand_placing(hands):  # noqa: F811
     hands.connect()
     assert servo.view.state is ServoState.READY
     assert page.state.text() == "MOTOR OFF"
-    assert "the servo confirmed it" in page.instruction.text()
+    assert "The servo confirmed that its motor is off" in page.instruction.text()
 
     hands.hold()
     assert page.state.text() == f"HOLDING {placing.target.torque:g} N·m"

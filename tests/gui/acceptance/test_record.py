@@ -347,7 +347,7 @@ def test_a_cell_recorded_again_takes_the_place_of_the_old_run(person):
     old = person.controller.library.runs[1].id
     choose_row(record, "kp 16")
     person.click(record.runs.again_button)
-    assert any(text.endswith(f"waits, replaces {old[:4]}") for text in shown(record))
+    assert any(text.endswith(f"waiting, replaces {old[:4]}") for text in shown(record))
     person.click(record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 3)
     session = Session.open(person.controller.library.path)

@@ -289,7 +289,7 @@ def test_torques_are_typed_suggested_and_undone(hands):
     assert hands.page.table.rowCount() == 3
     form.torques.setText("none")
     form.torques.editingFinished.emit()
-    assert "no torque" in form.hint.text()
+    assert "is not a torque" in form.hint.text()
     assert placing.plan.torques == (0.3, 0.4, 0.5)
     hands.controller.undo.undo()
     assert placing.plan.torques == suggested
