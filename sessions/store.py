@@ -68,8 +68,10 @@ class Session(Tabular):
     """Runs of one bench, created by `create`, `open` or `open_or_create`.
 
     Example:
-        >>> session = Session.open("benchday")
+        >>> session = sb.example()
         >>> recordings = session.load_for_fit()
+        >>> len(recordings)
+        8
     """
 
     def __init__(self, path: Path, facts: dict[str, Any], recovery: RecoveryReport) -> None:
