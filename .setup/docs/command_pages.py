@@ -25,7 +25,7 @@ from core.identification.options import IdentificationOptions, options_of  # noq
 MARK = "COMMANDS"
 FOLDER = "reference/cli"
 SIGNS = "\\`*_{}[]|$"
-"""What Markdown and its extensions give a meaning to."""
+"""Characters with a meaning in Markdown and its extensions."""
 WIDTH = 76
 """Columns of a usage line, as many as the page shows."""
 

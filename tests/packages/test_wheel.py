@@ -77,7 +77,7 @@ def site(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory):
-    """What the wheel asks for with its window and buses, what that asks for, and no other package."""
+    """Environment with the dependencies of the wheel, its window and its buses, and no other package."""
     folder = tmp_path_factory.mktemp("others")
     extras = PROJECT["optional-dependencies"]
     link_packages([*PROJECT["dependencies"], *(text for name in WORKBENCH for text in extras[name])], folder)
