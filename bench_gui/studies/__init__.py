@@ -1,1 +1,1 @@
-"""Systems of the other papers, a folder each: the pages that need no recordings, and models on an arm."""
+"""Studies of other papers, one folder each: the tabs of Explore, which need no recordings, and the arm of Compare."""

@@ -1,4 +1,4 @@
-"""The shape of a tab of Explore: its picture in the middle, its settings and buttons beside it."""
+"""Base class of the tabs of Explore: plots in the centre, settings and buttons at the side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ExploreTab(QWidget):
 
     title = ""
     tip = ""
-    """What it shows, in one line."""
+    """Tooltip: the contents of the tab, in one line."""
     help_page = "explore"
 
     def __init__(self) -> None:
@@ -31,10 +31,10 @@ class ExploreTab(QWidget):
         self.buttons_column.setSpacing(8)
 
     def entered(self) -> None:
-        """The tab has come into sight: what it shows first is computed now, not before."""
+        """Compute the first picture. Called when the tab becomes visible, so that hidden tabs cost nothing."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions for the menus and the command palette."""

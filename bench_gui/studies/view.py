@@ -1,4 +1,4 @@
-"""Exploring stiction, the Webots servo, compliant actuators and iterative learning: nothing here needs a recording."""
+"""Explore page: stiction, compliant actuators, iterative learning and the Webots servo. It needs no recordings."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ class ExploreView(TaskPage):
 
     @property
     def stiction(self) -> StictionTab:
-        """Static friction."""
+        """Stiction tab, created on first access."""
         return cast(StictionTab, self._tab(0))
 
     @property
     def compliance(self) -> ComplianceTab:
-        """Compliant actuators."""
+        """Compliance tab, created on first access."""
         return cast(ComplianceTab, self._tab(1))
 
     @property
     def learning(self) -> LearningTab:
-        """Iterative learning."""
+        """Learning tab, created on first access."""
         return cast(LearningTab, self._tab(2))
 
     @property
     def webots(self) -> WebotsTab:
-        """The Webots servo."""
+        """Webots tab, created on first access."""
         return cast(WebotsTab, self._tab(3))
 
     @property
@@ -69,29 +69,29 @@ class ExploreView(TaskPage):
         return self._tab(self._pictures.currentIndex())
 
     def show_tab(self, tab: ExploreTab) -> None:
-        """Bring a tab into sight as a person would."""
+        """Switch to a tab, as a click on its title does."""
         self.tabs.choose(TABS.index(type(tab)))
 
     def make_more(self) -> bool:
-        """Make the next tab; return whether one was left."""
+        """Create the next missing tab. Return False if all tabs exist."""
         missing = [place for place in range(len(TABS)) if place not in self._made]
         if missing:
             self._tab(missing[0])
         return bool(missing)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Those of the tabs that are there; the others' are `offered` with them."""
+        """Actions of the tabs created so far; `offered` announces those of later tabs."""
         return [spec for tab in self._made.values() for spec in tab.actions_offered()]
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         self.tabs.set_theme(theme)
         for tab in self._made.values():
             tab.set_theme(theme)
 
     def entered(self) -> None:
-        """The page has come into sight."""
+        """Forward that the page has become visible to the current tab."""
         self.current.entered()
 
     def _tab(self, place: int) -> ExploreTab:

@@ -1,1 +1,1 @@
-"""Friction models on an arm of two servos (seed 004, section VI-B)."""
+"""Comparison of friction models on an arm of two servos (seed 004, section VI-B)."""

@@ -1,7 +1,7 @@
 """Computation of the arm page: friction models on an arm of two servos, case by case.
 
-Answers hold nothing whose unpickling would load the compiler into the window. Each case is reported as soon as it is
-known, so that a stop keeps what was found before.
+Results contain only plain data, so that unpickling them does not load the compiler into the window's process. Each case
+is reported as soon as it is finished, so that a stop keeps the finished ones.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 ARM_SERVOS = {"dynamixel": ("mx106", "mx64"), "erob": ("erob80_100", "erob80_50")}
-"""Servos of the seed's arms by the names of `ARMS` in `core.studies.arm.scene`, which the window does not load."""
+"""Servos of the paper's arms. Copy of `ARMS` in `core.studies.arm.scene`, which the window must not load."""
 GAINS = {"low": "Low: half the catalogue's", "high": "High: twice the catalogue's"}
-"""Those of `core.studies.arm.validation`."""
+"""Titles of the gains of `core.studies.arm.validation`."""
 PERIOD = 4.0
 """Default duration of one lap of a path [s]."""
 FIT_COST = 6.0
-"""How many cases take as long as fitting the Coulomb–viscous servos; for the progress bar."""
+"""Duration of the fit of the Coulomb–viscous servos, in cases; used for the progress bar."""
 FITTED, PUBLISHED, OWN, CHOSEN = "fitted", "published", "own", "chosen"
-"""Where a compared model is from; a truth's own model is the chosen one of a measured arm."""
+"""Origins of a compared model: OWN is the model of a simulated truth, CHOSEN that of a measured arm."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmJob:
-    """Comparison to make, and its arm."""
+    """Comparison to run: arm, joints, models and commands."""
 
     arm: str
-    """Of ARM_SERVOS; empty for links of a file."""
+    """Key of `ARM_SERVOS`; empty for links from a file."""
     links: Path | None = None
     joints: tuple[ServoModel, ServoModel]
-    """Shoulder and elbow: the truth, or the servos of the measured arm."""
+    """Models of shoulder and elbow: the truth, or the servos of the measured arm."""
     frictions: tuple[str, ...]
     paths: tuple[str, ...] = ()
     gains: tuple[str, ...] = ()
-    """Of GAINS, or numbers as text; one for a measured arm."""
+    """Keys of `GAINS`, or numbers as text; a single one for a measured arm."""
     period: float = PERIOD
-    """[s]"""
+    """Duration of one lap of a path [s]."""
     recording: Path | None = None
-    """A measured arm's CSV; None for a simulated truth."""
+    """CSV file of a measured arm; None for a simulated truth."""
 
     @property
     def title(self) -> str:
-        """In one line, for exported plots."""
+        """One-line title for exported plots."""
         shoulder, elbow = (model.title for model in self.joints)
         return f"Arm of {shoulder} and {elbow}, {'simulated' if self.recording is None else 'measured'}"
 
@@ -67,67 +67,78 @@ class ArmTrack:
     """Result of one model in a case."""
 
     name: str
-    """As `core.studies.arm.validation` names it, e.g. "m1 fitted"."""
+    """Name in `core.studies.arm.validation`, e.g. "m1 fitted"."""
     friction: str
     origin: str
-    """FITTED, PUBLISHED, OWN or CHOSEN."""
+    """Origin of the model: FITTED, PUBLISHED, OWN or CHOSEN."""
     angles: Array
-    """(n, 2) rad"""
+    """Joint angles (n, 2) [rad]."""
     tip: Array
-    """(n, 2) m"""
+    """Positions of the tip (n, 2) [m]."""
     joints_mrad: tuple[float, float]
-    """Mean absolute error of each joint."""
+    """Mean absolute error of each joint [mrad]."""
     tip_mm: float
-    """Mean distance of the tips."""
+    """Mean distance of the tips [mm]."""
 
     @property
     def title(self) -> str:
-        """For tables and legends."""
+        """Title for tables and legends."""
         return capitalised(self.name)
 
     @property
     def mae_mrad(self) -> float:
-        """Mean absolute error of both joints."""
+        """Mean absolute error of both joints [mrad]."""
         return sum(self.joints_mrad) / 2.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmView:
-    """One path with one gain: the truth's motion and what each model makes of it."""
+    """Result of one path with one gain: the true motion and that of each model."""
 
     path: str
     """Title of the path or name of the recording."""
     gain: str
-    """With the servos' kp."""
+    """Title of the gain, with the kp of the servos."""
     time: Array
-    """(n,) s"""
+    """Time (n,) [s]."""
     goal: Array
-    """(n, 2) rad"""
+    """Goals of the joints (n, 2) [rad]."""
     goal_tip: Array
-    """(n, 2) m"""
+    """Goals of the tip (n, 2) [m]."""
     reference: Array
-    """(n, 2) rad: the truth's motion, or the measured one"""
+    """True or measured joint angles (n, 2) [rad]."""
     reference_tip: Array
-    """(n, 2) m"""
+    """True or measured positions of the tip (n, 2) [m]."""
     rest: Array
-    """(3, 2) m: shoulder, elbow and tip at the start."""
+    """Positions of shoulder, elbow and tip at the start (3, 2) [m]."""
     tracks: tuple[ArmTrack, ...]
 
     @property
     def title(self) -> str:
-        """In one line."""
+        """One-line title."""
         return f"{self.path}, {self.gain}"
 
 
 @dataclass(frozen=True)
 class ArmProgress(Share):
-    """And the case that has just been found."""
+    """Progress, with the case that has just been finished."""
 
     view: ArmView | None = None
 
 
 def validate(job: ArmJob, line: Line) -> int:
-    """Compare, report each case, and return their number."""
+    """Run a comparison.
+
+    Args:
+        job: Comparison to run.
+        line: Receives an `ArmProgress` after each case.
+
+    Returns:
+        Number of cases.
+
+    Raises:
+        ServoBenchError: Links or recording cannot be used, or MuJoCo is missing.
+    """
     from core.export.programs import mujoco_engine
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.recording import read_arm_csv
@@ -136,10 +147,11 @@ def validate(job: ArmJob, line: Line) -> int:
 
     mujoco_engine()
     links = published_arm(job.arm).links if job.links is None else read_arm_parameters(job.links).links
+    # Report links that no bodies can have before the fit of the servos, which takes seconds.
     links.as_bodies()
     run = None if job.recording is None else read_arm_csv(job.recording)
     if run is not None:
-        # Says at once, not after the fit of the servos, that a recording has no goals.
+        # Report a recording without goals now instead of after the fit of the servos.
         validate_recording(run, links, {})
     cases = [(path, gain) for path in job.paths for gain in job.gains] if run is None else [("", job.gains[0])]
     before = FIT_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0

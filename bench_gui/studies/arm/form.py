@@ -1,4 +1,4 @@
-"""Form of a comparison on an arm: the arm, its joints, the truth and the models to compare."""
+"""Form of the arm tab: the arm, its joints, the truth and the models to compare."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ from core.studies.arm.paths import PATHS
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
 LINKS_FILE = ""
-"""In place of an arm's name."""
+"""Key of the item "links from a file", in place of an arm's name."""
 SIMULATED, MEASURED = "simulated", "measured"
 WIDE = 196
-"""Of fields that hold a servo's name [px]."""
+"""Width of fields with the name of a servo [px]."""
 BESIDE_TEXT = 28
-"""What a button takes of its width beside its text [px]."""
+"""Width of a button in addition to its text [px]."""
 DEFAULT_KP = 16.0
-MUJOCO_MISSING = "MuJoCo is not installed here: pip install 'servobench[mujoco]', then start ServoBench again"
-LINKS_HELP = 'Lines "m1: 0.4" of m, l, r, I of links 1 and 2: kg, m, m to the centre of mass, kg·m² about the joint'
+MUJOCO_MISSING = "MuJoCo is not installed: run pip install 'servobench[mujoco]', then restart ServoBench"
+LINKS_HELP = (
+    'Open a file with lines such as "m1: 0.4", for m [kg], l [m], r [m, to the centre of mass] and '
+    "I [kg·m², about the joint] of links 1 and 2"
+)
 
 
 class ArmForm(QWidget):
@@ -65,10 +68,10 @@ class ArmForm(QWidget):
     def _arm_section(self) -> Section:
         section = Section("Arm")
         items: list[tuple[str, object]] = [(_arm_title(arm), arm) for arm in ARM_SERVOS]
-        self.arm: QComboBox = choice("Arm", "Servos as in the paper with links chosen here, or your own", items)
+        self.arm: QComboBox = choice("Arm", "An arm with servos as in the paper, or links from your own file", items)
         self.arm.addItem("links from a file", LINKS_FILE)
         self.links_button: QPushButton = button("Choose…", LINKS_HELP, self.ask_links)
-        tips = ("Its model is the truth; of a measured arm, the servo it has", "As the shoulder's")
+        tips = ("Model that is simulated as the truth, or the servo of the measured arm",) * 2
         self.joints: list[QComboBox] = [
             choice(f"Servo of the {joint}", tip) for joint, tip in zip(("shoulder", "elbow"), tips, strict=True)
         ]
@@ -86,34 +89,41 @@ class ArmForm(QWidget):
         section = Section("Truth")
         self.truth: QComboBox = choice(
             "Truth",
-            "Whose motion the models are compared with",
+            "Motion that the models are compared with",
             [("simulated", SIMULATED), ("measured", MEASURED)],
         )
         self.truth.setFixedWidth(FIELD_WIDTH)
         self.paths = ChecksMenu(
-            "Paths", "What the tip follows", [(name, title.lower(), title) for name, title in PATHS.items()]
+            "Paths", "Paths that the tip follows", [(name, title.lower(), title) for name, title in PATHS.items()]
         )
         self.gains = ChecksMenu(
             "Gains", "Proportional gains of both servos", [(name, name, text) for name, text in GAINS.items()]
         )
         self.period: QDoubleSpinBox = number(
-            "Once around", "How long the tip takes once around a path", "s", PERIOD, 0.5, 60.0, decimals=1, step=0.5
+            "Lap time", "Time of the tip for one lap of a path", "s", PERIOD, 0.5, 60.0, decimals=1, step=0.5
         )
         self.recording_button: QPushButton = button(
             "Choose…",
-            "CSV with the columns time, q1, q2, goal1, goal2: s, rad",
+            "Open a CSV file with the columns time [s], q1, q2, goal1, goal2 [rad]",
             self.ask_recording,
         )
         self.recording_button.setFixedWidth(FIELD_WIDTH)
         self.kp: QDoubleSpinBox = number(
-            "Gain kp", "Of both servos when the arm was recorded", "1", DEFAULT_KP, 0.01, 10_000.0, decimals=2, step=1.0
+            "Gain kp",
+            "Gain of both servos when the arm was recorded",
+            "1",
+            DEFAULT_KP,
+            0.01,
+            10_000.0,
+            decimals=2,
+            step=1.0,
         )
         section.row("Motion", self.truth)
         self._rows: dict[str, list[QWidget]] = {SIMULATED: [], MEASURED: []}
         for kind, caption, field in (
             (SIMULATED, "Paths", self.paths),
             (SIMULATED, "Gains", self.gains),
-            (SIMULATED, "Once around", self.period),
+            (SIMULATED, "Lap time", self.period),
             (MEASURED, "Recording", self.recording_button),
             (MEASURED, "Gain kp", self.kp),
         ):
@@ -144,16 +154,16 @@ class ArmForm(QWidget):
         section.wide(holder)
         return section
 
-    # What a person does.
+    # User actions.
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for name, box in self.models.items():
             box.setIcon(line_icon(theme.model(name), None))
 
     def ask_links(self) -> None:
-        """Ask for a file of links."""
+        """Ask for a file with links."""
         file, _ = QFileDialog.getOpenFileName(
             self.window(), "Open links of an arm", "", "Links (*.yml *.yaml *.txt);;All files (*)"
         )
@@ -163,7 +173,7 @@ class ArmForm(QWidget):
             self.changed.emit()
 
     def ask_recording(self) -> bool:
-        """Ask for a measured arm's recording and make it the truth; whether one was chosen."""
+        """Ask for the recording of a measured arm and make it the truth. Return True if a file was chosen."""
         file, _ = QFileDialog.getOpenFileName(
             self.window(), "Open a measured arm", "", "Recordings of an arm (*.csv *.csv.gz *.gz);;All files (*)"
         )
@@ -174,30 +184,34 @@ class ArmForm(QWidget):
             self.changed.emit()
         return bool(file)
 
-    # What is asked.
+    # Current settings.
 
     @property
     def frictions(self) -> tuple[str, ...]:
-        """The checked models."""
+        """Names of the selected friction models."""
         return tuple(name for name, box in self.models.items() if box.isChecked())
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be run, with the remedy; empty when it can."""
+        """Reason why the comparison cannot run, with the remedy; empty if it can."""
         if find_spec("mujoco") is None:
             return MUJOCO_MISSING
         if self.arm.currentData() == LINKS_FILE and self.links_path is None:
-            return "no links are chosen; choose their file"
+            return "no links are chosen; choose a file under Arm"
         if not self.frictions:
-            return "no model is checked; check at least one"
+            return "no model is selected; select at least one"
         if self.truth.currentData() == MEASURED:
             return "" if self.recording_path is not None else "no recording is chosen; open a measured arm"
         if not self.paths.checked:
-            return "no path is checked; check at least one"
-        return "" if self.gains.checked else "no gain is checked; check at least one"
+            return "no path is selected; select at least one"
+        return "" if self.gains.checked else "no gain is selected; select at least one"
 
     def job(self) -> ArmJob:
-        """The comparison to make; raises ModelError if a model of the catalogue cannot be read."""
+        """Return the comparison to run.
+
+        Raises:
+            ModelError: A model of the catalogue cannot be read.
+        """
         arm = str(self.arm.currentData())
         shoulder, elbow = (self._model(str(field.currentData())) for field in self.joints)
         measured = self.truth.currentData() == MEASURED
@@ -219,7 +233,7 @@ class ArmForm(QWidget):
         _, servo, friction = key.split(":")
         return load_model(servo, friction)
 
-    # What follows a choice.
+    # Reactions to choices.
 
     def _arm_changed(self) -> None:
         from_file = self.arm.currentData() == LINKS_FILE
@@ -231,7 +245,7 @@ class ArmForm(QWidget):
         self._offer_joints()
 
     def _offer_joints(self) -> None:
-        """Models of the arm's own servo first, then of the session and of files, then the rest of the catalogue."""
+        """List models of the arm's own servo, then those of session and files, then the rest of the catalogue."""
         arm = str(self.arm.currentData())
         own = ARM_SERVOS.get(arm, ("mx106", "mx64"))
         others = [e for e in self._model_list.entries if e.origin != CATALOGUE]
@@ -256,14 +270,14 @@ class ArmForm(QWidget):
 
 
 def _arm_title(arm: str) -> str:
-    """Both servos, without their vendor and without what the second repeats, e.g. "eRob80 1:100, 1:50"."""
+    """Return both servos without vendor and without repeated words, e.g. "eRob80 1:100, 1:50"."""
     shoulder, elbow = (load_servo(name).title.split() for name in ARM_SERVOS[arm])
     shared = next(i for i, pair in enumerate(zip(shoulder, elbow, strict=False)) if pair[0] != pair[1])
     return f"{' '.join(shoulder[1:])}, {' '.join(elbow[max(shared, 1) :])}"
 
 
 def _catalogue_items(names: list[str]) -> list[tuple[str, str]]:
-    """Key and text of every shipped model, the richest of a servo first."""
+    """Return key and text of every shipped model, the richest of each servo first."""
     return [
         (f"{CATALOGUE}:{name}:{friction}", f"{load_servo(name).title} {friction.upper()}")
         for name in names
@@ -272,7 +286,7 @@ def _catalogue_items(names: list[str]) -> list[tuple[str, str]]:
 
 
 def _name(chosen: QPushButton, path: Path) -> None:
-    """Show a file on its button."""
+    """Show the name of a file on its button."""
     room = chosen.maximumWidth() - BESIDE_TEXT
     chosen.setText(chosen.fontMetrics().elidedText(path.name, Qt.TextElideMode.ElideMiddle, room))
     chosen.setAccessibleDescription(path.name)

@@ -1,4 +1,4 @@
-"""One case on an arm, as Fig. 1 of seed 004: the tip's way in the plane, both joints over time, and their errors."""
+"""Charts of one case on an arm, as in Fig. 1 of seed 004: path of the tip, joint angles and errors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ GOAL, TRUTH = "goal", "truth"
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
 TRUTH_WIDTH, MODEL_WIDTH, ERROR_WIDTH = 2.0, 1.5, 1.2
 PAPER_SHAPE = 1.77
-"""Width over height of the axes of a single plot on paper: with it a circle is one there too."""
+"""Aspect ratio of the axes of a single exported plot; it keeps circles round."""
 
 
 class ArmPlots(QWidget):
-    """The plane at the left, joint angles and errors over one time axis at the right, one legend for all."""
+    """Plane of the arm at the left, joint angles and errors over time at the right, with a common legend."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class ArmPlots(QWidget):
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         column.addWidget(self.legend)
-        self.plane = Chart("Way of the arm's tip in its plane", "z", "m", bottom="x [m]")
+        self.plane = Chart("Path of the arm's tip in its plane", "z", "m", bottom="x [m]")
         self.plane.view.setAspectLocked(True)
         self.shoulder = Chart("Angle of the shoulder", "Shoulder", "rad")
         self.elbow = Chart("Angle of the elbow", "Elbow", "rad")
@@ -54,7 +54,7 @@ class ArmPlots(QWidget):
         splitter.addWidget(times)
         splitter.setSizes([370, 500])
         self.body = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Row of the charts; callers append the readout to it."""
         self.body.setSpacing(8)
         self.body.addWidget(splitter, 1)
         column.addLayout(self.body, 1)
@@ -68,11 +68,11 @@ class ArmPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """Names of the visible curves: GOAL, TRUTH and models."""
+        """Keys of the drawn curves: GOAL, TRUTH and names of models."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in (self.plane, *self.over_time):
             chart.set_theme(theme)
@@ -82,7 +82,7 @@ class ArmPlots(QWidget):
         self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit; errors stay in mrad."""
+        """Set the unit of angles; errors stay in mrad."""
         self._unit = unit
         for chart, name in ((self.shoulder, "Shoulder"), (self.elbow, "Elbow")):
             chart.set_left(name, unit.symbol)
@@ -90,7 +90,12 @@ class ArmPlots(QWidget):
         self.fit()
 
     def show_view(self, view: ArmView | None, measured: bool) -> None:
-        """Draw a case; measured: whether its reference was."""
+        """Draw a case.
+
+        Args:
+            view: Case to draw; None clears the charts.
+            measured: True if the reference was measured instead of simulated.
+        """
         another = view is not self._view
         self._view, self._measured = view, measured
         self._draw()
@@ -98,19 +103,19 @@ class ArmPlots(QWidget):
             self.fit()
 
     def fit(self) -> None:
-        """Show everything."""
+        """Zoom to the full extent of all curves."""
         for chart in (self.plane, *self.over_time):
             chart.fit()
 
     def plane_contents(self, title: str) -> PlotContents:
-        """The plane, for a file: whole curves, and as wide as makes lengths equal along both axes."""
+        """Return the plane for export: complete curves, with equal scales on both axes."""
         contents = gather((self.plane,), title)
         if not contents.panels:
             return contents
         (low, high), (bottom, top) = self.plane.view.viewRange()
         width = max(high - low, PAPER_SHAPE * (top - bottom))
         x, y = (high + low) / 2.0, (top + bottom) / 2.0
-        # Cut at the edges, a way that leaves and comes back would be joined by a straight line.
+        # Curves are not clipped to the visible range: a path that leaves it and returns would be joined by a line.
         panel = replace(
             contents.panels[0],
             x_range=(x - width / 2.0, x + width / 2.0),

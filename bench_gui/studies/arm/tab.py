@@ -1,4 +1,4 @@
-"""Friction models on an arm of two servos (seed 004, section VI-B): errors by path and gain, and the motion itself."""
+"""Arm tab (seed 004, section VI-B): errors of friction models on an arm of two servos, and the motion."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from core.words import counted
 
 STEPS = 1000
 ABOUT = (
-    "Two servos move an arm along a circle, a square and two waves, with low and high gains, in MuJoCo. Each friction "
-    "model takes the joints' places and is judged by how far its motion is from the true one, simulated at a tenth of "
-    "the time step, or from a measured arm's. Choose the arm at the right; no recordings are needed."
+    "In MuJoCo, two servos move an arm along a circle, a square and two waves, with low and high gains. Each friction "
+    "model drives the joints in turn. Its error is the distance from the true motion, which is simulated at a tenth of "
+    "the time step, or from that of a measured arm. Choose the arm at the right. No recordings are needed."
 )
 TABLE_HEIGHT = 92
-"""Two rows and a scroll bar at least [px]."""
+"""Minimum height: two rows and a scroll bar [px]."""
 HEADING = "MEAN ABSOLUTE ERROR OF BOTH JOINTS [mrad] / MEAN DISTANCE OF THE TIP [mm]"
 
 
 class ArmTab(QWidget):
-    """Asks for comparisons on an arm and shows what came of them; needs no session."""
+    """Runs comparisons on an arm and shows their results; needs no session."""
 
     started = Signal()
-    """The tab has something to show."""
+    """Emitted when a comparison starts, so that the page can show the tab."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
@@ -62,14 +62,14 @@ class ArmTab(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        self.progress = ProgressRow("comparison on the arm", "How much of the comparison is done")
+        self.progress = ProgressRow("comparison on the arm", "Progress of the comparison")
         column.addLayout(self.progress)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._build_empty())
         self._stack.addWidget(self._build_result())
         column.addWidget(self._stack, 1)
         self.buttons = self._build_buttons()
-        """Buttons that are visible while the arm is."""
+        """Buttons that are visible while the tab is."""
         self._build_tools()
         self.settings.changed.connect(self.refresh)
         self.comparison.activity.view = self
@@ -88,7 +88,7 @@ class ArmTab(QWidget):
     def _build_result(self) -> QWidget:
         self.table = TextTable(())
         self.table_view: QTableView = plain_table(
-            "Errors on the arm", "Errors of each model by path and gain; choose a row to see its motion"
+            "Errors on the arm", "Errors of each model by path and gain; select a row to see its motion"
         )
         self.table_view.setModel(self.table)
         self.table_view.setMinimumHeight(TABLE_HEIGHT)
@@ -128,11 +128,15 @@ class ArmTab(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.run_button: QPushButton = button("Run", "", self.run, "primary")
-        self.stop_button: QPushButton = button("Stop", "End it; cases that are complete stay", self.comparison.stop)
+        self.stop_button: QPushButton = button(
+            "Stop", "Stop the comparison; finished cases are kept", self.comparison.stop
+        )
         row.addWidget(self.run_button, 1)
         row.addWidget(self.stop_button, 1)
         self.measured_button: QPushButton = button(
-            "Open a measured arm…", "Compare with an arm's recording: CSV with goals", self.ask_measured
+            "Open a measured arm…",
+            "Compare models with the recording of an arm: a CSV file with goals",
+            self.ask_measured,
         )
         column.addLayout(row)
         column.addWidget(self.measured_button)
@@ -147,15 +151,15 @@ class ArmTab(QWidget):
         self.plane_action = menu.addAction("Export path…", self._export_plane)
         self.table_action = menu.addAction("Export table…", self._export_table)
 
-    # What a person asks for.
+    # User actions.
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for part in (self.settings, self.plots, self.table, self.tools):
             part.set_theme(theme)
 
     def run(self) -> None:
-        """Compare what is chosen."""
+        """Start the comparison with the current settings."""
         if self.settings.obstacle or self.comparison.active:
             return
         try:
@@ -168,7 +172,7 @@ class ArmTab(QWidget):
         self.comparison.start(job)
 
     def ask_measured(self) -> None:
-        """Ask for a measured arm and compare with it."""
+        """Ask for the recording of a measured arm and compare with it."""
         if self.settings.ask_recording():
             self.run()
 
@@ -178,13 +182,13 @@ class ArmTab(QWidget):
             ActionSpec(
                 "&Run the comparison on the arm",
                 self.run,
-                tip="Friction models on an arm of two servos",
+                tip="Compare friction models on an arm of two servos",
                 enabled=self.run_button.isEnabled,
             ),
             ActionSpec(
                 "Open a &measured arm…",
                 self.ask_measured,
-                tip="Compare models with an arm's recording",
+                tip="Compare models with the recording of an arm",
                 enabled=self.measured_button.isEnabled,
             ),
             ActionSpec("Export the arm's &path…", self._export_plane, enabled=lambda: bool(self.comparison.views)),
@@ -211,16 +215,18 @@ class ArmTab(QWidget):
         if path is not None:
             self._controller.save_plot(contents(), path)
 
-    # What happens.
+    # Reactions to events.
 
     def refresh(self) -> None:
-        """Show what is known and what can be asked."""
+        """Update the results and the state of the buttons."""
         running, why = self.comparison, self.settings.obstacle
         self.settings.setEnabled(not running.active)
+        reason = "a comparison is already running" if running.active else why
         for start in (self.run_button, self.first_button):
             start.setEnabled(not why and not running.active)
-            start.setToolTip(f"Not possible: {'it is running' if running.active else why}" if not start.isEnabled()
-                             else "Simulate the arm with each model and compare")  # fmt: skip
+            start.setToolTip(
+                f"Not possible: {reason}" if reason else "Simulate the arm with each model and compare them"
+            )
         self.stop_button.setEnabled(running.active)
         self.measured_button.setEnabled(not running.active)
         self.empty.text.setText(f"{ABOUT}\n\n{MUJOCO_MISSING}." if why == MUJOCO_MISSING else ABOUT)
@@ -228,13 +234,13 @@ class ArmTab(QWidget):
 
     def _progress(self) -> None:
         running, count = self.comparison, len(self.comparison.views)
-        stopped = f"Stopped; {counted(count, 'case')} had been compared." if count else "Stopped."
+        stopped = f"Stopped after {counted(count, 'case')}." if count else "Stopped."
         self.progress.show(running, stopped if running.stopped else "")
         self.about.setText("" if running.job is None else running.job.title)
         self._fill()
 
     def _fill(self) -> None:
-        """Another case, or none any more."""
+        """Update the table after a new case or a restart."""
         views = self.comparison.views
         self._stack.setCurrentIndex(1 if views else 0)
         if len(views) == self.table.rowCount() and (not views or self._shown in views):

@@ -1,4 +1,4 @@
-"""Errors on an arm as a table, Fig. 7 of seed 004, and as one sentence: plain data, without a window."""
+"""Errors on an arm as a table (Fig. 7 of seed 004) and as a sentence; plain data without Qt."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from bench_gui.widgets.text_table import Cell, Column
 from core.units import significant
 
 ORIGINS = {
-    FITTED: "The Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer here",
-    PUBLISHED: "As the catalogue has it, identified from the servo's recordings",
-    OWN: "The joint's own model; what is left is the cost of the longer time step",
-    CHOSEN: "The model that was chosen for the joint",
+    FITTED: "Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer on the arm",
+    PUBLISHED: "Model of the catalogue, identified from recordings of the servo",
+    OWN: "The joint's own model; its error is the cost of the longer time step",
+    CHOSEN: "The model chosen for the joint",
 }
 WORSE = "m1"
-"""The seed's statement (section VI-B): its error is more than twice that of M6."""
+"""Model compared with the richer ones: in seed 004, section VI-B, its error is more than twice that of M6."""
 MOST_TITLED = 4
-"""Of more models than this, headings and legends leave out which are published."""
+"""Most models for which headings and legends mark published ones; with more, space is short."""
 MOST_BETTER = 2
-"""Models whose error M1's is compared with in words, the richest first."""
+"""Number of models that the sentence compares with M1, the richest first."""
 
 
 def columns_of(views: Sequence[ArmView]) -> tuple[Column, ...]:
-    """Path, gain, and one column a model."""
+    """Return the columns: path, gain, and one per model."""
     tracks = views[0].tracks if views else ()
     return (
-        Column("Path", "What the tip was asked to follow; choose a row to see its motion"),
-        Column("Gain", "Of both joints, shoulder first where they differ"),
+        Column("Path", "Path of the tip; select a row to see its motion"),
+        Column("Gain", "Gain of both joints; shoulder first if they differ"),
         *(
             Column(
-                named(track, len(tracks)), f"{ORIGINS[track.origin]}. Error [mrad] / tip [mm], the lowest green", True
+                named(track, len(tracks)),
+                f"{ORIGINS[track.origin]}. Error [mrad] / tip [mm]; the lowest error is green",
+                True,
             )
             for track in tracks
         ),
@@ -39,17 +41,17 @@ def columns_of(views: Sequence[ArmView]) -> tuple[Column, ...]:
 
 
 def named(track: ArmTrack, count: int) -> str:
-    """A model among so many, as short as it may be."""
+    """Return the shortest clear title of a model among `count` models."""
     return track.friction.upper() if count > MOST_TITLED and track.origin == PUBLISHED else track.title
 
 
 def rows_of(views: Sequence[ArmView]) -> list[list[Cell | str]]:
-    """One row a case; the lowest error of a row is marked."""
+    """Return one row per case; the lowest error of each row is marked."""
     return [[view.path, view.gain, *(_cell(track, view) for track in view.tracks)] for view in views]
 
 
 def table_panel(views: Sequence[ArmView]) -> TablePanel:
-    """Everything in numbers, one row a case and model."""
+    """Return all errors for export, one row per case and model."""
     headings = ("Path", "Gain", "Model", "Error [mrad]", "Shoulder [mrad]", "Elbow [mrad]", "Tip [mm]")
     return TablePanel(
         headings,
@@ -62,9 +64,10 @@ def table_panel(views: Sequence[ArmView]) -> TablePanel:
 
 
 def ratio_text(views: Sequence[ArmView]) -> str:
-    """Ratio of the error of M1 to that of the richest models, over the cases; empty unless both are there.
+    """Return the ratio of M1's error to that of the richest models over all cases, in one sentence.
 
-    The truth's own model is left out: its error is the cost of its time step and says nothing about friction.
+    The sentence is empty if M1 or the richer models are missing. The truth's own model is left out: its error is the
+    cost of its time step and has nothing to do with friction.
     """
     tracks = views[0].tracks if views else ()
     worse = next((place for place, t in enumerate(tracks) if t.friction == WORSE and t.origin != OWN), None)
@@ -78,8 +81,8 @@ def ratio_text(views: Sequence[ArmView]) -> str:
         ratios = sorted(first / second for first, second in pairs if second > 0.0)
         if ratios:
             low, high = (significant(ratio, 2) for ratio in (ratios[0], ratios[-1]))
-            parts.append(f"{low if low == high else f'{low} to {high}'} times as much as {tracks[place].title}")
-    return f"{tracks[worse].title} errs {', '.join(parts)}." if parts else ""
+            parts.append(f"{low if low == high else f'{low} to {high}'} times that of {tracks[place].title}")
+    return f"The error of {tracks[worse].title} is {', '.join(parts)}." if parts else ""
 
 
 def _cell(track: ArmTrack, view: ArmView) -> Cell:

@@ -1,1 +1,1 @@
-"""Compliant actuators (seed 003): springs' curves and a joint's motion."""
+"""Compliant actuators (seed 003): curves of their springs and motion of a joint."""

@@ -1,7 +1,7 @@
-"""A compliant joint simulated, or written for Gazebo, in a process of its own; nothing here loads a compiler before.
+"""Simulation of a compliant joint, and its export to Gazebo, in a process of its own.
 
-What goes there and comes back are plain numbers and the data of `core.studies.compliant`, whose unpickling loads none
-either.
+Jobs and results contain only numbers and the data of `core.studies.compliant`, so that neither this module nor
+unpickling loads the compiler into the window's process.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 DT = 2e-3
-"""Between samples [s]."""
+"""Sample interval [s]."""
 BEGIN = 0.2
-"""Of the command, after a moment of rest [s]."""
+"""Start of the command [s]; the joint rests before it."""
 PUSH = (0.6, 0.8)
-"""When the hand pushes, as shares of the duration."""
+"""Start and end of the push, as shares of the duration."""
 STEP, SINE = "step", "sine"
 SHAPES = {STEP: "step", SINE: "sinusoid"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComplianceJob:
-    """Simulation to run: a command of the first reference, the second held, and a push."""
+    """Simulation to run: shape of the first reference, constant second reference, and a push."""
 
     joint: CompliantJoint
     mode: Mode
     shape: str
-    """Of SHAPES"""
+    """Key of `SHAPES`."""
     amplitude: float
-    """Of the first reference, in its own unit"""
+    """Amplitude of the first reference, in its own unit."""
     speed: float
-    """Of the sinusoid [rad/s]"""
+    """Angular frequency of the sinusoid [rad/s]."""
     second: float
-    """Second reference, in its own unit"""
+    """Constant second reference, in its own unit."""
     push: float
-    """On the link [N·m]"""
+    """Torque of the push on the link [N·m]."""
     duration: float
-    """[s]"""
+    """Duration of the motion [s]."""
 
     @property
     def time(self) -> Array:
@@ -58,7 +58,7 @@ class ComplianceJob:
 
     @property
     def reference_1(self) -> Array:
-        """(n,): at rest, then a step or H·sin(ω·t) (seed 003, eq. 12)."""
+        """First reference at each sample (n,): 0, then a step or H·sin(ω·t) (seed 003, eq. 12)."""
         since = self.time - BEGIN
         course = np.sin(self.speed * since) if self.shape == SINE else np.ones_like(since)
         return np.where(since >= 0.0, self.amplitude * course, 0.0)
@@ -71,7 +71,7 @@ class ComplianceJob:
 
     @property
     def title(self) -> str:
-        """In one line, for exported plots."""
+        """One-line title for exported plots."""
         return f"{self.joint.actuator.title}, mode {int(self.mode)}: {self.mode.title.lower()}"
 
 
@@ -82,11 +82,11 @@ class ComplianceView:
     job: ComplianceJob
     motion: JointMotion
     equilibrium: Array
-    """Of the springs, (n,) rad; NaN for a rigid joint"""
+    """Equilibrium of the springs (n,) [rad]; NaN for a rigid joint."""
 
 
 def simulate(job: ComplianceJob, line: Line) -> ComplianceView:
-    """Simulate from rest at 0."""
+    """Simulate a joint that starts at rest at 0 rad."""
     motion = simulate_joint(
         job.joint, job.mode, job.reference_1, job.second, DT, external_torque=job.external_torque, position=0.0
     )
@@ -95,14 +95,14 @@ def simulate(job: ComplianceJob, line: Line) -> ComplianceView:
 
 @dataclass(frozen=True, kw_only=True)
 class GazeboJob:
-    """A joint to be written for Gazebo."""
+    """Joint to export to Gazebo, and the target folder."""
 
     job: ComplianceJob
     folder: Path
 
 
 def write_for_gazebo(job: GazeboJob, line: Line) -> list[Path]:
-    """Write URDF and manager configuration; returns the files."""
+    """Write URDF and manager configuration. Return the paths of the files."""
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.gazebo import write_gazebo
 

@@ -18,15 +18,15 @@ from core.studies.compliant.modes import Mode, ReferenceName, reference_names
 from core.units import AngleUnit
 
 Field = QDoubleSpinBox
-"""For a number, or for an angle in the unit a person chose."""
+"""Field for a number, or for an angle in the user's unit."""
 
 SEA_STIFFNESS = {"soft": 200.0, "stiff": 400.0}
-"""Seed 003, section 4.1 [N·m/rad]."""
+"""Stiffness of the SEA in the experiments of seed 003, section 4.1 [N·m/rad]."""
 GRAVITY = {"earth": ("on", STANDARD_GRAVITY), "none": ("off", 0.0)}
 DIGITS = 4
-"""Decimals of a parameter of some units; smaller ones have more."""
+"""Decimals of a parameter whose value is 1 or more; smaller values get more."""
 LONGEST_SYMBOL = 3
-"""Names of parameters up to this length are symbols and shown as such."""
+"""Longest parameter name that is shown as a symbol."""
 _REFERENCES: dict[Mode, tuple[float, float]] = {
     Mode.LINK_TORQUE: (0.05, 0.0),
     Mode.LINK_PID: (0.8, 0.0),
@@ -36,7 +36,7 @@ _REFERENCES: dict[Mode, tuple[float, float]] = {
     Mode.PID_REFS: (0.8, 0.4),
     Mode.PID_EQ_PRES: (0.8, 0.0),
 }
-"""References a mode begins with [rad, N·m]; those of a preset are the actuator's soft one."""
+"""Initial references of each mode [rad, N·m]; a stiffness preset starts at the actuator's soft one."""
 
 
 class ComplianceForm(QWidget):
@@ -67,14 +67,18 @@ class ComplianceForm(QWidget):
     def _actuator_section(self) -> Section:
         section = Section("Actuator")
         self.kind: QComboBox = choice(
-            "Actuator", "Which springs couple motors and link", [(kind.title, kind.name) for kind in ACTUATORS.values()]
+            "Actuator",
+            "Type of the springs between motors and link",
+            [(kind.title, kind.name) for kind in ACTUATORS.values()],
         )
         self.kind.setFixedWidth(FIELD_WIDTH + 26)
         self.kind.setCurrentIndex(self.kind.findData(QbMove.name))
         section.row("Type", self.kind)
         self.kind.currentIndexChanged.connect(lambda _: self._take_actuator())
         self.soft_button, self.stiff_button = (
-            button(name.capitalize(), f"The {name} behaviour of the paper's experiments", lambda n=name: self.behave(n))
+            button(
+                name.capitalize(), f"Set the {name} behaviour of the paper's experiments", lambda n=name: self.behave(n)
+            )
             for name in ("soft", "stiff")
         )
         holder = QWidget()
@@ -100,25 +104,35 @@ class ComplianceForm(QWidget):
         self.mode.setCurrentIndex(int(Mode.PID_EQ_PRES))
         section.wide(self.mode)
         self.shape: QComboBox = choice(
-            "Shape", "Of the first reference over time", [(text, key) for key, text in SHAPES.items()]
+            "Shape", "Shape of the first reference over time", [(text, key) for key, text in SHAPES.items()]
         )
         self.shape.setFixedWidth(FIELD_WIDTH)
         section.row("Shape", self.shape)
         first = [
-            angle("First reference", "How far the command goes", self._unit, 0.8, -3.0, 3.0),
-            number("First reference, torque", "How far the command goes", "N·m", 0.05, -6.0, 6.0, step=0.05),
+            angle("First reference", "Height of the step or amplitude of the sinusoid", self._unit, 0.8, -3.0, 3.0),
+            number(
+                "First reference, torque",
+                "Height of the step or amplitude of the sinusoid",
+                "N·m",
+                0.05,
+                -6.0,
+                6.0,
+                step=0.05,
+            ),
         ]
         second = [
-            angle("Second reference", "Held", self._unit, 0.2, -3.0, 3.0),
-            number("Second reference, torque", "Held", "N·m", 0.0, -6.0, 6.0, step=0.05),
-            number("Second reference, length", "Held", "m", 0.005, 0.0, 0.5, decimals=4, step=0.005),
+            angle("Second reference", "Constant during the motion", self._unit, 0.2, -3.0, 3.0),
+            number("Second reference, torque", "Constant during the motion", "N·m", 0.0, -6.0, 6.0, step=0.05),
+            number(
+                "Second reference, length", "Constant during the motion", "m", 0.005, 0.0, 0.5, decimals=4, step=0.005
+            ),
         ]
         self._first, self._second = (
             [(section.row(box.accessibleName(), box), box) for box in boxes] for boxes in (first, second)
         )
         self.speed: AngleBox = angle("Speed", "ω of the sinusoid H·sin(ω·t)", self._unit, 3.0, 0.1, 60.0, per="/s")
         self._speed_caption = section.row("Speed ω", self.speed)
-        self.duration: Field = number("Duration", "Of the motion", "s", 4.0, 0.5, 30.0, decimals=1, step=1.0)
+        self.duration: Field = number("Duration", "Duration of the motion", "s", 4.0, 0.5, 30.0, decimals=1, step=1.0)
         section.row("Duration", self.duration)
         self.mode.currentIndexChanged.connect(lambda _: self._take_mode())
         self.shape.currentIndexChanged.connect(lambda _: self._show_rows())
@@ -129,19 +143,23 @@ class ComplianceForm(QWidget):
         return section
 
     def _load_section(self) -> Section:
-        section = Section("Load and hand")
-        self.mass: Field = number("Mass", "At the end of the link", "kg", SEED_BENCH.mass, 0.01, 20.0, step=0.1)
+        section = Section("Load and push")
+        self.mass: Field = number("Mass", "Mass at the end of the link", "kg", SEED_BENCH.mass, 0.01, 20.0, step=0.1)
         self.length: Field = number(
-            "Length", "From the joint to the mass", "m", SEED_BENCH.length, 0.01, 2.0, step=0.02
+            "Length", "Distance from the joint to the mass", "m", SEED_BENCH.length, 0.01, 2.0, step=0.02
         )
         self.gravity: QComboBox = choice(
-            "Gravity", "Whether gravity pulls the link", [(text, key) for key, (text, _) in GRAVITY.items()]
+            "Gravity", "Gravity on the link and its mass", [(text, key) for key, (text, _) in GRAVITY.items()]
         )
         self.gravity.setFixedWidth(FIELD_WIDTH)
-        self.damping: Field = number("Damping", "Of the link's joint", "N·m·s/rad", 0.065, 0.0, 5.0, step=0.01)
-        self.friction: Field = number("Friction", "Of the link's joint", "N·m", 0.025, 0.0, 5.0, step=0.005)
+        self.damping: Field = number(
+            "Damping", "Viscous damping of the link's joint", "N·m·s/rad", 0.065, 0.0, 5.0, step=0.01
+        )
+        self.friction: Field = number(
+            "Friction", "Coulomb friction of the link's joint", "N·m", 0.025, 0.0, 5.0, step=0.005
+        )
         self.push: Field = number(
-            "Push", "Torque of a hand on the link, for a fifth of the time", "N·m", 0.1, -20.0, 20.0, step=0.05
+            "Push", "Torque on the link, as from a hand, during a fifth of the time", "N·m", 0.1, -20.0, 20.0, step=0.05
         )
         for caption, box in (
             ("Mass", self.mass),
@@ -157,10 +175,10 @@ class ComplianceForm(QWidget):
             )
         return section
 
-    # What a person does.
+    # User actions.
 
     def behave(self, behaviour: str) -> None:
-        """Take the paper's "soft" or "stiff" behaviour: a stiffness for the SEA, else a preset in mode 3 or 6."""
+        """Set the paper's "soft" or "stiff" behaviour: a stiffness for the SEA, else a preset in mode 3 or 6."""
         actuator = self.actuator
         self._silent = True
         if isinstance(actuator, Sea):
@@ -173,44 +191,48 @@ class ComplianceForm(QWidget):
         self._tell()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in another unit."""
+        """Set the unit of angles; the values stay the same."""
         self._unit = unit
         boxes = [*self._parameters.values(), self.speed, *(box for _, box in (*self._first, *self._second))]
         for box in boxes:
             if isinstance(box, AngleBox):
                 box.show_in(unit)
 
-    # What is asked.
+    # Current settings.
 
     @property
     def actuator(self) -> CompliantActuator:
-        """The springs as they are set."""
+        """Actuator with the parameters of the form."""
         kind = ACTUATORS[str(self.kind.currentData())]
         return kind(**{name: _value(box) for name, box in self._parameters.items()})
 
     @property
     def operation(self) -> Mode:
-        """The mode as it is set."""
+        """Chosen operation mode."""
         return Mode(int(self.mode.currentData()))
 
     @property
     def names(self) -> tuple[ReferenceName, ReferenceName | None]:
-        """Names of the references."""
+        """Names of the first and second reference; None if the mode has no second one."""
         return reference_names(self.operation, self.actuator)
 
     @property
     def second(self) -> float:
-        """The second reference in its own unit, 0 where there is none."""
+        """Second reference in its own unit; 0 if there is none."""
         return _value(self._box(self._second)) if self.names[1] is not None else 0.0
 
     @property
     def preset(self) -> float:
-        """The preset whose curves are shown: that of the command, the soft one where it has none."""
+        """Preset of the drawn curves: that of the command, or the soft one if the command has none."""
         takes = self.operation.takes_preset or (self.operation.has_springs and isinstance(self.actuator, AwasII))
         return self.second if takes else self.actuator.soft_preset
 
     def job(self) -> ComplianceJob:
-        """The simulation to run; raises ModelError for inconsistent numbers."""
+        """Return the simulation to run.
+
+        Raises:
+            ModelError: The numbers contradict each other.
+        """
         bench = Bench(
             mass=self.mass.value(),
             length=self.length.value(),
@@ -228,10 +250,10 @@ class ComplianceForm(QWidget):
             duration=self.duration.value(),
         )
 
-    # What follows a choice.
+    # Reactions to choices.
 
     def _take_actuator(self) -> None:
-        """Fields of its parameters, and its soft preset."""
+        """Show the parameters of the chosen actuator, with its soft preset."""
         kind = ACTUATORS[str(self.kind.currentData())]
         values = {"stiffness": SEA_STIFFNESS["soft"]} if kind is Sea else {}
         self._springs.clear()
@@ -262,7 +284,7 @@ class ComplianceForm(QWidget):
         return box
 
     def _take_mode(self) -> None:
-        """References that make sense in the mode."""
+        """Set the initial references of the chosen mode."""
         self._silent = True
         actuator = self.actuator
         self._bound_pivot()
@@ -293,7 +315,7 @@ class ComplianceForm(QWidget):
         self._tell()
 
     def _box(self, rows: list[tuple[QLabel, Field]]) -> Field:
-        """The field of a reference in the unit it has now."""
+        """Return the field of a reference in its current unit."""
         name = self.names[0 if rows is self._first else 1]
         place = {"rad": 0, "N·m": 1, "m": 2}[name.unit] if name is not None else 0
         return rows[place][1]
@@ -305,7 +327,7 @@ class ComplianceForm(QWidget):
         self.changed.emit()
 
     def _bound_pivot(self) -> None:
-        """A pivot stays on its lever, however long that is."""
+        """Limit the pivot position to the length of the lever."""
         actuator = self.actuator
         if actuator.preset_unit == "m":
             length = self._second[2][1]

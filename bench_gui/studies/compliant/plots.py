@@ -1,4 +1,4 @@
-"""Pictures of a compliant joint: its springs' torque and stiffness, and its motion over time and as hands of a dial."""
+"""Charts of a compliant joint: torque and stiffness of its springs, and its motion over time and on a dial."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ PUSHED = "push"
 LINK_WIDTH, WIDTH = 2.0, 1.5
 POINTS = 241
 BEYOND = 1.25
-"""How far the torque is drawn, times the largest deflection."""
+"""Range of the torque curves as a multiple of the largest deflection."""
 HANDS = {EQUILIBRIUM: 1.0, MOTOR_1: 0.72, MOTOR_2: 0.72, LINK: 0.9}
-"""Lengths in the dial."""
+"""Lengths of the hands on the dial, whose radius is 1."""
 
 
 class _SpringChart(Chart):
-    """A chart whose lower axis changes with the actuator."""
+    """Chart whose horizontal axis depends on the actuator."""
 
     def set_bottom(self, text: str) -> None:
-        """Change what the lower axis shows, e.g. "Pivot position [m]"."""
+        """Set the title of the horizontal axis, e.g. "Pivot position [m]"."""
         self._bottom = text
         self._label()
 
 
 class _Dial(Chart):
-    """A round face without axes."""
+    """Round dial without axes."""
 
     def __init__(self) -> None:
-        super().__init__("Hands of link, motors and equilibrium; down is 0", "", "")
-        self.setToolTip("Link, motors and equilibrium as they turn; hanging down is 0")
+        super().__init__("Dial of link, motors and equilibrium; down is 0", "", "")
+        self.setToolTip("Angles of link, motors and equilibrium; hanging down is 0")
         self.view.setAspectLocked(True)
         self.view.setMouseEnabled(False, False)
         self.axes.showGrid(x=False, y=False)
         self.fit()
 
     def fit(self) -> None:
-        """Show the whole face."""
+        """Zoom to the whole dial."""
         self.view.setRange(xRange=(-1.1, 1.1), yRange=(-1.1, 1.1), padding=0.0)
 
     def _label(self) -> None:
@@ -63,18 +63,16 @@ class _Dial(Chart):
 
 
 class ComplianceCurves(QWidget):
-    """Torque against deflection and stiffness against preset, computed here: a few hundred points."""
+    """Torque over deflection and stiffness over preset, computed in the window's thread: a few hundred points."""
 
     def __init__(self) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self.torque = _SpringChart(
-            "Torque of the springs against deflection", "Torque", "N·m", bottom="Deflection [rad]"
-        )
+        self.torque = _SpringChart("Torque of the springs over deflection", "Torque", "N·m", bottom="Deflection [rad]")
         self.torque.setToolTip(
-            "Springs on the link at the preset; dashed: each spring of a pair, in its motor's colour"
+            "Torque of the springs on the link at the preset; dashed: each spring of a pair, in the colour of its motor"
         )
         self.stiffness = _SpringChart("Stiffness", "Stiffness", "N·m/rad", bottom="Stiffness preset [rad]", log=True)
         row.addWidget(self.torque, 1)
@@ -85,19 +83,19 @@ class ComplianceCurves(QWidget):
         self._curves: list[tuple[Chart, Any]] = []
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in (self.torque, self.stiffness):
             chart.set_theme(theme)
         self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit; stiffness stays in N·m/rad."""
+        """Set the unit of angles; stiffness stays in N·m/rad."""
         self._unit = unit
         self._draw()
 
     def show_actuator(self, actuator: CompliantActuator, preset: float) -> None:
-        """Draw its curves at a preset [its unit]."""
+        """Draw the curves of an actuator at a preset, given in the preset's own unit."""
         self._shown = actuator, preset
         self._draw()
 
@@ -167,7 +165,7 @@ class ComplianceCurves(QWidget):
 
 
 class ComplianceMotion(QWidget):
-    """Angles and torques over time beside a dial whose hands are link, motors and equilibrium at one moment."""
+    """Angles and torques over time, beside a dial with link, motors and equilibrium at one moment."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,7 +193,7 @@ class ComplianceMotion(QWidget):
         splitter.setSizes([210, 600])
         column.addWidget(self.legend)
         self.body = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Row of the charts; callers append the readout to it."""
         self.body.setSpacing(8)
         self.body.addWidget(splitter, 1)
         column.addLayout(self.body, 1)
@@ -219,7 +217,7 @@ class ComplianceMotion(QWidget):
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in (*self.over_time, self.dial):
             chart.set_theme(theme)
@@ -229,23 +227,23 @@ class ComplianceMotion(QWidget):
         self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit."""
+        """Set the unit of angles."""
         self._unit = unit
         self.angle.set_left("Angle", unit.symbol)
         self._draw()
 
     def show_view(self, view: ComplianceView) -> None:
-        """Draw a motion, its hands at the end."""
+        """Draw a motion, with the dial at its end."""
         self._view = view
         self._draw()
 
     def fit(self) -> None:
-        """Show everything."""
+        """Zoom to the full extent of all curves."""
         for chart in self.over_time:
             chart.fit()
 
     def show_moment(self, time: float) -> None:
-        """Put hands and marks to a time [s] of the motion."""
+        """Move the hands and the time marks to a time [s] of the motion."""
         view = self._view
         if view is None:
             return
@@ -290,7 +288,7 @@ class ComplianceMotion(QWidget):
         self.show_moment(float(time[-1]))
 
     def _shade(self, view: ComplianceView, theme: Theme) -> None:
-        """The time of the push, over the whole height of what is drawn."""
+        """Shade the time of the push over the full height of the curves."""
         begin, end = (share * view.job.duration for share in PUSH)
         for chart in self.over_time:
             drawn = [c.y[np.isfinite(c.y)] for c in chart.seen()]
@@ -312,7 +310,7 @@ class ComplianceMotion(QWidget):
 
 
 def _angles(view: ComplianceView) -> dict[str, Array]:
-    """Angles by key [rad]; an adjuster's position is no angle."""
+    """Return the angles [rad] by key. The position of an adjuster is left out, because it is a length."""
     motion, job = view.motion, view.job
     nothing = np.full_like(motion.position, np.nan)
     commands_position = job.mode.takes_preset or job.mode is Mode.LINK_PID
@@ -326,7 +324,7 @@ def _angles(view: ComplianceView) -> dict[str, Array]:
 
 
 def _looks(theme: Theme) -> dict[str, tuple[str, float, Any]]:
-    """Colour, width and dashes by key, in the order of the legend."""
+    """Return colour, width and dashes by key, in the order of the legend."""
     return {
         LINK: (theme.accent, LINK_WIDTH, None),
         MOTOR_1: (theme.models[0], WIDTH, None),

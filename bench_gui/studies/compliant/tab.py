@@ -1,4 +1,4 @@
-"""Compliant actuators (seed 003): the curves of their springs, and the motion of a joint after every change."""
+"""Compliance tab (seed 003): curves of the springs, and the motion of a joint, simulated after every change."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from core.units import AngleUnit, significant
 from core.words import capitalised
 
 PATIENCE = 150
-"""After the last change before it is simulated [ms]."""
+"""Delay between the last change and the simulation [ms]; a burst of edits is simulated once."""
 FRAME = 33
-"""Of the hands' motion [ms]."""
+"""Interval between two frames of the dial's animation [ms]."""
 
 
 class ComplianceTab(ExploreTab):
-    """Springs above, motion below, knobs at the side."""
+    """Curves of the springs above, motion below, settings at the side."""
 
     title = "Compliance"
     tip = "Springs between motor and link: torque, stiffness and motion of four compliant actuators"
@@ -56,7 +56,7 @@ class ComplianceTab(ExploreTab):
             controller.computations,
             "Compliant joint",
             simulate,
-            lost="the simulation's process ended unexpectedly; change a number to try again",
+            lost="the simulation process ended unexpectedly; change a setting to run it again",
         )
         self._simulation.finished.connect(self._show)
         self._simulation.failed.connect(self._fail)
@@ -116,37 +116,37 @@ class ComplianceTab(ExploreTab):
         splitter.setSizes([190, 330])
         self.body.addWidget(splitter, 1)
         self.play_button: QPushButton = button(
-            "Play the motion", "Turn the hands as the joint moved, in real time", self.play, "primary"
+            "Play the motion", "Animate the dial with the simulated motion, in real time", self.play, "primary"
         )
         self.gazebo_button: QPushButton = button(
             "Write for Gazebo…",
-            "A URDF with the paper's plugin and all its tags, and its manager's file",
+            "Write a URDF with the tags of the paper's plugin, and the configuration of its manager",
             self.ask_gazebo,
         )
         self.buttons_column.addWidget(self.play_button)
         self.buttons_column.addWidget(self.gazebo_button)
         self.play_button.setEnabled(False)
 
-    # What a person asks for.
+    # User actions.
 
     def entered(self) -> None:
-        """The first picture is computed now."""
+        """Simulate when the tab first becomes visible."""
         if self.view is None and not self._simulation.active:
             self._change()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for part in (self.curves, self.motion, self.tools, self.curve_export):
             part.set_theme(theme)
 
     def play(self) -> None:
-        """Turn the hands through the motion, once."""
+        """Animate the dial through the motion once."""
         if self.view is not None:
             self._clock.start()
             self._frames.start()
 
     def ask_gazebo(self) -> None:
-        """Ask for a folder and write the joint there."""
+        """Ask for a folder and export the joint to it."""
         folder = QFileDialog.getExistingDirectory(self.window(), "Write the joint for Gazebo")
         job = self._job() if folder else None
         if job is not None:
@@ -158,12 +158,12 @@ class ComplianceTab(ExploreTab):
             ActionSpec(
                 "&Play the compliant joint's motion",
                 self.play,
-                tip="Turn the hands as the joint moved",
+                tip="Animate the dial with the simulated motion",
                 enabled=self.play_button.isEnabled,
             ),
-            ActionSpec("S&oft behaviour", lambda: self.form.behave("soft"), tip="The paper's soft preset"),
-            ActionSpec("S&tiff behaviour", lambda: self.form.behave("stiff"), tip="The paper's stiff preset"),
-            ActionSpec("&Write the joint for Gazebo…", self.ask_gazebo, tip="URDF with the paper's plugin"),
+            ActionSpec("S&oft behaviour", lambda: self.form.behave("soft"), tip="Set the paper's soft preset"),
+            ActionSpec("S&tiff behaviour", lambda: self.form.behave("stiff"), tip="Set the paper's stiff preset"),
+            ActionSpec("&Write the joint for Gazebo…", self.ask_gazebo, tip="Write a URDF with the paper's plugin"),
             ActionSpec(
                 "E&xport the joint's motion…",
                 self.tools.export.ask,
@@ -177,7 +177,7 @@ class ComplianceTab(ExploreTab):
             ),
         ]
 
-    # What follows.
+    # Reactions to events.
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop the animation while the tab is hidden."""
@@ -185,7 +185,7 @@ class ComplianceTab(ExploreTab):
         self._frames.stop()
 
     def _change(self) -> None:
-        """Other curves now, another motion soon."""
+        """Draw the curves at once, and schedule a simulation."""
         try:
             self.curves.show_actuator(self.form.actuator, self.form.preset)
         except ServoBenchError as error:
@@ -208,6 +208,7 @@ class ComplianceTab(ExploreTab):
             return None
 
     def _show(self, view: ComplianceView) -> None:
+        # The settings have changed during the simulation; a newer one is already scheduled.
         if self._waiting.isActive():
             return
         self.view = view
@@ -247,7 +248,7 @@ class ComplianceTab(ExploreTab):
 
 
 def _summary(view: ComplianceView, unit: AngleUnit) -> str:
-    """Where it came to rest before the push, how stiff it is there, how far the hand turned it."""
+    """Return the position before the push, the stiffness there, and the deflection by the push, in one sentence."""
     motion = view.motion
     before, end = (int(share * len(motion.time)) - 1 for share in PUSH)
 

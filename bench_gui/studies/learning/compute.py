@@ -1,6 +1,6 @@
 """Computation of the learning tab: an arm learns to follow a reference, iteration by iteration.
 
-Neither job nor answers hold anything whose unpickling would load the compiler into the window's process.
+Jobs and results contain only plain data, so that unpickling them does not load the compiler into the window's process.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearningJob:
-    """Motion to learn, and the arm that learns it."""
+    """Arm, reference and law of a learning."""
 
     arm: CompliantArm
     reference: Reference
     law: LearningLaw
     title: str
-    """In one line, for exported plots"""
+    """One-line title for exported plots."""
 
 
 def learn_by_iterations(job: LearningJob, line: Line) -> None:
-    """Learn, telling each `core.studies.compliant.learning.Iteration` as soon as it is known."""
+    """Learn, and report each `core.studies.compliant.learning.Iteration` as soon as it is finished."""
     learn(job.arm, job.reference, job.law, line.tell)

@@ -1,4 +1,4 @@
-"""Form of a learning: the arm and its springs, the motion to follow, and the learning law."""
+"""Form of the learning tab: the arm and its springs, the motion to follow, and the learning law."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ SPRINGS: dict[str, tuple[str, tuple[CompliantActuator, CompliantActuator]]] = {
     "awas2": ("AwAS-II", (AwasII(), AwasII())),
     "bavs": ("BAVS", (Bavs(), Bavs())),
 }
-"""Key to title and springs of both joints."""
+"""Title and springs of both joints by key."""
 JERK, SINE, FILE = "jerk", "sine", "file"
 MOTIONS = {JERK: "minimum jerk", SINE: "sinusoid", FILE: "from a file"}
 WIDE = FIELD_WIDTH + 34
-"""Of fields that hold words [px]."""
+"""Width of fields with text [px]."""
 BESIDE_TEXT = 28
-"""What a button takes of its width beside its text [px]."""
+"""Width of a button in addition to its text [px]."""
 FURTHEST = 2.5
-"""Of a goal [rad]"""
+"""Largest goal of a joint [rad]."""
 
 
 class LearningForm(QWidget):
@@ -69,7 +69,7 @@ class LearningForm(QWidget):
         section, law = Section("Learning"), LearningLaw()
         self.gain: QDoubleSpinBox = number(
             "Gain",
-            "Share of the error that is added to the input: K of K·exp(−n/N)",
+            "Share K of the error that is added to the input; iteration n uses K·exp(−n/N)",
             "1",
             law.gain,
             0.01,
@@ -78,7 +78,7 @@ class LearningForm(QWidget):
         )
         self.decay: QDoubleSpinBox = number(
             "Decay",
-            "N: in so many iterations the gain falls to 37 %",
+            "Number of iterations N in which the gain falls to 37 %",
             "iter.",
             law.decay,
             0.5,
@@ -87,15 +87,15 @@ class LearningForm(QWidget):
             step=1.0,
         )
         self.tolerance: AngleBox = angle(
-            "Tolerance", "The motion is learned when no joint is ever further off", self._unit, law.tolerance, 1e-3, 1.0
+            "Tolerance", "Learning ends when no joint is ever further off", self._unit, law.tolerance, 1e-3, 1.0
         )
-        self.most: QSpinBox = whole("Iterations", "At most so many motions of the arm", law.iterations, 1, 100)
+        self.most: QSpinBox = whole("Max iterations", "Largest number of motions of the arm", law.iterations, 1, 100)
         self._law = Binding()
         for caption, name, box in (
             ("Gain K", "gain", self.gain),
             ("Decay N", "decay", self.decay),
             ("Tolerance", "tolerance", self.tolerance),
-            ("At most", "iterations", self.most),
+            ("Max iterations", "iterations", self.most),
         ):
             section.row(caption, self._law.bind(name, box))
         self._law.edited.connect(lambda _: self.changed.emit())
@@ -104,18 +104,18 @@ class LearningForm(QWidget):
     def _motion_section(self) -> Section:
         section = Section("Motion")
         self.motion: QComboBox = choice(
-            "Motion", "What the links shall follow", [(text, key) for key, text in MOTIONS.items()]
+            "Motion", "Motion that the links learn to follow", [(text, key) for key, text in MOTIONS.items()]
         )
         self.motion.setFixedWidth(WIDE)
         section.row("Shape", self.motion)
         self.file_button: QPushButton = button(
-            "Choose…", "CSV with the columns time, q1, q2: s, rad, evenly spaced", self.ask_reference
+            "Choose…", "Open a CSV file with the columns time [s], q1, q2 [rad], evenly spaced", self.ask_reference
         )
         self.file_button.setFixedWidth(WIDE)
         self.goals: list[AngleBox] = [
             angle(
                 f"Goal of joint {joint}",
-                "Where the motion ends, or how far it swings",
+                "End of the motion, or amplitude of the sinusoid",
                 self._unit,
                 0.8,
                 -FURTHEST,
@@ -124,7 +124,9 @@ class LearningForm(QWidget):
             for joint in (1, 2)
         ]
         self.rate: AngleBox = angle("Speed", "ω of the sinusoid", self._unit, 0.8, 0.05, 20.0, per="/s")
-        self.duration: QDoubleSpinBox = number("Duration", "Of the motion", "s", 20.0, 0.5, 120.0, decimals=1, step=1.0)
+        self.duration: QDoubleSpinBox = number(
+            "Duration", "Duration of the motion", "s", 20.0, 0.5, 120.0, decimals=1, step=1.0
+        )
         self._motion_rows: dict[QWidget, tuple[QWidget, tuple[str, ...]]] = {}
         for caption, field, motions in (
             ("File", self.file_button, (FILE,)),
@@ -143,12 +145,12 @@ class LearningForm(QWidget):
         section = Section("Arm")
         self.springs: QComboBox = choice(
             "Springs",
-            "Of both joints; identified ones are those of the paper's arm",
+            "Springs of both joints; the identified ones are those of the paper's arm",
             [(t, k) for k, (t, _) in SPRINGS.items()],
         )
         self.springs.setFixedWidth(WIDE)
         section.row("Springs", self.springs)
-        tip = "How stiff the joint is made; it stays so while the arm learns"
+        tip = "Stiffness of the joint, constant while the arm learns"
         self._presets: dict[str, list[QDoubleSpinBox]] = {
             "rad": [angle(f"Stiffness preset of joint {j}", tip, self._unit, 0.2, 0.0, 3.0) for j in (1, 2)],
             "m": [number(f"Pivot of joint {j}", tip, "m", 0.005, 0.0, 0.5, decimals=4, step=0.005) for j in (1, 2)],
@@ -158,13 +160,13 @@ class LearningForm(QWidget):
             for unit, boxes in self._presets.items()
         }
         self.load: QDoubleSpinBox = number(
-            "Load", "At the end of the arm", "kg", TWO_JOINTS.masses[1], 0.01, 5.0, decimals=2, step=0.1
+            "Load", "Mass at the end of the arm", "kg", TWO_JOINTS.masses[1], 0.01, 5.0, decimals=2, step=0.1
         )
         self.load_at: QDoubleSpinBox = number(
-            "Distance of the load", "From joint 2", "m", TWO_JOINTS.centres[1], 0.0, 0.5, step=0.01
+            "Distance of the load", "Distance from joint 2", "m", TWO_JOINTS.centres[1], 0.0, 0.5, step=0.01
         )
         section.row("Load", self.load)
-        section.row("Load at", self.load_at)
+        section.row("Load distance", self.load_at)
         self.gravity = describe(QCheckBox("Gravity"), "Gravity", "Off: the arm moves in a horizontal plane")
         self.gravity.setChecked(True)
         section.wide(self.gravity)
@@ -174,10 +176,10 @@ class LearningForm(QWidget):
         self.springs.currentIndexChanged.connect(lambda _: self._take_springs())
         return section
 
-    # What a person does.
+    # User actions.
 
     def show_in(self, unit: AngleUnit) -> None:
-        """Show angles in another unit."""
+        """Set the unit of angles; the values stay the same."""
         self._unit = unit
         for box in (self.tolerance, *self.goals, self.rate, *self._presets["rad"]):
             assert isinstance(box, AngleBox)
@@ -201,20 +203,24 @@ class LearningForm(QWidget):
 
     @property
     def presets(self) -> list[QDoubleSpinBox]:
-        """The fields of both joints' stiffness; hidden if there is nothing to set."""
+        """Fields of the stiffness of both joints; hidden for springs with a fixed stiffness."""
         return self._presets["m" if self._actuators[0].preset_unit == "m" else "rad"]
 
-    # What is asked.
+    # Current settings.
 
     @property
     def obstacle(self) -> str:
-        """Why nothing can be learned, with the remedy; empty when it can."""
+        """Reason why learning cannot start, with the remedy; empty if it can."""
         if self.motion.currentData() == FILE and self.reference_path is None:
             return "no motion is chosen; choose its file"
         return ""
 
     def job(self) -> LearningJob:
-        """The learning to run; raises ServoBenchError if it is not possible."""
+        """Return the learning to run.
+
+        Raises:
+            ServoBenchError: A value is out of range, or the motion cannot be read.
+        """
         springs, _ = SPRINGS[str(self.springs.currentData())]
         return LearningJob(
             arm=self._arm(),
@@ -250,7 +256,7 @@ class LearningForm(QWidget):
             raise InputError(f"learning: {self.obstacle}")
         return read_reference(self.reference_path)
 
-    # What follows a choice.
+    # Reactions to choices.
 
     def _take_springs(self) -> None:
         actuator = self._actuators[0]

@@ -1,4 +1,4 @@
-"""A learning as Fig. 15 of seed 003: the largest error by iteration, and one iteration's motion and input over time."""
+"""Charts of a learning, as in Fig. 15 of seed 003: error by iteration, and motion and input of one iteration."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
 JOINT_KEYS = ("joint 1", "joint 2")
 TOLERANCE = "tolerance"
 JOINT_MODELS = ("m4", "m3")
-"""Whose colours both joints have where they share a plot."""
+"""Models whose colours mark joint 1 and joint 2 in a common plot."""
 LINK_MODEL, FIRST_MODEL = RICHEST, FRICTION_MODELS[0]
-"""Curves that give the links their colours, in the shown iteration and in the first one."""
+"""Models whose colours mark the links in the shown iteration and in the first one."""
 SYMBOL = 8
-"""Size of an iteration's mark [px]."""
+"""Size of the mark of an iteration [px]."""
 HEAD_WIDTH = 300
 
 
 class LearningPlots(QWidget):
-    """Errors by iteration at the left, both joints and their errors over one time axis at the right."""
+    """Errors by iteration at the left; both joints and their errors over time at the right."""
 
     chosen = Signal(int)
-    """A person chose an iteration, by its number."""
+    """Emitted with the number of the iteration that the user chose."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,16 +49,16 @@ class LearningPlots(QWidget):
         self._curves = Curves()
         self._mark: Any = None
         self.by_iteration = Chart("Largest error by iteration", "Largest error", "mrad", bottom="Iteration", log=True)
-        self.by_iteration.setToolTip("Click a point to see that iteration; drag to move, wheel to zoom")
+        self.by_iteration.setToolTip("Click a point to show that iteration; drag to move, scroll to zoom")
         self.joint_1 = Chart("Angle of joint 1", "Joint 1", "rad")
         self.joint_2 = Chart("Angle of joint 2", "Joint 2", "rad")
         self.error = Chart("Errors of both joints", "Error", "mrad", bottom="Time [s]")
         self.over_time = (self.joint_1, self.joint_2, self.error)
         self.error_legend, self.legend = Legend(self._curves.toggle), Legend(self._curves.toggle)
         self.head = QHBoxLayout()
-        """Above the errors by iteration, with room for more."""
+        """Row above the errors by iteration; callers append the choice of iteration to it."""
         self.row = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Row of the charts; callers append the readout to it."""
         self._build()
 
     def _build(self) -> None:
@@ -92,18 +92,18 @@ class LearningPlots(QWidget):
 
     @property
     def keys(self) -> list[str]:
-        """Names of the visible curves."""
+        """Keys of the drawn curves."""
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in (self.by_iteration, *self.over_time):
             chart.set_theme(theme)
         self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit; errors stay in mrad."""
+        """Set the unit of angles; errors stay in mrad."""
         self._unit = unit
         for chart, name in ((self.joint_1, "Joint 1"), (self.joint_2, "Joint 2")):
             chart.set_left(name, unit.symbol)
@@ -111,7 +111,7 @@ class LearningPlots(QWidget):
         self.fit()
 
     def show_learning(self, job: LearningJob | None, iterations: Sequence[Iteration], shown: Iteration | None) -> None:
-        """Draw a learning, one of its iterations over time."""
+        """Draw the errors of a learning, and one of its iterations over time."""
         another = job is not self._job or len(iterations) != len(self._iterations)
         self._job, self._iterations, self._shown = job, tuple(iterations), shown
         self._draw()
@@ -119,7 +119,7 @@ class LearningPlots(QWidget):
             self.fit()
 
     def fit(self) -> None:
-        """Show everything."""
+        """Zoom to the full extent of all curves."""
         for chart in (self.by_iteration, *self.over_time):
             chart.fit()
 

@@ -1,4 +1,4 @@
-"""Iterative learning control (seed 003, section 4.3): a soft arm learns the input that makes it follow a motion."""
+"""Learning tab (seed 003, section 4.3): a soft arm learns the input that makes it follow a motion."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from core.words import capitalised, counted
 
 
 class LearningTab(ExploreTab):
-    """Runs a learning and shows its iterations as they come; the last one is shown until another is chosen."""
+    """Runs a learning and shows each finished iteration; the latest one is shown until the user chooses another."""
 
     title = "Learning"
-    tip = "A soft arm learns, motion by motion, the input that makes it follow a reference"
+    tip = "Iterative learning control: a soft arm learns by repetition to follow a motion"
     help_page = "learning"
 
     def __init__(self, controller: Controller) -> None:
@@ -53,7 +53,7 @@ class LearningTab(ExploreTab):
     # Building.
 
     def _build_head(self) -> None:
-        self.bar = describe(QProgressBar(), "Progress of the learning", "How many of the iterations are done")
+        self.bar = describe(QProgressBar(), "Progress of the learning", "Share of the iterations that are finished")
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(120)
         self.status: QLabel = label("", "muted")
@@ -66,7 +66,9 @@ class LearningTab(ExploreTab):
         row.addWidget(self.status, 1)
         self._head = row
         self.body.addLayout(row)
-        self.iteration: QSpinBox = whole("Iteration shown", "Whose motion and input are drawn over time", 1, 1, 1)
+        self.iteration: QSpinBox = whole(
+            "Iteration shown", "Iteration whose motion and input are drawn over time", 1, 1, 1
+        )
         self.iteration.valueChanged.connect(lambda _: self._show())
         self.plots.head.addWidget(caption_of(self.iteration, "Iteration shown"))
         self.plots.head.addStretch(1)
@@ -78,12 +80,12 @@ class LearningTab(ExploreTab):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         self.learn_button: QPushButton = button("Learn", "", self.learn, "primary")
-        self.stop_button: QPushButton = button("Stop", "End it; iterations that are complete stay", self.running.stop)
+        self.stop_button: QPushButton = button("Stop", "Stop learning; finished iterations are kept", self.running.stop)
         row.addWidget(self.learn_button, 1)
         row.addWidget(self.stop_button, 1)
         self.write_button: QPushButton = button(
             "Write the input…",
-            "Input of the iteration shown, for the real arm: CSV with time and equilibria",
+            "Write the input of the shown iteration for the real arm: a CSV file with time and equilibria",
             self.ask_write,
         )
         for part in (holder, self.write_button):
@@ -97,10 +99,10 @@ class LearningTab(ExploreTab):
         self.plots.row.addWidget(self.tools.readout)
         self.errors_action = self.tools.export.menu.addAction("Export errors by iteration…", self._export_errors)
 
-    # What a person asks for.
+    # User actions.
 
     def learn(self) -> None:
-        """Learn what is asked."""
+        """Start learning with the current settings."""
         if self.form.obstacle or self.running.active:
             return
         try:
@@ -127,12 +129,14 @@ class LearningTab(ExploreTab):
                 job.reference.time, shown.equilibrium, path if path.suffix else path.with_suffix(".csv")
             )
         except OSError as error:
-            self._controller.message.emit("error", f"The input is not written: {error.strerror or error}")
+            self._controller.message.emit(
+                "error", f"The input was not written to {path.name}: {error.strerror or error}"
+            )
             return
         self._controller.message.emit("info", f"Input of iteration {shown.number} written to {written.name}")
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self.plots.set_theme(theme)
         self.tools.set_theme(theme)
 
@@ -142,22 +146,32 @@ class LearningTab(ExploreTab):
         return [
             ActionSpec("&Learn the motion", self.learn, tip=self.tip, enabled=self.learn_button.isEnabled),
             ActionSpec("S&top learning", self.running.stop, enabled=self.stop_button.isEnabled),
-            ActionSpec("&Write the learned input…", self.ask_write, tip="For the real arm", enabled=there),
-            ActionSpec("Export the learned &motion…", self.tools.export.ask, tip="As it is shown", enabled=there),
+            ActionSpec(
+                "&Write the learned input…",
+                self.ask_write,
+                tip="Write the input of the shown iteration as CSV, for the real arm",
+                enabled=there,
+            ),
+            ActionSpec(
+                "Export the learned &motion…",
+                self.tools.export.ask,
+                tip="Write the motion as PNG, SVG, PDF or CSV",
+                enabled=there,
+            ),
             ActionSpec("Export &errors by iteration…", self._export_errors, enabled=there),
         ]
 
     @property
     def shown(self) -> Iteration | None:
-        """The shown iteration."""
+        """Iteration that is drawn over time; None if there is none yet."""
         place = self.iteration.value() - 1
         found = self.running.iterations
         return found[place] if 0 <= place < len(found) else None
 
-    # What happens.
+    # Reactions to events.
 
     def refresh(self) -> None:
-        """Show what is known and what can be asked."""
+        """Update the results and the state of the controls."""
         running = self.running
         count, why = len(running.iterations), self.form.obstacle
         at_end = self.iteration.value() >= self.iteration.maximum()
@@ -168,7 +182,7 @@ class LearningTab(ExploreTab):
         self.iteration.setEnabled(count > 0)
         self.form.setEnabled(not running.active)
         self.learn_button.setEnabled(not why and not running.active)
-        reason = "it is learning" if running.active else why
+        reason = "the arm is already learning" if running.active else why
         self.learn_button.setToolTip(f"Not possible: {reason}" if reason else "Learn with these settings")
         self.stop_button.setEnabled(running.active)
         self.write_button.setEnabled(count > 0)
@@ -189,15 +203,15 @@ class LearningTab(ExploreTab):
         if running.problem:
             return capitalised(running.problem)
         if self._outdated and worst:
-            return "The settings have changed since; learn again to see what they do."
+            return "The settings have changed; learn again to see their effect."
         if running.stopped:
             return f"Stopped after {counted(len(worst), 'iteration')}."
         if not worst or running.job is None:
-            return "Nothing learned yet: press Learn. The paper's arm takes a few seconds."
+            return "Nothing learned yet: press Learn. With the paper's arm this takes a few seconds."
         if running.warning:
             return f"{capitalised(running.warning)}."
         return (
-            f"Learned in {counted(len(worst), 'iteration')}: no joint is ever further off than {worst[-1]}; "
+            f"Learned in {counted(len(worst), 'iteration')}: the largest error is {worst[-1]}; "
             f"it was {worst[0]} at first."
         )
 

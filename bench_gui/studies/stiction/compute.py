@@ -26,49 +26,49 @@ EXPERIMENTS = {
     PULL: "Pulled by a spring",
 }
 HOLD_DURATION, PULL_DURATION = 1.0, 12.0
-"""[s]"""
+"""Durations of these experiments [s]."""
 HELD_SHARE = 0.36
-"""Torque over F_S of a joint that is held: 0.9 of 2.5 N·m."""
+"""Torque on the held joint, as a share of F_S: 0.9 of 2.5 N·m."""
 MOST_POINTS = 12_000
-"""Of a curve that is shown."""
+"""Most points of a drawn curve; longer ones are thinned out."""
 TORQUE, VELOCITY = "torque", "velocity"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StictionJob:
-    """A joint and what is done to it."""
+    """Joint, friction and experiment to simulate."""
 
     law: FrictionLaw
     stiffness: float
-    """K [N·m/rad]"""
+    """Bristle stiffness K [N·m/rad]."""
     damping: float
-    """B [N·m·s/rad]"""
+    """Bristle damping B [N·m·s/rad]."""
     step: float
-    """T [s]"""
+    """Time step T [s]."""
     inertia: float
-    """M [kg·m²]"""
+    """Inertia M of the joint [kg·m²]."""
     experiment: str
-    """Of EXPERIMENTS."""
+    """Key of `EXPERIMENTS`."""
 
     @property
     def title(self) -> str:
-        """In one line, for exported plots."""
+        """One-line title for exported plots."""
         numbers = " ".join(f"{field.name} {getattr(self.law, field.name):g}" for field in fields(self.law))
         return f"{EXPERIMENTS[self.experiment]}, {self.law.title} {numbers}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StictionTrace:
-    """The joint with one kind of friction, all (n,)."""
+    """Motion of the joint with one kind of friction; arrays (n,)."""
 
     name: str
-    """As `core.studies.stiction.joint` names the friction."""
+    """Name of the friction in `core.studies.stiction.joint`."""
     time: Array
-    """[s]"""
+    """Time [s]."""
     position: Array
-    """[rad]"""
+    """Joint angle [rad]."""
     below: Array
-    """Torque of the drive [N·m] or velocity [rad/s]."""
+    """Drive torque [N·m] or velocity [rad/s], see `StictionView.below`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,16 +77,20 @@ class StictionView:
 
     job: StictionJob
     below: str
-    """TORQUE or VELOCITY."""
+    """Quantity of the second chart: TORQUE or VELOCITY."""
     goal: Array | None
-    """Where the drive or the spring's end wants the joint, (2,) rad at the first and last time."""
+    """Goal of the drive, or the pulled end of the spring: (2,) rad, at the first and last sample."""
     traces: tuple[StictionTrace, ...]
     text: str
-    """In one line."""
+    """Result in one line."""
 
 
 def experiment(job: StictionJob, line: Line) -> StictionView:
-    """Do what is asked; raises ModelError for constants that do not go together."""
+    """Run an experiment.
+
+    Raises:
+        ModelError: The constants contradict each other.
+    """
     if job.experiment in (STEP, INTEGRAL):
         return _step(job)
     return _hold(job) if job.experiment == HOLD else _pull(job)
@@ -120,17 +124,17 @@ def _step(job: StictionJob) -> StictionView:
 def _rest_text(found: StepResponse) -> str:
     angle = f"{np.degrees(found.rest):.1f}°"
     if found.stop_time is None:
-        return f"Still moving at {angle}: nothing stops it, it approaches slowly."
+        return f"Still moving at {angle}: it approaches the goal slowly, without stiction to stop it."
     return f"Rests at {angle} after {found.stop_time:.2f} s; stiction holds {found.held_torque:.2f} N·m."
 
 
 def _sawtooth_text(found: StepResponse) -> str:
     torques = found.breakaway_torques
     if len(torques) < 2:
-        return f"Comes to {np.degrees(found.rest):.1f}° without slipping again and again."
+        return f"Reaches {np.degrees(found.rest):.1f}° without repeated slips."
     return (
-        f"Slips {counted(len(torques), 'time')}, each time the torque has risen to "
-        f"{min(torques):.2f} … {max(torques):.2f} N·m: static friction is {found.law.static:g} N·m."
+        f"Slips {counted(len(torques), 'time')}, each time at a torque of "
+        f"{min(torques):.2f} … {max(torques):.2f} N·m; static friction is {found.law.static:g} N·m."
     )
 
 
@@ -149,8 +153,9 @@ def _hold(job: StictionJob) -> StictionView:
         goal=None,
         traces=tuple(_trace(found.friction.name, motion, motion.velocity) for found, motion in runs),
         text=(
-            f"{torque:.2g} N·m: sign() turns {naive.reversals:.0f} times a second and drifts {1e3 * naive.drift:.1f} "
-            f"mrad/s; elastoplastic friction {ours.reversals:.0f} and {1e3 * abs(ours.drift):.1g}."
+            f"{torque:.2g} N·m: sign() reverses {naive.reversals:.0f} times a second and drifts by "
+            f"{1e3 * naive.drift:.1f} mrad/s; elastoplastic friction: {ours.reversals:.0f} and "
+            f"{1e3 * abs(ours.drift):.1g}."
         ),
     )
 
@@ -163,14 +168,14 @@ def _pull(job: StictionJob) -> StictionView:
         for friction in alternatives(job.law, job.stiffness, job.damping)[:2]
     ]
     ours, naive = runs[0][0], runs[1][0]
-    slips = "it does not slip" if np.isnan(ours.frequency) else f"{ours.frequency:.2f} slips a second"
+    slips = "no slip" if np.isnan(ours.frequency) else f"{ours.frequency:.2f} slips a second"
     return StictionView(
         job=job,
         below=VELOCITY,
         goal=np.array([0.0, PULL_SPEED * PULL_DURATION]),
         traces=tuple(_trace(found.friction.name, motion, motion.velocity) for found, motion in runs),
         text=(
-            f"Elastoplastic: {slips}, {ours.reversals:.1f} reversals of velocity a second; "
+            f"Elastoplastic: {slips}, {ours.reversals:.1f} velocity reversals a second; "
             f"sign(): {naive.reversals:.0f} reversals a second."
         ),
     )

@@ -1,4 +1,4 @@
-"""The knobs of the stiction tab: friction function, bristle and joint, and the choice of what is done to it."""
+"""Form of the stiction tab: friction law, bristle, joint and experiment."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from core.studies.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFN
 
 LAW_TITLES = {"stribeck": "Stribeck", "rational": "Rational", "coulomb": "Coulomb–viscous"}
 EXPERIMENT_WIDTH = 196
-"""[px]"""
+"""Width of the list of experiments [px]."""
 _NUMBERS = (
-    ("static", "F_S", "Static friction", "Torque that breaks it away", "N·m", 0.0, 1e3, 4, 0.1),
-    ("coulomb", "F_C", "Coulomb friction", "Friction in motion, without its viscous part", "N·m", 0.0, 1e3, 4, 0.1),
-    ("breakaway_speed", "v_S", "Breakaway speed", "How far in speed stiction reaches", "rad/s", 1e-4, 100.0, 4, 0.01),
-    ("viscous", "D", "Viscous friction", "Friction that grows with speed", "N·m·s/rad", 0.0, 1e3, 4, 0.5),
-    ("exponent", "α", "Exponent", "How suddenly stiction fades; 1 has a closed form", "1", 0.1, 10.0, 3, 0.1),
+    ("static", "F_S", "Static friction", "Torque at which the joint breaks away", "N·m", 0.0, 1e3, 4, 0.1),
+    ("coulomb", "F_C", "Coulomb friction", "Friction in motion, without the viscous part", "N·m", 0.0, 1e3, 4, 0.1),
+    ("breakaway_speed", "v_S", "Breakaway speed", "Speed over which stiction fades", "rad/s", 1e-4, 100.0, 4, 0.01),
+    ("viscous", "D", "Viscous friction", "Friction proportional to speed", "N·m·s/rad", 0.0, 1e3, 4, 0.5),
+    ("exponent", "α", "Exponent", "Exponent of the fading of stiction; 1 has a closed form", "1", 0.1, 10.0, 3, 0.1),
 )
-"""Field of a law, symbol, name, tool tip, unit, bounds, decimals, step."""
+"""Field of a law, symbol, name, tooltip, unit, bounds, decimals, increment."""
 
 
 class StictionForm(QWidget):
-    """Sections of fields; `changed` follows every one of them."""
+    """Sections of fields; every edit emits `changed`."""
 
     changed = Signal()
 
@@ -40,7 +40,7 @@ class StictionForm(QWidget):
         friction, bristle, joint = Section("Friction"), Section("Bristle"), Section("Joint")
         for section in (friction, bristle, joint):
             column.addWidget(section)
-        self.law: QComboBox = choice("Law", "Shape of friction over speed", [(t, n) for n, t in LAW_TITLES.items()])
+        self.law: QComboBox = choice("Law", "Friction as a function of speed", [(t, n) for n, t in LAW_TITLES.items()])
         friction.row("Law", self.law)
         self.numbers: dict[str, QDoubleSpinBox] = {}
         self._captions: dict[str, QLabel] = {}
@@ -48,17 +48,21 @@ class StictionForm(QWidget):
             box = number(f"{name} {symbol}", tip, unit, lower, lower, upper, decimals, step)
             self._captions[field] = friction.row(symbol, box)
             self.numbers[field] = box
-        self.stiffness = number("Stiffness K", "Spring behind the contact", "N·m/rad", STIFFNESS, 0.01, 1e7, 2, 500.0)
-        self.damping = number("Damping B", "Damper behind the contact", "N·m·s/rad", DAMPING, 1e-3, 1e5, 3, 5.0)
-        self.step = number("Time step T", "Of the simulation", "ms", 1e3 * STEP, 0.01, 50.0, 3, 0.5)
+        self.stiffness = number(
+            "Stiffness K", "Stiffness of the bristle in the contact", "N·m/rad", STIFFNESS, 0.01, 1e7, 2, 500.0
+        )
+        self.damping = number(
+            "Damping B", "Damping of the bristle in the contact", "N·m·s/rad", DAMPING, 1e-3, 1e5, 3, 5.0
+        )
+        self.step = number("Time step T", "Time step of the simulation", "ms", 1e3 * STEP, 0.01, 50.0, 3, 0.5)
         self._job = Binding()
-        """Fields of the job but for the law's."""
+        """Fields of the job except those of the law."""
         for symbol, name, box in (("K", "stiffness", self.stiffness), ("B", "damping", self.damping)):
             bristle.row(symbol, self._job.bind(name, box))
         bristle.row("T", self._job.bind("step", self.step, scale=1e-3))
         self.inertia = number(
             "Inertia M",
-            "What the joint turns, with its rotor's N²·J_R",
+            "Inertia of the joint, including that of the rotor, N²·J_R",
             "kg·m²",
             round(INERTIA, 4),
             1e-4,
@@ -68,8 +72,8 @@ class StictionForm(QWidget):
         )
         joint.row("M", self._job.bind("inertia", self.inertia))
         items: list[tuple[str, object]] = [(title, name) for name, title in EXPERIMENTS.items()]
-        self.experiment: QComboBox = choice("Experiment", "What is done to the joint", items)
-        """Stands above the experiment's charts."""
+        self.experiment: QComboBox = choice("Experiment", "Experiment to simulate on the joint", items)
+        """Placed above the charts of the experiment."""
         self.experiment.setFixedWidth(EXPERIMENT_WIDTH)
         self._job.bind("experiment", self.experiment)
         column.addStretch(1)
@@ -81,24 +85,32 @@ class StictionForm(QWidget):
 
     @property
     def kind(self) -> str:
-        """The chosen law, of LAW_TITLES."""
+        """Chosen law, a key of `LAW_TITLES`."""
         return str(self.law.currentData())
 
     def friction_law(self) -> FrictionLaw:
-        """The law of the fields; raises ModelError for numbers that no friction has."""
+        """Return the law with the constants of the form.
+
+        Raises:
+            ModelError: The constants do not describe friction.
+        """
         base = LAWS[self.kind]
         return replace(base, **{field.name: self.numbers[field.name].value() for field in fields(base)})
 
     def bristle(self) -> Bristle:
-        """The bristle of the fields."""
+        """Return the bristle with the constants of the form."""
         return Bristle(stiffness=self.stiffness.value(), damping=self.damping.value(), step=1e-3 * self.step.value())
 
     def job(self) -> StictionJob:
-        """The experiment to run; raises ModelError as `friction_law` does."""
+        """Return the experiment to run.
+
+        Raises:
+            ModelError: The constants do not describe friction.
+        """
         return StictionJob(law=self.friction_law(), **self._job.values())
 
     def take_published(self) -> None:
-        """The published constants of the chosen law and of the bristle."""
+        """Set the published constants of the chosen law and of the bristle."""
         base = LAWS[self.kind]
         names = [field.name for field in fields(base)]
         with QSignalBlocker(self):
@@ -112,7 +124,7 @@ class StictionForm(QWidget):
         self.changed.emit()
 
     def obey(self, remedy: Remedy) -> None:
-        """Change the one parameter that a remedy names."""
+        """Set the parameter that a remedy names to its value."""
         boxes = {"B": self.damping, "K": self.stiffness, "v_S": self.numbers["breakaway_speed"]}
         if remedy.symbol in boxes:
             boxes[remedy.symbol].setValue(remedy.value)

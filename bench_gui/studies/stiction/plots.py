@@ -1,4 +1,4 @@
-"""The stiction tab's charts: Φ and Φ_Z as seed 001's Figs 3–8, and the joint's experiment over time."""
+"""Charts of the stiction tab: Φ and Φ_Z as in Figs 3–8 of seed 001, and the experiment over time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from core.studies.stiction.published import LAWS
 from core.units import AngleUnit
 
 REACH = 5.0
-"""Curves go this many times v_S or Z·F_S, whichever is more."""
+"""Range of the curves as a multiple of v_S or Z·F_S, whichever is larger."""
 LEAST_REACH = 0.05
-"""[rad/s]"""
+"""Smallest range of the curves [rad/s]."""
 POINTS = 500
 GOAL, STATIC = "goal", "static"
 FRICTION_TITLES = {"elastoplastic": "elastoplastic", "sign": "sign()", "tanh": "tanh", "Karnopp": "Karnopp"}
@@ -31,7 +31,7 @@ FRICTION_DASHES = {"elastoplastic": None, "sign": None, "tanh": IDENTIFIED_DASH,
 
 
 class _TwoCharts(QWidget):
-    """Two charts side by side under their legend, whose abscissae move together."""
+    """Two charts side by side under a common legend, with linked horizontal axes."""
 
     def __init__(self, left: Chart, right: Chart) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class _TwoCharts(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         self.head = QHBoxLayout()
-        """The line above the charts, with room for more."""
+        """Row above the charts; callers append tools to it."""
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         self.head.addWidget(self.legend, 1)
         column.addLayout(self.head)
         self.charts = (left, right)
         self.row = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Row of the charts; callers append the readout to it."""
         self.row.setSpacing(8)
         for chart in self.charts:
             chart.setMinimumHeight(90)
@@ -56,18 +56,18 @@ class _TwoCharts(QWidget):
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in self.charts:
             chart.set_theme(theme)
         self._draw()
 
     def _draw(self) -> None:
-        """Draw the known results again."""
+        """Redraw the current data."""
 
 
 class FrictionCurves(_TwoCharts):
-    """Φ at the left, Φ_Z at the right; the law of the knobs solid, the other published ones thin and dashed."""
+    """Φ at the left, Φ_Z at the right; the law of the form is solid, the other published laws are thin and dashed."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -79,13 +79,13 @@ class FrictionCurves(_TwoCharts):
         self._shown: tuple[str, FrictionLaw, Bristle] | None = None
 
     def show_law(self, kind: str, law: FrictionLaw, bristle: Bristle) -> None:
-        """Draw a law on a bristle; one that is not sound shows where its curve turns back."""
+        """Draw a law on a bristle. If the two do not fit, the curve of Φ_Z visibly folds back."""
         self._shown = (kind, law, bristle)
         self._draw()
         self.fit()
 
     def fit(self) -> None:
-        """Show everything."""
+        """Zoom to the full extent of all curves."""
         self.function.fit()
 
     def _draw(self) -> None:
@@ -109,6 +109,7 @@ class FrictionCurves(_TwoCharts):
     def _law(self, name: str, law: FrictionLaw, bristle: Bristle, fastest: float, drawn: Any, z: float) -> None:
         v = np.linspace(0.0, fastest, POINTS)
         torque = law.friction(v)
+        # At rest the curve starts at static friction, which the law reaches only in the limit v → 0.
         torque[0] = law.static
         v, torque = np.concatenate([-v[::-1], v]), np.concatenate([-torque[::-1], torque])
         wished, implicit = transformed(law, bristle, fastest, POINTS)
@@ -118,7 +119,7 @@ class FrictionCurves(_TwoCharts):
 
 
 class JointCurves(_TwoCharts):
-    """The joint's angle, and beside it the drive's torque or the joint's velocity, over one time axis."""
+    """Joint angle and, beside it, drive torque or joint velocity over the same time axis."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -130,7 +131,7 @@ class JointCurves(_TwoCharts):
         self._view: StictionView | None = None
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles and velocities in a unit."""
+        """Set the unit of angles and velocities."""
         self._unit = unit
         self._draw()
         self.fit()
@@ -143,7 +144,7 @@ class JointCurves(_TwoCharts):
             self.fit()
 
     def fit(self) -> None:
-        """Show everything; of a drive's torque, what matters beside F_S."""
+        """Zoom to the full extent; limit a drive torque of both signs to the range around ±F_S."""
         self.angle.fit()
         self.below.fit()
         view = self._view

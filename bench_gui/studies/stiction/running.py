@@ -1,4 +1,4 @@
-"""The experiment of the stiction tab in the background, run again when its numbers have settled."""
+"""Background run of the stiction experiment, repeated when its settings have changed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from bench_gui.studies.stiction.compute import StictionJob, StictionView, experi
 from bench_gui.work.computation import Computation, Computations
 
 PATIENCE = 600
-"""Numbers that have not changed for so long are taken [ms]."""
+"""Time without edits after which the experiment starts [ms]; typing and scrolling do not start runs."""
 
 
 class StictionExperiment(Computation[StictionJob, None, StictionView]):
-    """Runs experiments; the last result stays visible while the next one runs."""
+    """Stiction experiment in a process of its own; the last result stays visible while the next one runs."""
 
     def __init__(self, computations: Computations) -> None:
         super().__init__(
@@ -38,7 +38,11 @@ class StictionExperiment(Computation[StictionJob, None, StictionView]):
         return self._wanted is not None
 
     def ask(self, job: StictionJob | None) -> None:
-        """Run the experiment once the settings are stable; None: nothing to run."""
+        """Schedule an experiment for when the settings have not changed for `PATIENCE`.
+
+        Args:
+            job: Experiment to run; None if the settings cannot be simulated.
+        """
         if job is not None and job == self._wanted:
             return
         self._wanted = job
@@ -48,12 +52,12 @@ class StictionExperiment(Computation[StictionJob, None, StictionView]):
         self.changed.emit()
 
     def start(self, job: StictionJob) -> None:
-        """Run it now."""
+        """Run an experiment now."""
         self._wanted = job
         self._timer.stop()
         super().start(job)
 
     def stop(self) -> None:
-        """Run none."""
+        """Cancel the running and the scheduled experiment."""
         self._timer.stop()
         super().stop()

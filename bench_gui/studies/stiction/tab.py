@@ -1,4 +1,4 @@
-"""Stiction (seed 001): friction and its implicit form as the knobs turn, and a joint that sticks, slips or chatters."""
+"""Stiction tab (seed 001): friction and its implicit form, and a joint that sticks, slips or chatters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.words import capitalised
 
 
 class StictionTab(ExploreTab):
-    """Curves follow the knobs at once; the experiment follows when they have settled, in a process of its own."""
+    """Draws the curves at every edit; the experiment runs after the last edit, in a process of its own."""
 
     title = "Stiction"
     tip = "Static friction without chattering: its curves, and a joint that sticks and slips"
@@ -47,10 +47,12 @@ class StictionTab(ExploreTab):
 
     def _build_buttons(self) -> None:
         self.mend_button: QPushButton = button(
-            "Mend", "Take over the first of the changes that make the constants sound", self.mend, "primary"
+            "Apply fix", "Apply the first change that makes the constants valid", self.mend, "primary"
         )
         self.published_button: QPushButton = button(
-            "Published constants", "Those of the paper for this law and its bristle", self.form.take_published
+            "Published constants",
+            "Restore the paper's constants for this law and its bristle",
+            self.form.take_published,
         )
         for each in (self.mend_button, self.published_button):
             self.buttons_column.addWidget(each)
@@ -59,7 +61,7 @@ class StictionTab(ExploreTab):
         self.verdict: QLabel = label("", "muted")
         self.verdict.setWordWrap(True)
         self.verdict.setTextFormat(Qt.TextFormat.PlainText)
-        self.verdict.setAccessibleName("Whether friction and bristle go together")
+        self.verdict.setAccessibleName("Compatibility of friction and bristle")
         upper = QWidget()
         column = QVBoxLayout(upper)
         column.setContentsMargins(0, 0, 0, 0)
@@ -71,7 +73,7 @@ class StictionTab(ExploreTab):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         self.text = ElidedLabel()
-        self.text.setAccessibleName("What the experiment showed")
+        self.text.setAccessibleName("Result of the experiment")
         head = QHBoxLayout()
         head.setSpacing(14)
         head.addWidget(self.form.experiment)
@@ -97,13 +99,13 @@ class StictionTab(ExploreTab):
             part.row.addWidget(tools.readout)
 
     def entered(self) -> None:
-        """Run the experiment the first time it comes into sight."""
+        """Run the experiment when the tab first becomes visible."""
         if not self._entered:
             self._entered = True
             self._follow()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for part in (self.friction, self.joint, self.curve_tools, self.joint_tools):
             part.set_theme(theme)
 
@@ -116,17 +118,29 @@ class StictionTab(ExploreTab):
             self._controller.message.emit("error", str(error))
 
     def mend(self) -> None:
-        """Do what the verdict asks for."""
+        """Apply the first remedy of the verdict."""
         if self._remedy is not None:
             self.form.obey(self._remedy)
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of the tab."""
         return [
-            ActionSpec("Run the stiction &experiment", self.run, tip="A joint that sticks, slips or is held"),
-            ActionSpec("&Published constants of stiction", self.form.take_published, tip="Those of the paper"),
-            ActionSpec("Export the friction &curves…", self.curve_tools.export.ask, tip="Φ and Φ_Z as they are shown"),
-            ActionSpec("Export the stiction e&xperiment…", self.joint_tools.export.ask, tip="As it is shown"),
+            ActionSpec("Run the stiction &experiment", self.run, tip="Simulate a joint that sticks, slips or is held"),
+            ActionSpec(
+                "&Published constants of stiction",
+                self.form.take_published,
+                tip="Restore the paper's constants for this law",
+            ),
+            ActionSpec(
+                "Export the friction &curves…",
+                self.curve_tools.export.ask,
+                tip="Write Φ and Φ_Z as PNG, SVG, PDF or CSV",
+            ),
+            ActionSpec(
+                "Export the stiction e&xperiment…",
+                self.joint_tools.export.ask,
+                tip="Write the motion as PNG, SVG, PDF or CSV",
+            ),
         ]
 
     def _law_title(self) -> str:
@@ -136,7 +150,7 @@ class StictionTab(ExploreTab):
         view = self.simulating.result
         return "" if view is None else view.job.title
 
-    # What follows a knob.
+    # Reactions to edits.
 
     def _follow(self) -> None:
         try:
@@ -150,7 +164,7 @@ class StictionTab(ExploreTab):
         shaken = job.inertia <= bristle.least_inertia
         if verdict.sound and shaken:
             text = (
-                f"The bristle would shake this joint: M has to be above (K·T² + 2·B·T)/4 = "
+                f"The bristle would shake this joint: M must be above (K·T² + 2·B·T)/4 = "
                 f"{bristle.least_inertia:.4g} kg·m²; lower T, B or K"
             )
             self._judge(text, None, wrong=True)
@@ -166,7 +180,7 @@ class StictionTab(ExploreTab):
         self.mend_button.setVisible(remedy is not None)
         if remedy is not None:
             self.mend_button.setText(capitalised(remedy.text))
-            self.mend_button.setToolTip("Change this one; any of those that the verdict names would do")
+            self.mend_button.setToolTip("Apply this change; any one of those listed under the curves is enough")
 
     def _show_state(self) -> None:
         simulating, view = self.simulating, self.simulating.result
@@ -175,7 +189,7 @@ class StictionTab(ExploreTab):
         elif simulating.active:
             text = "Simulating…"
         elif not simulating.possible:
-            text = "Cannot be simulated with these constants" + ("; shown is what was before." if view else ".")
+            text = "Cannot be simulated with these constants" + ("; the previous result is shown." if view else ".")
         else:
             text = "" if view is None else view.text
         self.text.setText(text)

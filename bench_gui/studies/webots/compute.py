@@ -1,6 +1,6 @@
-"""Computation of the Webots tab: the node closest to a model or to recordings, and its loss.
+"""Computation of the Webots tab: the node closest to a model or to recordings, and its additional error.
 
-Answers hold nothing whose unpickling would load the compiler into the window's process.
+Results contain only plain data, so that unpickling them does not load the compiler into the window's process.
 """
 
 from __future__ import annotations
@@ -19,39 +19,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LossJob:
-    """A model, or runs of a session."""
+    """Fit to run: to a model, or to runs of a session."""
 
     title: str
     model: ServoModel | None = None
     session: Path | None = None
     runs: tuple[str, ...] = ()
     models: tuple[tuple[str, ServoModel], ...] = ()
-    """At hand, by their titles; those of the recordings' servo are judged, the catalogue's if there are none"""
+    """Available models with their titles. Those of the recordings' servo are compared, or else the catalogue's."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossModel:
-    """A friction model beside the node; errors in rad, None where nothing is held out."""
+    """Errors of a friction model or of the node [rad]."""
 
     name: str
     friction: str
-    """"m1" … "m6"; empty for the node itself"""
+    """One of "m1" to "m6"; empty for the node."""
     train_mae: float
     validation_mae: float | None
+    """None if no runs are held out."""
     lost: float
-    """By the node against it"""
+    """Error of the node minus that of this model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossNumber:
-    """One number of the node with its 95 % interval."""
+    """Fitted field of the node with its 95 % interval."""
 
     name: str
     unit: str
     value: float
     interval: tuple[float, float]
     remark: str
-    """Not determined, or at a bound; may be empty"""
+    """Remark such as "not determined" or "at a bound"; may be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +64,15 @@ class LossView:
     node: ServoFields
     numbers: tuple[LossNumber, ...]
     models: tuple[LossModel, ...]
-    """The node first."""
+    """Compared models; the first entry is the node."""
 
 
 def find_loss(job: LossJob, line: Line) -> LossView:
-    """Fit and compare; raises ServoBenchError."""
+    """Fit a node and compare it with the friction models.
+
+    Raises:
+        ServoBenchError: The recordings cannot be read or do not allow a fit.
+    """
     from core.studies.webots.fields import seed_name
     from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session

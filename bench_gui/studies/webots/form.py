@@ -1,4 +1,4 @@
-"""The knobs of the Webots tab: what the controller asks, the node's fields, the bench, and what a node is fitted to."""
+"""Form of the Webots tab: command of the controller, fields of the node, bench, and target of the fit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 from core.units import AngleUnit
 
 RECORDINGS = "recordings"
-"""In place of a model's key."""
+"""Key of the session's recordings in the list of models."""
 WIDE = 196
-"""Of the field that holds a model's name [px]."""
+"""Width of the list of models [px]."""
 FIRST = ServoFields(
     max_velocity=3.0,
     max_force=2.0,
@@ -34,22 +34,22 @@ FIRST = ServoFields(
     max_stop=1.6,
     damping_constant=0.02,
 )
-"""What is shown at first: a servo whose every limit is seen."""
+"""Initial node: every limit is visible in its motion."""
 
 
 class WebotsForm(QWidget):
     """Four sections of fields."""
 
     changed = Signal()
-    """Another scene."""
+    """Emitted when the scene changes."""
     source_changed = Signal()
-    """A node would be fitted to something else."""
+    """Emitted when the target of the fit changes."""
 
     def __init__(self, model_list: ModelList, library: Library, unit: AngleUnit) -> None:
         super().__init__()
         self._model_list, self._library, self._unit = model_list, library, unit
         self._scene, self._node = Binding(), Binding()
-        """Fields of the scene, and of its node."""
+        """Bindings of the scene's fields and of the node's fields."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
@@ -65,18 +65,18 @@ class WebotsForm(QWidget):
     def _controller_section(self) -> Section:
         section, unit = Section("Controller"), self._unit
         self.mode: QComboBox = choice(
-            "Mode of control",
-            "Position, velocity or force control; force control switches P-controller and motor off",
+            "Control mode",
+            "Position, velocity or force control; force control disables P-controller and motor",
             [("position", POSITION), ("velocity", VELOCITY), ("force", FORCE)],
         )
         self.mode.setFixedWidth(FIELD_WIDTH)
         self.target: AngleBox = angle(
-            "Target position", "Asked for at 0.25 s; soft limits clip it", unit, 1.2, -2 * math.pi, 2 * math.pi
+            "Target position", "Set at 0.25 s and clipped to the soft limits", unit, 1.2, -2 * math.pi, 2 * math.pi
         )
         self.velocity: AngleBox = angle(
-            "Wanted velocity", "For an infinite target; at most maxVelocity", unit, 2.0, -50.0, 50.0, "/s"
+            "Target velocity", "Velocity for an infinite target, at most maxVelocity", unit, 2.0, -50.0, 50.0, "/s"
         )
-        self.force = number("Force", "On the joint; at most the motor force", "N·m", 0.5, -100.0, 100.0, step=0.1)
+        self.force = number("Force", "Force on the joint, at most the motor force", "N·m", 0.5, -100.0, 100.0, step=0.1)
         for name, field in (("mode", self.mode), ("target", self.target), ("velocity", self.velocity)):
             self._scene.bind(name, field)
         self._scene.bind("force", self.force)
@@ -95,7 +95,7 @@ class WebotsForm(QWidget):
     def _fit_section(self) -> Section:
         section = Section("Fit a node to")
         self.source: QComboBox = choice(
-            "Fit a node to", "Motion of a model, or the recordings of the session, that the node's fields are fitted to"
+            "Fit a node to", "Target of the fit: the motion of a model, or the recordings of the session"
         )
         section.wide(self.source)
         self.source.currentIndexChanged.connect(lambda _: self.source_changed.emit())
@@ -104,7 +104,9 @@ class WebotsForm(QWidget):
     def _fields_section(self) -> Section:
         section, unit = Section("Node fields"), self._unit
         self.angles: dict[str, AngleBox] = {
-            "max_velocity": angle("maxVelocity", "Fastest the controller may ask for", unit, 3.0, 1e-3, 500.0, "/s"),
+            "max_velocity": angle(
+                "maxVelocity", "Highest velocity that the controller may request", unit, 3.0, 1e-3, 500.0, "/s"
+            ),
             "min_position": angle("minPosition", "Lower soft limit; off while both are 0", unit, 0.0, -10.0, 0.0),
             "max_position": angle("maxPosition", "Upper soft limit; off while both are 0", unit, 0.0, 0.0, 10.0),
             "min_stop": angle("minStop", "Lower hard stop; off while both are 0", unit, 0.0, -math.pi, 0.0),
@@ -112,16 +114,20 @@ class WebotsForm(QWidget):
         }
         self.numbers: dict[str, QDoubleSpinBox] = {
             "max_force": number(
-                "maxForce", "The most the motor may use; 0 for a passive joint", "N·m", 2.0, 0.0, 1000.0, step=0.1
+                "maxForce", "Largest force of the motor; 0 for a passive joint", "N·m", 2.0, 0.0, 1000.0, step=0.1
             ),
-            "control_p": number("controlP", "Velocity asked for per error", "1/s", 10.0, 1e-3, 1000.0, step=1.0),
+            "control_p": number(
+                "controlP", "Gain P: requested velocity per position error", "1/s", 10.0, 1e-3, 1000.0, step=1.0
+            ),
             "acceleration": number(
-                "acceleration", "Limit of the motor's velocity's change; 0: no limit", "rad/s²", 40.0, 0.0, 1e5,
+                "acceleration", "Largest acceleration of the motor; 0: no limit", "rad/s²", 40.0, 0.0, 1e5,
                 decimals=2, step=5.0,
             ),
-            "spring_constant": number("springConstant", "K of −K·x", "N·m/rad", 0.0, 0.0, 100.0, step=0.1),
+            "spring_constant": number(
+                "springConstant", "Constant K of the force −K·x", "N·m/rad", 0.0, 0.0, 100.0, step=0.1
+            ),
             "damping_constant": number(
-                "dampingConstant", "B of −B·v", "N·m·s/rad", 0.02, 0.0, 10.0, decimals=4, step=0.01
+                "dampingConstant", "Constant B of the force −B·v", "N·m·s/rad", 0.02, 0.0, 10.0, decimals=4, step=0.01
             ),
         }  # fmt: skip
         self.numbers["acceleration"].setSpecialValueText("no limit")
@@ -136,13 +142,13 @@ class WebotsForm(QWidget):
 
     def _bench_section(self) -> Section:
         section = Section("Bench")
-        self.mass = number("Mass", "At the end of the rod", "kg", 0.5, 0.001, 50.0, step=0.1)
-        self.length = number("Length", "From the shaft to the mass", "m", 0.15, 0.01, 2.0, step=0.01)
+        self.mass = number("Mass", "Mass at the end of the rod", "kg", 0.5, 0.001, 50.0, step=0.1)
+        self.length = number("Length", "Distance from the shaft to the mass", "m", 0.15, 0.01, 2.0, step=0.01)
         self.push = number(
             "Push", f"Torque on the pendulum from {PUSHED_FROM:g} to {PUSHED_TO:g} s", "N·m", 3.5, -100.0, 100.0,
             step=0.1,
         )  # fmt: skip
-        self.step = whole("Time step", "basicTimeStep of the world", 8, 2, 64, unit="ms")
+        self.step = whole("Time step", "Time step of the world (basicTimeStep)", 8, 2, 64, unit="ms")
         for name, caption, field in (
             ("mass", "Mass", self.mass),
             ("length", "Length", self.length),
@@ -153,25 +159,33 @@ class WebotsForm(QWidget):
         return section
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit; nothing else changes."""
+        """Set the unit of angles; the values stay the same."""
         self._unit = unit
         for box in (self.target, self.velocity, *self.angles.values()):
             box.show_in(unit)
 
     def scene(self) -> Scene:
-        """The scene to simulate; raises ModelError for inconsistent fields."""
+        """Return the scene to simulate.
+
+        Raises:
+            ModelError: Fields of the node contradict each other.
+        """
         values = self._node.values()
         if values["acceleration"] == 0.0:
             values["acceleration"] = NO_LIMIT
         return Scene(fields=ServoFields(**values), **self._scene.values())
 
     def show_node(self, node: ServoFields) -> None:
-        """Take over a node's fields."""
+        """Copy the fields of a node to the form."""
         self._node.show(node)
         self.changed.emit()
 
     def job(self) -> LossJob:
-        """Target of the fit of a node; raises ModelError if a model of the catalogue cannot be read."""
+        """Return the fit to run.
+
+        Raises:
+            ModelError: A model of the catalogue cannot be read.
+        """
         key = str(self.source.currentData())
         if key == RECORDINGS:
             assert self._library.path is not None
@@ -193,7 +207,7 @@ class WebotsForm(QWidget):
                 widget.setVisible(mode == self.mode.currentData())
 
     def _offer_sources(self) -> None:
-        """The session's recordings, models at hand, then the rest of the catalogue."""
+        """List the session's recordings, the available models, then the rest of the catalogue."""
         current = self._model_list.current
         before = self.source.currentData() or (current.key if current is not None else None)
         with QSignalBlocker(self.source):

@@ -1,4 +1,4 @@
-"""A Webots Servo over time: position with its target and limits, velocity with Vc, and the forces on the joint."""
+"""Charts of a Webots Servo over time: position with target and limits, velocity with Vc, forces on the joint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 1.8
 
 
 class WebotsPlots(QWidget):
-    """Three charts over one time axis, one legend for all."""
+    """Three charts over one time axis with a common legend."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class WebotsPlots(QWidget):
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         self.head = QHBoxLayout()
-        """The legend, with room for tools at its end."""
+        """Row of the legend; callers append tools to it."""
         self.head.setSpacing(8)
         self.head.addWidget(self.legend, 1)
         column.addLayout(self.head)
@@ -41,7 +41,7 @@ class WebotsPlots(QWidget):
         self.force = Chart("Forces on the joint", "Force", "N·m", bottom="Time [s]")
         self.charts = (self.position, self.velocity, self.force)
         self.body = QHBoxLayout()
-        """The charts, with room for more beside them."""
+        """Row of the charts; callers append the readout to it."""
         self.body.setSpacing(8)
         self.body.addWidget(stacked(self.charts, (6, 4, 6), 13), 1)
         column.addLayout(self.body, 1)
@@ -55,14 +55,14 @@ class WebotsPlots(QWidget):
         return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         self._theme = theme
         for chart in self.charts:
             chart.set_theme(theme)
         self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
-        """Show angles in a unit."""
+        """Set the unit of angles."""
         self._unit = unit
         self.position.set_left("Position", unit.symbol)
         self.velocity.set_left("Velocity", f"{unit.symbol}/s")
@@ -70,13 +70,13 @@ class WebotsPlots(QWidget):
         self.fit()
 
     def show_motion(self, shown: Shown) -> None:
-        """Draw what a scene came to."""
+        """Draw the motion of a scene."""
         self._shown = shown
         self._draw()
         self.fit()
 
     def fit(self) -> None:
-        """Show everything."""
+        """Zoom to the full extent of all curves."""
         for chart in self.charts:
             chart.fit()
 

@@ -18,52 +18,56 @@ from core.studies.webots.trace import Trace
 Array = NDArray[np.float64]
 
 DURATION = 4.0
-"""Of the picture [s]."""
+"""Duration of the simulated motion [s]."""
 COMMANDED_AT = 0.25
-"""The servo holds its first position until then [s]."""
+"""Time of the command [s]; the servo holds its first position before it."""
 PUSHED_FROM, PUSHED_TO = 2.0, 3.0
-"""[s]"""
+"""Start and end of the push [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """Simulation to run."""
+    """Servo, command and load to simulate."""
 
     fields: ServoFields
     mode: str = POSITION
-    """POSITION, VELOCITY or FORCE"""
+    """Control mode: POSITION, VELOCITY or FORCE."""
     target: float = 1.2
-    """Of position control [rad]"""
+    """Target of position control [rad]."""
     velocity: float = 2.0
-    """Of velocity control [rad/s]"""
+    """Target of velocity control [rad/s]."""
     force: float = 0.5
-    """Of force control [N·m]"""
+    """Force of force control [N·m]."""
     mass: float = 0.5
-    """At the end of a rod without mass [kg]"""
+    """Mass at the end of a massless rod [kg]."""
     length: float = 0.15
-    """[m]"""
+    """Length of the rod [m]."""
     push: float = 0.0
-    """On the pendulum from PUSHED_FROM to PUSHED_TO [N·m]"""
+    """Torque on the pendulum from `PUSHED_FROM` to `PUSHED_TO` [N·m]."""
     step: float = 0.008
-    """`basicTimeStep` [s]"""
+    """Time step `basicTimeStep` of the world [s]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shown:
-    """Result of a scene; all arrays (n,)."""
+    """Simulated motion of a scene; arrays (n,)."""
 
     scene: Scene
     trace: Trace
     spring: Array
-    """[N·m]"""
+    """Torque of the spring [N·m]."""
     damper: Array
-    """[N·m]"""
+    """Torque of the damper [N·m]."""
     push: Array
-    """[N·m]"""
+    """Torque of the push [N·m]."""
 
 
 def simulated(scene: Scene) -> Shown:
-    """Simulate a scene, some hundredths of a second; raises ModelError."""
+    """Simulate a scene. This takes a few hundredths of a second, so it runs in the window's thread.
+
+    Raises:
+        ModelError: Fields of the node contradict each other.
+    """
     chain = single(scene.fields, load_of(Bench(mass=scene.mass, length=scene.length)))
     servo = chain.servos[0]
 
@@ -85,6 +89,7 @@ def simulated(scene: Scene) -> Shown:
         return scene.push if PUSHED_FROM <= now < PUSHED_TO else 0.0
 
     (trace,) = play(chain, scene.step, DURATION, act, push)
+    # The damper acts implicitly: its force belongs to the velocity at the end of the time step.
     after = np.append(trace.velocity[1:], servo.velocity)
     return Shown(
         scene=scene,

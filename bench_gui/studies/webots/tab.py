@@ -1,4 +1,4 @@
-"""The Servo node of Webots before version 7: its fields as knobs, and what it loses against friction models."""
+"""Webots tab: motion of the Servo node of Webots before version 7, and its error compared with friction models."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from core.errors import ServoBenchError
 from core.units import fixed, milliradians, significant
 
 SETTLED = 40
-"""A knob that turns is followed after so long [ms]."""
+"""Delay between an edit and the simulation [ms]; a burst of edits is simulated once."""
 TABLE_HEIGHT = 94
-"""A heading and three rows [px]."""
+"""Height of a heading and three rows [px]."""
 MEASURES = (
-    ("Fitted runs [mrad]", "Mean absolute error on the runs that the node was fitted to"),
-    ("Held out [mrad]", "Mean absolute error on runs that the node was not fitted to"),
-    ("Node loses [mrad]", "Additional error of the node over the model, on held-out runs if there are any"),
+    ("Fitted runs [mrad]", "Mean absolute error on the runs used for the fit"),
+    ("Held out [mrad]", "Mean absolute error on the held-out runs"),
+    ("Excess of the node [mrad]", "Error of the node minus that of the model, on the held-out runs if there are any"),
 )
-INVITATION = "How far is the closest node from a real servo? Choose what to fit it to at the right, and press Fit."
+INVITATION = "To see how far a node is from a real servo, choose a target under Fit a node to and press Fit."
 
 
 class WebotsTab(ExploreTab):
-    """Simulates as knobs turn, and fits a node on request."""
+    """Simulates a node at every edit, and fits one on request."""
 
     title = "Webots"
-    tip = "The Servo node of Webots before version 7 on the bench, and what it loses against M1 to M6"
+    tip = "The Servo node of Webots before version 7 on the bench, and its error compared with M1 to M6"
     help_page = "webots"
 
     def __init__(self, controller: Controller) -> None:
@@ -52,7 +52,7 @@ class WebotsTab(ExploreTab):
         self._controller = controller
         self.fitting: Computation[LossJob, Share, LossView] = Computation(
             controller.computations,
-            "Fit of a Webots servo",
+            "Fit of a Webots Servo",
             find_loss,
             lost="the process of the Webots fit ended unexpectedly; run it again",
             missed="the fit of a Webots Servo",
@@ -76,7 +76,7 @@ class WebotsTab(ExploreTab):
         self.plots.head.addWidget(self.tools.bar)
         self.problem: QLabel = label("", "fault")
         self.problem.setWordWrap(True)
-        self.problem.setAccessibleName("Why the servo is not simulated")
+        self.problem.setAccessibleName("Reason why the servo is not simulated")
         self.problem.setVisible(False)
         self.body.addWidget(self.problem)
         self.body.addWidget(self.plots, 1)
@@ -98,8 +98,8 @@ class WebotsTab(ExploreTab):
         column.setSpacing(4)
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(label("WHAT A FITTED NODE LOSES", "heading"))
-        self.progress = ProgressRow("fit", "How much of the fit and the comparison is done", ElidedLabel())
+        row.addWidget(label("ERROR OF THE FITTED NODE", "heading"))
+        self.progress = ProgressRow("fit", "Progress of the fit and the comparison", ElidedLabel())
         row.addLayout(self.progress, 1)
         column.addLayout(row)
         self.loss = TextTable(())
@@ -119,29 +119,29 @@ class WebotsTab(ExploreTab):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.fit_button: QPushButton = button("Fit", "", self.fit_node, "primary")
-        self.stop_button: QPushButton = button("Stop", "End the fit; nothing of it is kept", self.fitting.stop)
+        self.stop_button: QPushButton = button("Stop", "Cancel the fit; nothing is kept", self.fitting.stop)
         row.addWidget(self.fit_button, 1)
         row.addWidget(self.stop_button, 1)
         self.take_button: QPushButton = button(
-            "Try the fitted node", "Put the fitted node's fields into the knobs above", self.take_node
+            "Try the fitted node", "Copy the fields of the fitted node to the form", self.take_node
         )
         self.buttons_column.addLayout(row)
         self.buttons_column.addWidget(self.take_button)
 
-    # What a person asks for.
+    # User actions.
 
     def entered(self) -> None:
-        """Simulate what was not simulated while the tab was out of sight."""
+        """Simulate if the settings have changed while the tab was hidden."""
         if self._stale:
             self.simulate()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
+        """Apply a theme's colours."""
         for part in (self.plots, self.tools, self.loss):
             part.set_theme(theme)
 
     def simulate(self) -> None:
-        """Show what the knobs say."""
+        """Simulate the scene of the form and draw it."""
         self._stale = False
         try:
             shown = simulated(self.form.scene())
@@ -153,7 +153,7 @@ class WebotsTab(ExploreTab):
         self.plots.show_motion(shown)
 
     def fit_node(self) -> None:
-        """Fit a node to what is chosen and compare."""
+        """Fit a node to the chosen target and compare it with the models."""
         if self.fitting.active:
             return
         try:
@@ -165,12 +165,12 @@ class WebotsTab(ExploreTab):
         self.fitting.start(job)
 
     def take_node(self) -> None:
-        """Put the fitted node's fields into the knobs."""
+        """Copy the fields of the fitted node to the form."""
         if self.fitting.result is not None:
             self.form.show_node(self.fitting.result.node)
 
     def export_table(self) -> None:
-        """Ask where to, and write the errors as CSV."""
+        """Ask for a file and write the errors as CSV."""
         view = self.fitting.result
         if view is None:
             return
@@ -184,7 +184,7 @@ class WebotsTab(ExploreTab):
             ActionSpec(
                 "&Fit a Webots Servo and compare it",
                 self.fit_node,
-                tip="What the closest node loses against M1 to M6",
+                tip="Compare the error of the closest node with M1 to M6",
                 enabled=self.fit_button.isEnabled,
             ),
             ActionSpec("Try the fitted Webots &node", self.take_node, enabled=self.take_button.isEnabled),
@@ -193,7 +193,7 @@ class WebotsTab(ExploreTab):
             ),
         ]
 
-    # What happens.
+    # Reactions to events.
 
     def _changed(self) -> None:
         self._stale = True
@@ -209,9 +209,9 @@ class WebotsTab(ExploreTab):
         self.form.source.setEnabled(not fitting.active)
         self.fit_button.setEnabled(not fitting.active)
         self.fit_button.setToolTip(
-            "Not possible: it is running"
+            "Not possible: a fit is already running"
             if fitting.active
-            else f"Fit a node to {self.form.source.currentText()} and hold it against M1 to M6"
+            else f"Fit a node to {self.form.source.currentText()} and compare it with M1 to M6"
         )
         self.stop_button.setEnabled(fitting.active)
         self.take_button.setEnabled(view is not None)
@@ -231,15 +231,15 @@ class WebotsTab(ExploreTab):
 
 
 def loss_columns(view: LossView) -> tuple[Column, ...]:
-    """Names of the measures, then one column per model, the node first."""
+    """Return a column for the names of the measures and one per model, the node first."""
     return (
-        Column("Error", "Of the angle, on the same runs"),
+        Column("Error", "Error of the angle; all models are compared on the same runs"),
         *(Column(model.name, f"{model.name}, on the same runs as the node", True) for model in view.models),
     )
 
 
 def loss_rows(view: LossView) -> list[list[Cell | str]]:
-    """One row of MEASURES over all models."""
+    """Return one row per entry of `MEASURES`."""
     errors = (
         [milliradians(model.train_mae) for model in view.models],
         [milliradians(model.validation_mae) for model in view.models],
@@ -252,14 +252,14 @@ def loss_rows(view: LossView) -> list[list[Cell | str]]:
 
 
 def numbers_text(view: LossView) -> str:
-    """Each field with its 95 % interval and remark, in one line."""
+    """Return all fields with their 95 % intervals and remarks in one line."""
     return "95 %:  " + ",  ".join(
         f"{number.name} {significant(number.value, 3)} {number.unit} ({_within(number)})" for number in view.numbers
     )
 
 
 def table_panel(view: LossView) -> TablePanel:
-    """The errors as numbers [mrad]; empty where nothing was held out."""
+    """Return the errors [mrad] for export; held-out errors are empty if no runs were held out."""
     return TablePanel(
         ("Model", "Fitted runs [mrad]", "Held out [mrad]", "Node loses [mrad]"),
         tuple(

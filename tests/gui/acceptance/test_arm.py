@@ -127,9 +127,9 @@ def test_what_is_missing_is_said(page, monkeypatch):
 def test_the_lowest_error_is_marked_and_the_ratio_is_over_all_cases():
     marked = [[cell.bold for cell in row if isinstance(cell, Cell)] for row in rows_of(CASES)]
     assert marked == [[False, True], [False, True]]
-    assert ratio_text(CASES) == "M1 fitted errs 4.0 to 5.0 times as much as M4 published."
+    assert ratio_text(CASES) == "The error of M1 fitted is 4.0 to 5.0 times that of M4 published."
     m1, m5, m6 = track("m1", "m1", FITTED, 3.0), track("m5", "m5", PUBLISHED, 0.5), track("m6", "m6", OWN, 0.005)
-    assert ratio_text([view_of("Circle", m1, m5, m6)]) == "M1 errs 6.0 times as much as M5."
+    assert ratio_text([view_of("Circle", m1, m5, m6)]) == "The error of M1 is 6.0 times that of M5."
     assert ratio_text([view_of("Circle", m1, m6)]) == ""
     assert ratio_text([view_of("Circle", track("m4", "m4", OWN, 1.0))]) == ""
     assert ratio_text([]) == ""

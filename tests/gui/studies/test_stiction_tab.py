@@ -114,7 +114,7 @@ def test_the_experiment_runs_when_it_comes_into_sight(tab, qtbot):
     ("name", "told", "names"),
     [
         (INTEGRAL, "static friction is 2.5", {"goal", "elastoplastic"}),
-        (HOLD, "sign() turns", {"elastoplastic", "sign()", "tanh", "Karnopp"}),
+        (HOLD, "sign() reverses", {"elastoplastic", "sign()", "tanh", "Karnopp"}),
         (PULL, "slips a second", {"pulled end", "elastoplastic", "sign()"}),
     ],
 )
