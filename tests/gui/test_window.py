@@ -238,7 +238,11 @@ def test_closing_while_recording_is_clean(tmp_path, act, made_after):
 
     program = tmp_path / "program.py"
     program.write_text(CLOSING.format(act=act, made_after=made_after), "utf-8")
-    environment = {**os.environ, "SERVOBENCH_HOME": str(tmp_path / "home"), "PYTHONPATH": os.getcwd()}
+    environment = {
+        **os.environ,
+        "SERVOBENCH_HOME": str(tmp_path / "home"),
+        "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ["PYTHONPATH"])),
+    }
     done = subprocess.run(
         [sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=100, check=False
     )

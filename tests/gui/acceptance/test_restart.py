@@ -138,7 +138,11 @@ def program(act, session=""):
 
 def window_that(home, *words):
     """What the window of a home had at its end, and how it ended."""
-    environment = {**os.environ, "SERVOBENCH_HOME": str(home), "PYTHONPATH": os.getcwd()}
+    environment = {
+        **os.environ,
+        "SERVOBENCH_HOME": str(home),
+        "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ["PYTHONPATH"])),
+    }
     command = [sys.executable, "-m", "tests.gui.acceptance.test_restart", *map(str, words)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, check=False)
     assert done.stdout, done.stderr

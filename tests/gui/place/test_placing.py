@@ -78,10 +78,11 @@ class Hands:
             goal = inside + outwards * stride if math.isnan(outside) else 0.5 * (inside + outside)
             placed = self.drag_to(goal)
             rested = self.rest()
-            if outwards * (placed - rested) > 0.5 * MOUSE:
-                outside = placed
-            elif outwards * (rested - inside) > 0.0:
+            if outwards * (placed - rested) <= 0.5 * MOUSE and outwards * (rested - inside) > 0.0:
                 inside, stride = rested, 1.5 * stride
+            else:
+                # It slipped back, on a busy machine perhaps before it was let go.
+                outside = placed
             if abs(outside - inside) < MOUSE:
                 return
         raise AssertionError(f"no edge found between {inside} and {outside}")
