@@ -136,13 +136,16 @@ def test_the_doctor_reports_absent_extras_as_notes(bench):
         assert f"'servobench[{extra}]'" in found[package]["remedy"]
 
 
-# In an empty folder the second notebook calls nothing that the first one and the examples of the docstrings do not.
-@pytest.mark.parametrize(
-    ("notebook", "namesakes"), [("recordings_to_mujoco", False), ("recordings_to_mujoco", True), ("which_model", True)]
-)
-def test_a_notebook_runs(notebook, namesakes, site, home, tmp_path, request):
-    """Also in a folder with packages of the same names as ServoBench's."""
-    for room in ROOMS if namesakes else ():
+def test_a_first_program_runs_in_an_empty_folder(site, home, tmp_path):
+    program = "import servobench as sb; s = sb.example(); print(sb.simulate('xl330:m6', s.load(s.runs()[0].id)).plot())"
+    done = called(site, ["-c", program], home, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Axes" in done.stdout
+
+
+@pytest.mark.parametrize("notebook", ["recordings_to_mujoco", "which_model"])
+def test_a_notebook_runs_beside_packages_of_the_same_names(notebook, site, home, tmp_path, request):
+    for room in ROOMS:
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("MINE = True\n")
     path = {"PYTHONPATH": str(request.getfixturevalue("mujoco"))} if "mujoco" in notebook else {}
