@@ -21,7 +21,7 @@ from bench_gui.plots.contents import PlotContents
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
-from bench_gui.settings import Settings
+from bench_gui.settings import Settings, texts
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
@@ -69,7 +69,7 @@ class Controller(QObject):
         """List of running work."""
         self.computations = Computations(self.activities)
         """Computing processes; all end with the window."""
-        self.library = library = Library(background)
+        self.library = library = Library(background, self.settings.open_session)
         self.model_list = model_list = ModelList()
         say_of_servo = partial(self.journal.say, cause=SERVO)
         self.connecting = Connecting(servo or DEFAULT_SERVO, undo, background, self.activities, say_of_servo)
@@ -126,7 +126,7 @@ class Controller(QObject):
     def _remember(self, with_servo: bool) -> None:
         """Restore the last state; with_servo: False if the servo was chosen at the start."""
         connecting, setup, plan, queue, hold = self.connecting, self.setup, self.plan, self.queue, self.placing.plan
-        keep = self.settings.keep
+        library, comparison, keep = self.library, self.comparison, self.settings.keep
         if not with_servo:
             self.settings.forget("model", "servo")
         # Gains depend on the servo and a plan on the load, hence this order.
@@ -152,6 +152,18 @@ class Controller(QObject):
             lambda: self.model_list.picked,
             self.model_list.set_current,
             self.model_list.current_changed,
+        )
+        keep(
+            "selected runs",
+            lambda: library.lasting_selection,
+            lambda ids: library.select_again(texts(ids)),
+            library.selection_changed,
+        )
+        keep(
+            "compared models",
+            lambda: comparison.chosen,
+            lambda keys: comparison.choose_again(texts(keys)),
+            comparison.choice_changed,
         )
 
     def _every(self, period: int, act: Callable[[], None]) -> QTimer:

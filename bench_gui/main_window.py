@@ -150,8 +150,6 @@ class MainWindow(QMainWindow):
         self._layout.restore(controller.message.emit)
         self.show_start() if task is None else self.show_task(task)
         self.stack.setFocus()
-        if controller.settings.notice:
-            controller.message.emit("warning", controller.settings.notice)
         self._keys = KeysEverywhere(controller.escape)
         app = QApplication.instance()
         if app is not None:
@@ -352,6 +350,10 @@ class MainWindow(QMainWindow):
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
         self._pages.made.connect(self._page_made)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
+        if controller.settings.notice:
+            controller.message.emit("warning", controller.settings.notice)
+        # Pages restore their settings when they are made.
+        controller.settings.noticed.connect(lambda text: controller.message.emit("warning", text))
 
     # Actions of the user.
 

@@ -41,6 +41,17 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def texts(value: Any) -> tuple[str, ...]:
+    """Return a stored list of texts.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not _texts(value):
+        raise TypeError("not a list of texts")
+    return tuple(value)
+
+
 def _texts_by_name(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair)
 
@@ -96,6 +107,8 @@ class Settings(QObject):
 
     changed = Signal(str)
     """Emitted with the name of a changed value."""
+    noticed = Signal(str)
+    """Emitted with what is added to `notice` after the start."""
 
     def __init__(self, submit: Callable[[Callable[[], object]], object] | None = None) -> None:
         """Load the settings; never raises, see `notice`.
@@ -140,7 +153,9 @@ class Settings(QObject):
             try:
                 restore(self.values.parts[name])
             except (ServoBenchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-                self.notice = "; ".join(filter(None, (self.notice, f"{name} could not be restored")))
+                problem = f"{name} could not be restored"
+                self.notice = "; ".join(filter(None, (self.notice, problem)))
+                self.noticed.emit(problem)
         self._states[name] = state
         for change in changes:
             change.connect(self._save_soon)

@@ -35,10 +35,16 @@ class AddressField:
     highest: float = math.inf
     part: bool = False
     """True for a part of the place (after a colon), False for an option (after the question mark)."""
+    only_with: tuple[str, tuple[str, ...]] | None = None
+    """Another field, and its values with which this one has an effect; None: it always has."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise AddressError(f"address field {self.name}: unknown kind {self.kind!r}; there are {', '.join(KINDS)}")
+
+    def applies(self, values: Mapping[str, str]) -> bool:
+        """True if the field has an effect beside these values of all fields."""
+        return self.only_with is None or values[self.only_with[0]] in self.only_with[1]
 
     def check(self, value: str) -> None:
         """Raise AddressError for an invalid value; an empty one means "not given"."""
@@ -76,7 +82,7 @@ class Family:
         """Return the address for the values of a form.
 
         Args:
-            values: Values by field name; missing ones take their defaults.
+            values: Values by field name; missing ones take their defaults, as do those without effect.
 
         Raises:
             AddressError: for an unknown field or an invalid value.
@@ -84,14 +90,15 @@ class Family:
         unknown = sorted(set(values) - {field.name for field in self.fields})
         if unknown:
             raise AddressError(f"{self.title}: no field {unknown[0]!r}; there are {self._names()}")
+        every = {field.name: values.get(field.name, field.default).strip() for field in self.fields}
         parts, options = [self.name], []
         for field in self.fields:
-            value = values.get(field.name, field.default).strip()
+            value = every[field.name]
             if value != field.default or field.part:
                 field.check(value)
             if field.part:
                 parts.append(value)
-            elif value != field.default:
+            elif value != field.default and field.applies(every):
                 options.append((field.name, value))
         text = ":".join(parts)
         return f"{text}?{urlencode(options)}" if options else text

@@ -157,6 +157,11 @@ class Comparison(QObject):
         if self._untouched:
             self.choose_sensibly()
 
+    def choose_again(self, keys: tuple[str, ...]) -> None:
+        """Choose the models of last time, if any were chosen."""
+        if keys:
+            self.choose(keys)
+
     def choose_sensibly(self) -> None:
         """Choose identified models if there are any, otherwise the simplest and the richest of the catalogue."""
         entries = self._model_list.entries
@@ -295,7 +300,8 @@ class Comparison(QObject):
         self.errors_changed.emit()
 
     def _begin_again(self) -> None:
-        self.chosen, self._untouched = (), True
+        if not self._library.reopened:
+            self.chosen, self._untouched = (), True
         self.picture, self.waiting, self._first = Picture(), False, 0
         # Running requests belong to the previous session.
         self._opened += 1

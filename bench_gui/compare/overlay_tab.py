@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QComboBox, QLabel, QToolButton, QWidget
 
@@ -72,6 +74,13 @@ class OverlayTab:
         controller.angle_unit_changed.connect(self._take_unit)
         self._take_unit()
         self._show_below()
+        controller.settings.keep(
+            "curves",
+            lambda: {"channel": comparison.channel, "below": plots.below},
+            lambda data: self._restore(data["channel"], data["below"]),
+            self.channel.currentIndexChanged,
+            self.below.currentIndexChanged,
+        )
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
@@ -99,6 +108,14 @@ class OverlayTab:
         """Show the pendulum and play the motion."""
         self.play_button.setChecked(True)
         self.playback.button.setChecked(True)
+
+    def _restore(self, *choices: Any) -> None:
+        boxes = (self.channel, self.below)
+        places = [box.findData(choice) for box, choice in zip(boxes, choices, strict=True)]
+        if -1 in places:
+            raise ValueError(f"nothing of {choices} is offered")
+        for box, place in zip(boxes, places, strict=True):
+            box.setCurrentIndex(place)
 
     def _show_below(self) -> None:
         what = self.below.currentData()

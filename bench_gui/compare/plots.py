@@ -78,7 +78,7 @@ class ComparePlots(QWidget):
         """True once the user has zoomed or moved the plots of these runs."""
         self.overlay.view.sigRangeChangedManually.connect(self._zoom)
         self.residual.view.sigRangeChangedManually.connect(self._zoom)
-        self._below = ERROR
+        self.below = ERROR
         self._pair = ("", "")
         self.difference: float | None = None
         """Mean absolute difference of the two models in the channel's unit of errors; None without one."""
@@ -112,7 +112,7 @@ class ComparePlots(QWidget):
     @property
     def lower(self) -> Chart:
         """The lower chart."""
-        return self.spectrum if self._below == SPECTRUM else self.residual
+        return self.spectrum if self.below == SPECTRUM else self.residual
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
@@ -130,7 +130,7 @@ class ComparePlots(QWidget):
 
     def show_below(self, what: int, pair: tuple[str, str]) -> None:
         """Show ERROR, SPECTRUM or DIFFERENCE in the lower chart; pair: keys of the two models for DIFFERENCE."""
-        self._below, self._pair = what, pair
+        self.below, self._pair = what, pair
         self._lower.setCurrentWidget(self.lower)
         self.overlay.set_bottom(TIME if what == SPECTRUM else "")
         self.show_picture(self._picture)
@@ -168,7 +168,7 @@ class ComparePlots(QWidget):
             drawn = pen(colour, thin, entry.dash)
             self._draw(entry.key, entry.title, self.overlay, self._simulated(entry.key, channel.factor), drawn, z)
             self._draw_below(entry, channel, pen(colour), z)
-        if self._below == DIFFERENCE:
+        if self.below == DIFFERENCE:
             self._draw_difference(channel, pen(theme.accent))
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
@@ -260,12 +260,12 @@ class ComparePlots(QWidget):
         none = f"Models do not simulate {channel.title.lower()}, or these runs do not contain it"
         runs = self._simulated_runs()
         self.lower.empty_text = none if any(run.position for run in runs) else waiting
-        if self._below == DIFFERENCE:
+        if self.below == DIFFERENCE:
             self.residual.set_left("Difference", channel.error_unit)
             self.residual.empty_text = "Choose two of the compared models at the right" if "" in self._pair else none
         else:
             self.residual.set_left("Error", channel.error_unit)
-        if self._below == SPECTRUM:
+        if self.below == SPECTRUM:
             self.spectrum.set_left("Error", f"{channel.error_unit or 1}/√Hz")
 
     def _simulated_runs(self) -> list[SimulatedRun]:
@@ -285,13 +285,13 @@ class ComparePlots(QWidget):
 
     def _draw_below(self, entry: ModelEntry, channel: Shown, drawn: Any, z: float) -> None:
         overlays = self._picture.overlays
-        if self._below == ERROR:
+        if self.below == ERROR:
             runs = [run for run in self._simulated_runs() if entry.key in run.error]
             error = _joined(
                 (run.time + self.offsets[run.id][0], run.error[entry.key] * channel.error_factor) for run in runs
             )
             self._draw(entry.key, entry.title, self.residual, error, drawn, z)
-        elif self._below == SPECTRUM and overlays is not None and entry.key in overlays.spectrum:
+        elif self.below == SPECTRUM and overlays is not None and entry.key in overlays.spectrum:
             frequency, density = overlays.spectrum[entry.key]
             level = np.log10(np.maximum(density * channel.error_factor, 1e-12))
             self._draw(entry.key, entry.title, self.spectrum, (frequency, level), drawn, z)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_gui.identify.fit.messages import FittedModel
-from bench_gui.identify.tables import outside
 from bench_gui.widgets.text_table import Cell, Column
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
@@ -57,10 +56,10 @@ def _row(
 ) -> list[Cell]:
     profile = None if certain is None else certain.profile
     spread = None if certain is None else certain.spread
-    contradiction = outside(certain)
+    contradiction = "" if certain is None else certain.contradiction
     warning = "" if row.evidence is None else row.evidence.about(p.name)
     remarks = () if certain is None else certain.remarks
-    said = "; ".join(text for text in (contradiction, warning, *remarks) if text)
+    said = "; ".join(text for text in (warning, *remarks) if text)
     tone = "fault" if contradiction else "moving" if said else "muted"
     unit = "" if p.unit == "1" else f" {p.unit}"
     linear = f"± {significant(p.half_width, 2)}" if p.determined else "∞"

@@ -76,21 +76,6 @@ class Forest:
         return min(max((value - self.lower) / width, 0.0), 1.0) if width > 0 else 0.5
 
 
-def outside(known: ParameterCertainty | None) -> str:
-    """Intervals of a parameter that exclude its own value, in words; empty if there are none."""
-    if known is None:
-        return ""
-    found: list[str] = []
-    for name, interval in (("profile", known.profile), ("bootstrap", known.spread)):
-        if interval is None:
-            continue
-        low = -math.inf if interval.lower is None else interval.lower
-        high = math.inf if interval.upper is None else interval.upper
-        if not low <= known.value <= high:
-            found.append(f"outside its own {name} interval {interval.text}")
-    return "; ".join(found)
-
-
 def badge(known: ParameterEvidence | None) -> str:
     """Verdict on a parameter in a word or two; empty during a search."""
     if known is None:
@@ -136,7 +121,7 @@ def _parameter_row(
 ) -> list[Cell]:
     known = None if evidence is None else evidence.of(p.name)
     warning = "" if evidence is None else evidence.about(p.name)
-    contradiction = outside(certain)
+    contradiction = "" if certain is None else certain.contradiction
     interval = initial = FIGURE_DASH
     intervals: list[tuple[float, float]] = []
     if known is not None:

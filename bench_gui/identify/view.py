@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -47,7 +48,10 @@ class IdentifyView(TaskPage):
         self._suspects: tuple[str, ...] = ()
         """Runs that made an identification fail."""
         self._overlaying = Overlaying(controller.library, controller.background, controller.compute)
+        self._restored = False
+        """True until a result is shown, if the form has the settings of last time."""
         self.form = SettingsForm(controller.undo, controller.model_list)
+        controller.settings.keep("identification", self.form.state, self._restore, self.form.changed)
         # In a low window the page scrolls instead of being squeezed.
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.settings.addWidget(self.form)
@@ -184,6 +188,10 @@ class IdentifyView(TaskPage):
         self.evidence.show_part(name)
         self.tabs.setCurrentWidget(self.evidence)
 
+    def _restore(self, data: Any) -> None:
+        self.form.restore(data)
+        self._restored = True
+
     def _check_coverage(self) -> None:
         self.show_evidence("coverage")
         self.evidence.coverage.check()
@@ -235,12 +243,15 @@ class IdentifyView(TaskPage):
 
     def _show_result(self, result: FitResult, recalled: bool = False) -> None:
         """Show a result; recalled: it is not from the search that was just shown."""
+        library = self._controller.library
         self.search.draw()
         self.problem.clear()
         self.search.name_objective(objective(result.request))
         if recalled:
             self.search.forget("Reading the search…")
-        self.form.show_settings_of(result, take=recalled)
+        # In the session of last time the settings may be newer than its result.
+        self.form.show_settings_of(result, take=recalled and not (self._restored and library.reopened))
+        self._restored = False
         self.answer.show_result(result)
         self._show_row()
         self.entered()

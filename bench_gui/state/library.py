@@ -47,9 +47,14 @@ class Library(QObject):
     problem = Signal(str)
     notice = Signal(str)
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: Background, last: str = "") -> None:
+        """Create the library; last: path of the session that was open at the end of last time."""
         super().__init__()
         self._background = background
+        self._last = last
+        self._last_selected: tuple[str, ...] = ()
+        self.reopened = False
+        """True if the open session is that of last time."""
         self._session: Session | None = None
         self._watch = SessionWatch()
         self._watch.changed.connect(self._look_again)
@@ -140,6 +145,15 @@ class Library(QObject):
             self.selected = selected
             self.selection_changed.emit()
 
+    @property
+    def lasting_selection(self) -> tuple[str, ...]:
+        """The selected runs; those of last time until their session is open again."""
+        return self._last_selected if self._last else self.selected
+
+    def select_again(self, ids: tuple[str, ...]) -> None:
+        """Select the runs of last time as soon as their session is open again."""
+        self._last_selected = ids
+
     # Changes.
 
     def open(self, path: Path) -> None:
@@ -166,7 +180,7 @@ class Library(QObject):
 
     def close(self) -> None:
         """Close the session; the next run creates a new one."""
-        self._session, self.title, self.loading = None, "", False
+        self._session, self.title, self.loading, self._last = None, "", False, ""
         self.annotations, self.selected = {}, ()
         self.opened.emit()
         self.models_found.emit([])
@@ -392,7 +406,8 @@ class Library(QObject):
             self.annotations = contents.annotations
         if another:
             self._watch.watch(session.path)
-            self.selected = ()
+            self.reopened = str(session.path) == self._last
+            self.selected, self._last = self._last_selected if self.reopened else (), ""
             self.opened.emit()
             self.models_found.emit(contents.models)
         self._take_runs(runs, contents.damaged)

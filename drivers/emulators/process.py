@@ -13,6 +13,7 @@ import select
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -77,14 +78,23 @@ def hurry() -> None:
     raise_priority(PRIORITY)
 
 
+def interrupt_on_termination() -> None:
+    """Let SIGTERM end this process like Ctrl+C, so that an emulator leaves its bus."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def run(emulator: Emulator, console: int, heed: Callable[[], bool]) -> None:
-    """Serve until `heed` returns False; it is called whenever the descriptor `console` has something to read."""
+    """Serve until `heed` returns False or the process is interrupted.
+
+    `heed` is called whenever the descriptor `console` has something to read.
+    """
     rest = 0.0
-    while True:
-        ready, _, _ = select.select([*emulator.files(), console], (), (), min(max(rest, 0.0), LONGEST_REST))
-        if console in ready and not heed():
-            return
-        rest = emulator.serve([file for file in ready if file != console])
+    with suppress(KeyboardInterrupt):
+        while True:
+            ready, _, _ = select.select([*emulator.files(), console], (), (), min(max(rest, 0.0), LONGEST_REST))
+            if console in ready and not heed():
+                return
+            rest = emulator.serve([file for file in ready if file != console])
 
 
 class EmulatorProcess:
@@ -206,6 +216,7 @@ def _be(source: EmulatorSource, hand: SharedHand, pipe: Connection) -> None:
     """Run an emulator's process."""
     # Ctrl+C in a terminal reaches every process there; this one ends with the program that owns it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupt_on_termination()
     try:
         emulator = source.open(hand)
     except Exception as error:

@@ -33,6 +33,8 @@ ACTUATOR_TITLES = {
     **{name: kind.title for name, kind in ACTUATORS.items()},
 }
 """Name in an address to the displayed title."""
+WITH_PRESET = tuple(name for name, kind in ACTUATORS.items() if kind.preset_unit)
+"""Actuators with a stiffness preset."""
 
 
 class PlantStepper(Protocol):

@@ -9,7 +9,7 @@ from core.shipped import nominal_model, shipped_models
 from core.terms import CONTACT_TITLES, RICHEST
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
-from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF
+from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF, WITH_PRESET
 from drivers.simulated.source import DEFAULT_NAME, FASTEST, SLOWEST
 
 TRUTH = RICHEST
@@ -17,6 +17,7 @@ TRUTH = RICHEST
 
 def family() -> Family:
     """Return the form of the addresses of simulated servos."""
+    own_motor = ("actuator", (SERVO,))
     return Family(
         name="simulated",
         title="Simulated servo",
@@ -38,6 +39,7 @@ def family() -> Family:
                 kind="choice",
                 choices=tuple((f"M{number}", f"m{number}") for number in range(1, 7)),
                 default=TRUTH,
+                only_with=own_motor,
             ),
             AddressField(
                 name="contact",
@@ -46,6 +48,7 @@ def family() -> Family:
                 kind="choice",
                 choices=tuple((title, name) for name, title in CONTACT_TITLES.items()),
                 default="rigid",
+                only_with=own_motor,
             ),
             AddressField(
                 name="actuator",
@@ -59,11 +62,11 @@ def family() -> Family:
             AddressField(
                 name="preset",
                 title="Stiffness preset",
-                tip="For AwAS-II (pivot position in m), BAVS and qbMove (rad): soft, stiff or a number; not used "
-                "by the others",
+                tip="Of AwAS-II the pivot position [m], of BAVS and qbMove an angle [rad]: soft, stiff or a number",
                 kind="text",
                 choices=(("Soft", SOFT), ("Stiff", STIFF)),
                 default=SOFT,
+                only_with=("actuator", WITH_PRESET),
             ),
             AddressField(
                 name="seed",

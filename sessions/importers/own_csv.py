@@ -86,11 +86,11 @@ def _settings(data: Mapping[str, Any]) -> ServoSettings:
 def _channels(lines: io.BytesIO) -> dict[str, NDArray[Any]]:
     heads = lines.readline(4096).decode("ascii", "replace").strip().split(",")
     names = {head: channel for channel, head in COLUMNS.items()}
-    unknown = [head for head in heads if head not in names]
-    if unknown or len(set(heads)) != len(heads):
-        raise InputError(
-            f"line 3: {shown(unknown[0][:60]) if unknown else 'a column twice'!r} is not a column of a run"
-        )
+    for place, head in enumerate(heads):
+        if head not in names:
+            raise InputError(f"line 3: {shown(head[:60])!r} is not a column of a run")
+        if head in heads[:place]:
+            raise InputError(f"line 3: the column {head!r} is there twice; keep one of them")
     columns = [array("d") for _ in heads]
     for line_number, line in enumerate(lines, start=4):
         cells = line.split(b",")

@@ -128,5 +128,6 @@ def test_without_anything_to_read_an_emulator_goes_on_until_it_is_ended():
             process.wait(0.5)
     finally:
         process.terminate()
-        process.wait()
+        status = process.wait()
         process.stdout.close()
+    assert status == 0, "ended like Ctrl+C, so that it leaves its bus"

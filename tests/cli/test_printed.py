@@ -451,7 +451,7 @@ def test_spread(printed) -> None:
         ["kt", "1.25", "N·m/A", "2", "1 … 1.5", "10 %", "20 % … 30 %", "40 %", "yes"],
         ["vary together: kt and R -0.50"],
         ["errors"],
-        ["no unit is unlike the others"],
+        ["no unit is an outlier"],
     ]
 
 

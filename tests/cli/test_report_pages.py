@@ -225,9 +225,10 @@ def test_numbers_are_the_results(page, found, session) -> None:
 
 def test_the_answer_comes_first_and_few_warnings_are_not_folded(page, found) -> None:
     """Model, error, strength of the evidence, the next step; then two overlays; then at most three warnings."""
-    told = verdict(found, cautions(found))
+    told = verdict(found)
     first = as_read(page[page.index("<body>") : page.index('id="warnings"')])
-    for shown in (found.recommended.model.friction.upper(), f"{1e3 * told.error:.1f} mrad", told.strength.capitalize()):
+    figures = (found.recommended.model.friction.upper(), f"{1e3 * told.error:.1f} mrad", told.strength.capitalize())
+    for shown in (*figures, f"mean error on {told.judged_by}", f"evidence: {told.reason}"):
         assert shown in html.unescape(first)
     assert page[: page.index('id="warnings"')].count("<svg") == 2
     warnings = page[page.index('id="warnings"') : page.index('id="parameters"')]

@@ -39,7 +39,7 @@ def test_it_says_how_units_differ_who_is_unlike_them_and_what_the_mean_is_worth(
     assert "mx106 M1, 4 units" in told
     assert "differ" in told
     assert "the mean model" in told
-    assert "unlike the others: unit-004: K_v = 0.15 N·m·s/rad" in told
+    assert "outlier: unit-004: K_v = 0.15 N·m·s/rad" in told
 
 
 def test_the_file_holds_the_spread(folder, tmp_path, capsys):

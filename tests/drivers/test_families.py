@@ -31,9 +31,20 @@ def test_every_family_describes_addresses_that_exist_and_can_be_read_back(silent
             assert field.title
             assert field.tip
             for _, value in field.choices or (("", field.default),):
-                address = known.address({field.name: value})
-                assert known.values(address) == {f.name: f.default for f in known.fields} | {field.name: value}
+                # Another field may decide whether this one has an effect.
+                beside = {field.only_with[0]: field.only_with[1][0]} if field.only_with else {}
+                address = known.address({field.name: value, **beside})
+                assert known.values(address) == {f.name: f.default for f in known.fields} | {
+                    field.name: value,
+                    **beside,
+                }
                 resolve(address)
+
+
+def test_a_field_without_effect_is_not_in_the_address():
+    form = family("simulated")
+    assert form.address({"preset": "stiff", "actuator": "webots"}) == "simulated:mx106?actuator=webots"
+    assert form.address({"model": "m3", "actuator": "bavs"}) == "simulated:mx106?actuator=bavs"
 
 
 def test_the_form_of_the_simulated_servo_makes_its_addresses():

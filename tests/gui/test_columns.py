@@ -265,7 +265,7 @@ def test_intervals_of_a_certainty_stand_below_their_headings():
     said = replace(part, half_width=math.inf)
     object.__setattr__(said, "profile", SimpleNamespace(text="1.4 … 1.6", lower=None, upper=None, better=None))
     object.__setattr__(said, "spread", SimpleNamespace(text="1.3 … 1.7"))
-    cells = certainty_panel._row(SimpleNamespace(**vars(said), remarks=("open",)))
+    cells = certainty_panel._row(SimpleNamespace(**vars(said), remarks=("open",), contradiction=""))
     found = by_heading(certainty_panel._COLUMNS, cells)
     assert (found["± 95 %"], found["Profile 95 %"], found["Bootstrap 95 %"]) == ("∞", "1.4 … 1.6", "1.3 … 1.7")
 

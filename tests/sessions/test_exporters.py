@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.errors import ServoBenchError
+from core.errors import InputError, ServoBenchError
 from core.recording import CHANNELS, Recording, ServoSettings
 from sessions import Session, SessionError, export_bam, export_csv, import_paths
 from sessions.exporters import bam_text, csv_text
@@ -165,6 +165,12 @@ def test_every_channel_leaves_under_its_own_name(recording):
         [channels[name][row] for name in names] for row in range(2)
     ]
     assert json.loads(facts[2:])["settings"]["supply_voltage"] == 12.0
+
+
+def test_a_column_that_is_there_twice_is_named(recording):
+    text = csv_text(recording()).replace("velocity [rad/s]", "position [rad]")
+    with pytest.raises(InputError, match=r"line 3: the column 'position \[rad\]' is there twice"):
+        read_csv(text.encode(), "x.csv")
 
 
 def test_every_condition_leaves_for_bam_under_its_own_name(recording):

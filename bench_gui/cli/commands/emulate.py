@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, print_json
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Serve until standard input closes, or until the process ends if there is no input."""
+    from drivers.emulators.process import interrupt_on_termination
     from drivers.emulators.registry import emulator_families, emulator_source
     from drivers.simulated.hand import SharedHand
 
@@ -50,7 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
             if family.name == chosen:
                 _describe(family)
         return
-    emulator = emulator_source(arguments.emulator).open(SharedHand())
+    source = emulator_source(arguments.emulator)
+    interrupt_on_termination()
+    emulator = source.open(SharedHand())
     try:
         if arguments.json:
             print_json({"addresses": list(emulator.addresses)})
@@ -76,13 +79,12 @@ def _serve(emulator: Emulator, quiet: bool) -> None:
     hurry()
     terminal = sys.stdin.isatty()
     console = _Lines(emulator, terminal and not quiet)
-    with suppress(KeyboardInterrupt):
-        if not console.ended:
-            serve(emulator, sys.stdin.fileno(), console.heed)
-        if console.ended and not terminal and not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
-            # Without input (`< /dev/null &`), the emulator serves until the process is ended.
-            with _silence() as nothing:
-                serve(emulator, nothing, lambda: True)
+    if not console.ended:
+        serve(emulator, sys.stdin.fileno(), console.heed)
+    if console.ended and not terminal and not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+        # Without input (`< /dev/null &`), the emulator serves until the process is ended.
+        with _silence() as nothing:
+            serve(emulator, nothing, lambda: True)
 
 
 @contextmanager

@@ -127,9 +127,9 @@ def _print(spread: Spread, outliers: Outliers, note: str) -> None:
         print(f"vary together: {pairs}")
     print(note or (spread.errors.text if spread.errors else ""))
     for outlier in outliers.found:
-        print(f"unlike the others: {outlier.text}")
+        print(f"outlier: {outlier.text}")
     if not outliers.found:
-        print(outliers.note or "no unit is unlike the others")
+        print(outliers.note or "no unit is an outlier")
 
 
 def _print_written(files: list[Path], written: list[Randomisation]) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPush
 from bench_gui.connect.servo.draft import Draft, ServoNumber, entries_of
 from bench_gui.connect.servo.write_dialog import WriteDialog
 from bench_gui.controller import Controller
-from bench_gui.state.servo_link import ServoView
+from bench_gui.state.servo_link import SIMULATED, ServoView
 from bench_gui.state.setup import Gains
 from bench_gui.theme import Theme
 from bench_gui.undo import change
@@ -34,8 +34,9 @@ from drivers.recorder import Phase
 from drivers.recorder.messages import Configured
 from drivers.servo import ServoState
 
+FIRMWARE = "Firmware"
 _FACTS = (
-    ("Firmware", "Firmware; of a simulated servo, the model that moves it"),
+    (FIRMWARE, "Firmware; of a simulated servo, the model that moves it"),
     ("ID, serial", "Address on its bus, and serial number"),
     ("Resolution", "Smallest step of the position"),
     ("Supply", "Supply voltage now"),
@@ -79,6 +80,7 @@ class ServoCard(QFrame):
         columns.setSpacing(22)
         left, right = QVBoxLayout(), QVBoxLayout()
         self._facts: dict[str, QLabel] = {}
+        self._names: dict[str, QLabel] = {}
         left.addWidget(self._make_facts())
         self.gains, self.limits = Section("Gains"), Section("Limits")
         # Wrapping text would otherwise take space from the fields above it.
@@ -111,7 +113,7 @@ class ServoCard(QFrame):
             value.setMinimumWidth(FACT_WIDTH)
             value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             self._facts[name] = value
-            caption = section.row(name, value)
+            caption = self._names[name] = section.row(name, value)
             caption.setProperty("role", "muted")
             caption.setToolTip(tip)
         return section
@@ -207,7 +209,7 @@ class ServoCard(QFrame):
         named = [text for text in (identity.id, identity.serial) if text] if identity else []
         mode = _MODES.get(view.phase, "–") if view.state in (ServoState.READY, ServoState.ENABLED) else "–"
         texts = {
-            "Firmware": identity.firmware or "–" if identity else "–",
+            FIRMWARE: identity.firmware or "–" if identity else "–",
             "ID, serial": ", ".join(named) or "–",
             "Resolution": fixed(step, 5 if fine else 3, unit.symbol),
             "Supply": fixed(view.supply_voltage, 2, "V"),
@@ -216,6 +218,7 @@ class ServoCard(QFrame):
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
             "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }
+        self._names[FIRMWARE].setText("Model" if servo.origin == SIMULATED else FIRMWARE)
         warnings = "\n".join(capitalised(text) + "." for text in identity.warnings) if identity else ""
         if self.warnings.text() != warnings:
             self.warnings.setText(warnings)

@@ -57,6 +57,7 @@ class ConnectionForm(Section):
         self.wide(self.failure)
         self.fields: dict[str, QWidget] = {}
         self._read: dict[str, Callable[[], str]] = {}
+        self._captions: dict[str, QLabel] = {}
         self._locked = ""
         self.show_address(address)
 
@@ -123,16 +124,24 @@ class ConnectionForm(Section):
 
     def _build(self, values: dict[str, str]) -> None:
         self._body.clear()
-        self.fields, self._read = {}, {}
+        self.fields, self._read, self._captions = {}, {}, {}
         for field in self.chosen.fields:
             widget, read = field_widget(field, values.get(field.name, field.default), self._changed)
             self.fields[field.name], self._read[field.name] = widget, read
-            self._body.row(field.title, widget)
+            self._captions[field.name] = self._body.row(field.title, widget)
+        self._show_applying()
         self.scan_button.setVisible(self.chosen.can_scan)
         locked, self._locked = self._locked, ""
         self.lock(locked)
 
+    def _show_applying(self) -> None:
+        values = self.values()
+        for field in self.chosen.fields:
+            for part in (self._captions[field.name], self.fields[field.name]):
+                part.setVisible(field.applies(values))
+
     def _changed(self) -> None:
+        self._show_applying()
         self.show_failure("")
         self.edited.emit()
 

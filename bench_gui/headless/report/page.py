@@ -21,7 +21,7 @@ from bench_gui.headless.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.identification.result import step_in_words
 from core.identification.runs.grouping import group_runs, named
-from core.identification.verdict import verdict
+from core.identification.verdict import next_step, verdict
 from core.terms import FRICTION_TITLES
 from core.words import counted
 from sessions import selection_damage, selection_text
@@ -58,7 +58,8 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),
-        "verdict": verdict(found, warnings),
+        "verdict": verdict(found),
+        "next_step": next_step(warnings),
         "warnings": warnings[:MOST_WARNINGS],
         "more_warnings": warnings[MOST_WARNINGS:],
         "provenance": _provenance(seen),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bench_gui.headless.words import mathtext
 from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: fl
     right.set_xlabel("hypothetical velocity v* / rad/s")
     left.set_ylabel("friction / N·m")
     left.set_title("Φ", fontsize=9.5, loc="left")
-    right.set_title(f"Φ_Z, 1/Z = {1.0 / bristle.Z:g} N·m·s/rad", fontsize=9.5, loc="left")
+    right.set_title(f"{mathtext('Φ_Z')}, 1/Z = {1.0 / bristle.Z:g} N·m·s/rad", fontsize=9.5, loc="left")
     for axes in (left, right):
         axes.set_xlim(-fastest, fastest)
     left.legend(fontsize=8)
@@ -70,7 +71,14 @@ def step_figure(found: Mapping[str, StepResponse]) -> Figure:
     for static in statics:
         for level in (static, -static) if first.drive.integral else (static,):
             below.axhline(level, color=GOAL_COLOUR, linewidth=0.8, linestyle=":")
-        below.text(1.01, static, f"F_S {static:g}", transform=below.get_yaxis_transform(), va="center", fontsize=8)
+        below.text(
+            1.01,
+            static,
+            f"{mathtext('F_S')} {static:g}",
+            transform=below.get_yaxis_transform(),
+            va="center",
+            fontsize=8,
+        )
     reach = 1.4 * statics[-1]
     below.set_ylim(-reach if first.drive.integral else 0.0, max(reach, 0.0 if first.drive.integral else 6.0))
     above.set_ylabel("angle / °")

@@ -16,7 +16,7 @@ from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderD
 from bench_gui.identify.answer.next_panel import NextPanel
 from bench_gui.identify.answer.steps import Step, sentence
 from bench_gui.identify.answer.verdict import VerdictCard
-from bench_gui.identify.answer.words import headline, search_in_words, strength
+from bench_gui.identify.answer.words import search_in_words
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import Theme
@@ -135,7 +135,8 @@ class AnswerPart(QWidget):
         if row is None:
             return
         stopped = "Stopped early; the best models found so far are kept. " if result.stopped else ""
-        self.card.show_result(headline(row), f"{stopped}{strength(result)} {result.choice}", sentence(steps, row))
+        verdict = result.verdict(row)
+        self.card.show_result(verdict.headline, f"{stopped}{verdict.evidence} {result.choice}", sentence(steps, row))
         self.next.show_steps(steps, 0 if row.evidence is None else len(row.evidence.warnings))
         self._offer()
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.identify.answer.words import is_weak, points_apart
 from bench_gui.identify.fit.messages import FitResult, FittedModel
 from core.identification.evidence.model import STRIBECK, Evidence, ParameterEvidence
+from core.identification.verdict import points_apart
 from core.trajectories import title_of
 from core.units import significant
 from core.words import capitalised, counted
@@ -85,7 +85,7 @@ def next_steps(
     if evidence is None:
         return ()
     found = [*_about_search(row, evidence), *_about_judging(result, conditions), *_about_values(evidence)]
-    if text := points_apart(row):
+    if text := points_apart(row.model, row.train_mae):
         found.append(
             Step(
                 kind=POINTS,
@@ -134,9 +134,9 @@ def _about_search(row: FittedModel, evidence: Evidence) -> list[Step]:
 
 def _about_judging(result: FitResult, conditions: Sequence[tuple[str, str]]) -> list[Step]:
     """Steps for weak evidence on the choice between models: hold out the most informative condition."""
-    if not is_weak(result) or len(result.models) < 2:
+    if result.verdict(result.best).strength not in ("none", "weak") or len(result.models) < 2:
         return []
-    held_out = len(result.best.held_out)
+    held_out = result.held_out
     so_far = "No run was held out" if not held_out else f"Only {counted(held_out, 'run')} judged the models"
     order = ("mass", "kp", "length", "trajectory")
     if "=" in result.request.validation or not conditions:

@@ -177,14 +177,15 @@ class CertaintyPanel(QWidget):
 
 def _row(p: ParameterCertainty) -> list[Cell | str]:
     width = significant(p.half_width, 2)
+    tone = "fault" if p.contradiction else ""
     return [
-        Cell(p.symbol, p.name),
-        significant(p.value),
+        Cell(p.symbol, p.name, tone),
+        Cell(significant(p.value), tone=tone),
         "" if p.unit == "1" else p.unit,
         width if width != FIGURE_DASH else "∞",
         Cell(FIGURE_DASH, "Not profiled") if p.profile is None else p.profile.text,
         Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else p.spread.text,
-        Cell("; ".join(p.remarks), "\n".join(p.remarks)),
+        Cell("; ".join(p.remarks), "\n".join(p.remarks), tone),
     ]
 
 

@@ -13,6 +13,7 @@ from bench_gui.work.process import Share
 from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
+from core.identification.verdict import Verdict
 from core.model import ServoModel
 from core.units import milliradians
 from sessions.results.folder import FOLDER_TIME
@@ -152,6 +153,12 @@ class FitResult:
     """Folder of the files; None if they could not be written."""
     problem: str = ""
     """Reason why the files could not be written; empty if they were."""
+    held_out: int = 0
+    """Number of held-out runs."""
+
+    def verdict(self, row: FittedModel) -> Verdict:
+        """Return the verdict on one of the models."""
+        return Verdict(friction=row.model.friction, error=row.error, held_out=self.held_out, by=self.by)
 
     @property
     def best(self) -> FittedModel:
@@ -195,6 +202,7 @@ class FitResult:
             request=found.request,
             folder=folder,
             problem=problem,
+            held_out=len(found.split.validation),
         )
 
 

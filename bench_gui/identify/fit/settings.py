@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, FitResult, Remedy
 from core.errors import ServoBenchError
@@ -26,7 +26,7 @@ QUICK_MODELS = ("m1", "m4", "m6")
 class FitSettings(IdentificationOptions):
     """Options of an identification, and options that exist only in the window."""
 
-    command_path: str = option(
+    command_path: Literal["auto", "on", "off"] = option(
         "auto",
         title="Command path",
         tip="Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released; if it helps: "

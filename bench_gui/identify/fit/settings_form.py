@@ -30,7 +30,9 @@ from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, preset_row, restyle, tool
+from core.catalogue import servos
 from core.identification.options import options_of
+from core.plain import from_plain, plain
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
 from core.trajectories import title_of
 
@@ -103,6 +105,7 @@ class SettingsForm(QWidget):
         self._settings = FitSettings()
         self._default_rule = _SHARE
         self._servo = ""
+        self._with_runs = False
         self._reference: FitSettings | None = None
         """Settings of the shown result."""
         self._captions: dict[str, QLabel] = {}
@@ -216,6 +219,22 @@ class SettingsForm(QWidget):
         self._offer_starts()
         self._taken()
 
+    def state(self) -> dict[str, Any]:
+        """Return the settings, and the servo that bounds and start values belong to, as JSON data."""
+        return {"servo": self._servo, "settings": plain(self._settings)}
+
+    def restore(self, data: Any) -> None:
+        """Apply what `state` returned.
+
+        Raises:
+            ServoBenchError, LookupError, TypeError, ValueError: The data are not possible settings.
+        """
+        settings = from_plain(FitSettings, data["settings"])
+        # A servo of the session's own is not known yet; what refers to it is checked with the runs.
+        replace(settings, frozen=(), bounds=(), start=()).request(next(iter(servos())))
+        self._servo = str(data["servo"])
+        self.apply(settings)
+
     def change(self, text: str, settings: FitSettings, key: str = "") -> None:
         """Change the settings as an undoable edit; text: name of the edit."""
         change(self._stack, text, self.apply, self._settings, settings, key)
@@ -292,6 +311,7 @@ class SettingsForm(QWidget):
             self._settings = replace(self._settings, frozen=(), bounds=(), start=(), start_title="")
         before: str | None = self.validation.currentData()
         untouched = before in (None, self._default_rule)
+        self._with_runs = bool(runs)
         self._default_rule = "none" if len(runs) == 1 else _SHARE
         with self._binding.quiet():
             self.validation.clear()
@@ -371,8 +391,10 @@ class SettingsForm(QWidget):
         return replace(self._settings, **self._binding.values())
 
     def _select_rule(self, rule: str) -> None:
-        place = self.validation.findData(rule)
         with self._binding.quiet():
+            if not self._with_runs and self.validation.findData(rule) < 0:
+                self.validation.addItem(rule, rule)  # kept until there are runs
+            place = self.validation.findData(rule)
             self.validation.setCurrentIndex(place if place >= 0 else self.validation.findData(self._default_rule))
 
     def _restore(self) -> None:

@@ -108,7 +108,20 @@ class ParameterCertainty:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Conclusions from all intervals, as text, each with its remedy."""
-        return (*self._about_profile(), *self._about_spread())
+        return tuple(filter(None, (*self._about_profile(), *self._about_spread(), self.contradiction)))
+
+    @property
+    def contradiction(self) -> str:
+        """Intervals that exclude the value, as text; empty if there are none."""
+        found: list[str] = []
+        for name, interval in (("profile", self.profile), ("bootstrap", self.spread)):
+            if interval is None:
+                continue
+            low = -math.inf if interval.lower is None else interval.lower
+            high = math.inf if interval.upper is None else interval.upper
+            if not low <= self.value <= high:
+                found.append(f"outside its own {name} interval {interval.text}")
+        return "; ".join(found)
 
     def _about_profile(self) -> list[str]:
         if self.profile is None:

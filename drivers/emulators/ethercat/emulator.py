@@ -55,7 +55,7 @@ class EthercatEmulator(Emulator):
         try:
             self._made = veth.make(segment.interface, segment.master_interface)
             self._socket = _open(segment.interface)
-        except BusError:
+        except (BusError, KeyboardInterrupt):
             self._leave()
             raise
 

@@ -362,6 +362,8 @@ def test_intervals_are_told_in_words() -> None:
     assert "starts at the fit" in about(half_width=math.inf, spread=spread(0.9, 1.1))[0]
     narrow = about(half_width=math.inf, profile=between(0.9, 1.1), spread=spread(0.5, 1.5))
     assert "runs disagree about x" in narrow[1]
+    aside = between(1.1, 1.3)
+    assert about(profile=aside)[-1] == f"outside its own profile interval {aside.text}"
 
 
 def test_from_where_on_intervals_are_told() -> None:

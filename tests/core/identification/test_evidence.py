@@ -13,6 +13,7 @@ import pytest
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.cautions import by_cost, cautions
+from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
 from core.identification.coverage.findings import Finding
 from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.model import (
@@ -26,7 +27,7 @@ from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
-from core.identification.verdict import verdict
+from core.identification.verdict import Verdict, next_step, verdict
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
@@ -349,7 +350,7 @@ def test_doubts_begin_where_they_should(changes, told) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "held_out", "strength", "error", "next_step"),
+    ("changes", "held_out", "strength", "error", "step"),
     [
         ({}, 2, "weak", 2e-3, "Use the model: there are no objections."),
         ({}, 6, "good", 2e-3, "Use the model: there are no objections."),
@@ -365,12 +366,28 @@ def test_doubts_begin_where_they_should(changes, told) -> None:
     ],
 )
 def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
-    changes, held_out, strength, error, next_step
+    changes, held_out, strength, error, step
 ) -> None:
     found = identification(**changes)
     found = replace(found, split=Split("25%", ("a", "b"), tuple(f"h{k}" for k in range(held_out))))
-    told = verdict(found, cautions(found))
-    assert (told.friction, told.strength, told.error, told.next_step) == ("m1", strength, error, next_step)
+    told = verdict(found)
+    assert (told.friction, told.strength, told.error) == ("m1", strength, error)
+    assert next_step(cautions(found)) == step
+
+
+@pytest.mark.parametrize(
+    ("held_out", "by", "on", "evidence"),
+    [
+        (1, VALIDATION, "held-out runs", "Weak evidence: 1 held-out run."),
+        (5, VALIDATION, "held-out runs", "Good evidence: 5 held-out runs."),
+        (0, TRAINING, "the runs it was fitted to", "No independent evidence: no run was held out."),
+        (1, CROSS_VALIDATION, "held-out runs", "Strong evidence: cross-validated on held-out conditions."),
+    ],
+)
+def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evidence) -> None:
+    told = Verdict(friction="m1", error=0.0025, held_out=held_out, by=by)
+    assert told.headline == f"M1 · 2.50 mrad on {on}"
+    assert told.evidence == evidence
 
 
 def test_doubts_are_ordered_by_what_they_can_cost() -> None:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from bench_gui.shell.tasks import BENCH
 from bench_gui.widgets.fields import AngleBox
@@ -80,6 +81,22 @@ def test_simulated_servo(person):
     assert before <= 1.0 * person.controller.setup.rate
     person.controller.recording.emergency_stop()
     person.until(lambda: not person.controller.servo.busy and not person.controller.queue.active)
+    person.window.show_task(BENCH)
+    card = {label.text() for label in person.window.bench.card.findChildren(QLabel)}
+    assert {"Model", "Dynamixel MX-106 M6"} <= card
+    assert "Firmware" not in card
+
+
+def test_a_field_without_effect_is_hidden(person):
+    person.window.show_task(BENCH)
+    connection = person.window.bench.connection
+
+    def shown():
+        return {name for name, field in connection.fields.items() if field.isVisible()}
+
+    assert shown() == {"servo", "model", "contact", "actuator", "seed", "speed"}
+    choose(person, connection.fields["actuator"], "qbmove")
+    assert shown() == {"servo", "actuator", "preset", "seed", "speed"}
 
 
 def test_scan(silent, person):

@@ -53,6 +53,12 @@ def set_everything(window, session):
     controller.placing.plan.set_repeats(2)
     controller.model_list.set_current("catalogue:mx106:m3")
     window.appearance.choose("dark")
+    window.identify.form.quick_button.click()
+    window.identify.form.fields["repeats"].setValue(3)
+    window.identify.form.hold_out("none")
+    window.compare.overlay.channel.setCurrentIndex(window.compare.overlay.channel.findData("velocity"))
+    window.compare.overlay.below.setCurrentIndex(1)
+    controller.library.opened.connect(lambda: controller.comparison.choose(("catalogue:mx106:m2",)))
     window.resize(880, 650)  # the screen of offscreen tests is no wider
     window.show_task(COMPARE)
     controller.set_angle_unit(DEGREES)
@@ -70,6 +76,11 @@ THINGS = {
     "plan": lambda w: w.controller.plan.plan.to_json(),
     "queue": lambda w: waiting_to_json((r.trajectory, r.header, r.cell) for r in w.controller.queue.waiting),
     "torques and repeats to hold": lambda w: [w.controller.placing.plan.torques, w.controller.placing.plan.repeats],
+    "settings of an identification": lambda w: w.identify.form.state(),
+    "compared models": lambda w: w.controller.comparison.chosen,
+    "compared channel, and the chart below": lambda w: [
+        box.currentText() for box in (w.compare.overlay.channel, w.compare.overlay.below)
+    ],
     "current model": lambda w: w.controller.model_list.current.key,
     "theme": lambda w: w.appearance.theme.name,
     "unit of angles": lambda w: w.controller.angle_unit.name,
@@ -85,6 +96,8 @@ SET = {
     "gains": [7.0, 2.0, 1.0, None],
     "rate": 125.0,
     "countdown": 5.0,
+    "compared models": ["catalogue:mx106:m2"],
+    "compared channel, and the chart below": ["Velocity", "error spectrum"],
     "current model": "catalogue:mx106:m3",
     "theme": "dark",
     "unit of angles": "degrees",
@@ -155,6 +168,8 @@ def test_everything_is_back_after(tmp_path, end, status):
     assert ended == status
     assert {name: before[name] for name in SET} == SET
     assert len(before["queue"]) == 3
+    fit = before["settings of an identification"]["settings"]
+    assert (fit["models"], fit["repeats"], fit["validation"]) == (["m1", "m4", "m6"], 3, "none")
     after, ended = window_that(tmp_path, "look")
     assert ended == 0
     assert {name: after[name] for name in THINGS} == {name: before[name] for name in THINGS}
@@ -174,7 +189,10 @@ def kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [None, True, -1.0, "x", [], [3], {}, {"bench": {"mass": "heavy"}}, {"torques": "a"}])
-@pytest.mark.parametrize("part", ["model", "servo", "bench", "rate", "plan", "queue", "hold", "trajectory"])
+@pytest.mark.parametrize(
+    "part",
+    ["model", "servo", "bench", "rate", "plan", "queue", "hold", "trajectory", "selected runs", "compared models"],
+)
 def test_a_damaged_value_costs_itself_only(kept, qapp, part, damage):
     data = json.loads(kept.read_text())
     data["parts"][part] = damage
@@ -183,7 +201,7 @@ def test_a_damaged_value_costs_itself_only(kept, qapp, part, damage):
     setup, queue = controller.setup, controller.queue
     controller.close()
     assert (controller.servo.address, setup.spec.name) == ("simulated:mx106", "mx106")
-    sound = part == "trajectory" or (part, damage) == ("queue", [])  # the form of trajectories is not made here
+    sound = part == "trajectory" or (damage == [] and part in ("queue", "selected runs", "compared models"))
     assert (part in controller.settings.notice) != sound
     assert part == "bench" or (setup.bench.mass, setup.bench.angle_offset) == (0.2, 0.03)
     assert part == "rate" or setup.rate == 125.0

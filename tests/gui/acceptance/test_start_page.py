@@ -1,11 +1,17 @@
 """The first page: from the first start to identified models in four clicks, with the example in two."""
 
+import json
+import shutil
+from pathlib import Path
+
 import pytest
 from PySide6.QtWidgets import QPushButton
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.headless.places import HOME_VARIABLE
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.settings import NAME
 from bench_gui.shell.start_page import LOCKED
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
@@ -189,3 +195,44 @@ def test_the_layout_of_the_tasks_outlives_a_start_that_ends_at_the_first_page(st
 
 def test_the_example_is_the_first_choice_of_a_newcomer(start):
     assert start().window.start.example_button.property("kind") == "primary"
+
+
+def test_what_was_chosen_in_a_session_is_back_with_it(start, identified, tmp_path):
+    def chosen(window):
+        library, comparison, form = window.controller.library, window.controller.comparison, window.identify.form
+        return [library.selected, [run.id for run in library.for_fit()], comparison.chosen, form.settings()]
+
+    person = start()
+    person.open(shutil.copytree(identified, tmp_path / "identified"))
+    person.until(lambda: person.controller.fitting.result is not None)
+    library, form = person.controller.library, person.window.identify.form
+    library.select([library.runs[0].id, library.runs[2].id])
+    person.controller.comparison.choose(("identified:m2",))
+    form.hold_out(f"trajectory={library.runs[2].trajectory}")
+    form.freeze("k_t", 1.5)
+    before, changed = chosen(person.window), form.changed_since
+    assert {"Hold out", "Frozen"} <= set(changed)
+    person.window.leave()
+
+    again = start()
+    again.open(Path(again.controller.settings.open_session))
+    again.until(lambda: again.controller.fitting.result is not None)
+    assert chosen(again.window) == before
+    assert again.window.identify.form.changed_since == changed, "newer than the session's result"
+    again.open(shutil.copytree(identified, tmp_path / "another"))
+    again.until(lambda: again.controller.fitting.result is not None)
+    assert again.controller.library.selected == ()
+    assert again.window.identify.form.settings().frozen == (), "those of this session's result"
+
+
+def test_damaged_settings_of_pages_that_are_made_later_are_said(start, tmp_path):
+    (tmp_path / "home").mkdir()
+    parts = {part: {"settings": {"models": ["m9"]}} for part in ("trajectory", "identification", "curves")}
+    (tmp_path / "home" / NAME).write_text(json.dumps({"parts": parts}))
+    person = start()
+    said = []
+    person.controller.journal.said.connect(lambda line: said.append(line.text))
+    assert person.window.record.form.state()["name"]
+    assert person.window.identify.form.settings() == FitSettings()
+    assert person.window.compare.overlay.channel.currentData() == "position"
+    assert said == [f"{part.capitalize()} could not be restored" for part in parts]

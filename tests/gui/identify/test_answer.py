@@ -9,13 +9,13 @@ import pytest
 
 from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.steps import next_steps, sentence
-from bench_gui.identify.answer.words import cost, headline, plan_in_words, strength
+from bench_gui.identify.answer.words import cost, plan_in_words
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.tables import NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
-from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
+from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION
 from core.identification.evidence.certainty import Certainty, ParameterCertainty, Profile, ProfilePoint, Spread
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.request import IdentificationRequest
@@ -48,29 +48,13 @@ def row_with(changes=None, held_out=(0.002, 0.003), provenance=None, **evidence)
 def result_of(row, by=VALIDATION, **request):
     other = replace(row, model=load_model("mx106", "m2"))
     asked = IdentificationRequest(servo="mx106", **request)
-    return FitResult((row, other), "m1", "M1 is recommended.", by, False, ("1", "2"), asked, None)
+    return FitResult(
+        (row, other), "m1", "M1 is recommended.", by, False, ("1", "2"), asked, None, held_out=len(row.held_out)
+    )
 
 
 def asked(row, result=None, conditions=(), changed=(), proposals=None):
     return next_steps(row, result or result_of(row, CROSS_VALIDATION), conditions, changed, proposals)
-
-
-def test_the_headline_says_which_model_and_how_good():
-    assert headline(row_with()) == "M1 · 2.50 mrad on held-out runs"
-    assert headline(row_with(held_out=())) == "M1 · 2.00 mrad on the runs it was fitted to"
-
-
-@pytest.mark.parametrize(
-    ("held_out", "by", "said"),
-    [
-        ((0.002,), VALIDATION, "Weak evidence: 1 held-out run."),
-        ((0.002,) * 5, VALIDATION, "Good evidence: 5 held-out runs."),
-        ((), TRAINING, "No independent evidence: no run was held out."),
-        ((0.002,), CROSS_VALIDATION, "Strong evidence: cross-validated on held-out conditions."),
-    ],
-)
-def test_the_evidence_is_as_strong_as_what_was_held_out(held_out, by, said):
-    assert strength(result_of(row_with(held_out=held_out), by)) == said
 
 
 def test_nothing_is_asked_for_where_nothing_is_wrong():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -13,6 +15,7 @@ from drivers.emulators.ethercat import EthercatEmulation, veth
 from drivers.emulators.process import EmulatorProcess
 from drivers.errors import BusError
 from drivers.simulated.hand import SharedHand
+from tests.waiting import wait_until
 
 
 def interfaces() -> set[str]:
@@ -25,6 +28,15 @@ def test_the_emulator_makes_its_cable_and_removes_it():
         assert emulator.addresses == ("ethercat:right0:1?servo=erob80_50",)
         assert interfaces() >= {"left0", "right0"}
     assert not interfaces() & {"left0", "right0"}
+
+
+@pytest.mark.own_network
+def test_a_terminated_emulator_removes_its_cable():
+    with EmulatorProcess(EthercatEmulation(interface="left0", master_interface="right0")) as emulator:
+        assert emulator.pid is not None
+        os.kill(emulator.pid, signal.SIGTERM)
+        wait_until(lambda: not emulator.alive)
+        assert not interfaces() & {"left0", "right0"}
 
 
 @pytest.mark.own_network
