@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -43,12 +44,16 @@ def run_window(session: Path | None, servo: str | None = None) -> int:
     if doorbell is None:
         print("ServoBench is open already; its window was brought to the front.")
         return 0
+    # Nearly all that is made at the start is kept: a collection would stop the window for 100 ms and free nothing.
+    gc.disable()
     controller = Controller(servo)
     settings = controller.settings
     window = make_window(controller, task=task_number(settings.task) if session else None)
     doorbell.rang.connect(window.come_forward)
 
     def begin() -> None:
+        gc.freeze()
+        gc.enable()
         if session or settings.open_session:
             controller.library.open(session or Path(settings.open_session))
         QTimer.singleShot(PREPARE_AFTER, controller.prepare)
@@ -60,6 +65,7 @@ def run_window(session: Path | None, servo: str | None = None) -> int:
     try:
         status = app.exec()
     finally:
+        gc.enable()
         doorbell.close()
         controller.close()
     if window.alarm:

@@ -405,4 +405,4 @@ def _has_points(item: Any) -> bool:
     if isinstance(item, (pg.PlotDataItem, pg.PlotCurveItem)):
         y = item.getData()[1]
         return y is not None and bool(np.isfinite(y).any())
-    return not isinstance(item, (pg.InfiniteLine, pg.TextItem))
+    return not isinstance(item, (pg.InfiniteLine, pg.VTickGroup, pg.TextItem))
