@@ -20,7 +20,7 @@ class Head(QWidget):
         self.note.setProperty("role", "muted")
         self.progress = describe(QProgressBar(), "Errors found", "Share of the chosen runs' errors that are known")
         self.progress.setTextVisible(False)
-        self.progress.setFixedWidth(90)
+        self.progress.setFixedWidth(72)
         self.earlier: QToolButton = tool("Earlier runs", f"Show the {MOST_DRAWN} runs before these")
         self.later: QToolButton = tool("Later runs", f"Show the {MOST_DRAWN} runs after these")
         row = QHBoxLayout(self)

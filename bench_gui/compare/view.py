@@ -24,7 +24,7 @@ from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, fil
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
-from bench_gui.widgets.page import LazyPage, TaskPage
+from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ class CompareView(TaskPage):
         for stack in (self._pages, self._bars):
             for _ in _TABS:
                 stack.addWidget(LazyPage())
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.tabs)
-        row.addWidget(self.head, 1)
-        row.addWidget(self._bars)
-        self.centre.addLayout(row)
+        left, right = QHBoxLayout(), QHBoxLayout()
+        left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
+        right.setSpacing(8)
+        right.addWidget(self.head, 1)
+        right.addWidget(self._bars)
+        self.centre.addWidget(SideBySide(left, right))
         self.centre.addWidget(self._pages, 1)
         self.settings.addWidget(self._choice)
         self.settings.addStretch(1)

@@ -95,7 +95,7 @@ class SpreadTab(QWidget):
         self.view.horizontalHeader().setStretchLastSection(False)
         self.bars = BarChart()
         self.bars.setToolTip("Mean absolute error over the units' runs, by the origin of the model")
-        self.bars.setFixedWidth(BARS)
+        self.bars.setMaximumWidth(BARS)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
@@ -105,7 +105,7 @@ class SpreadTab(QWidget):
         row = QHBoxLayout(below)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(14)
-        row.addWidget(self.bars)
+        row.addWidget(self.bars, 1)
         row.addLayout(self._words(), 1)
         column.addWidget(below)
 

@@ -32,7 +32,7 @@ from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, label, tool
-from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.page import SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 from core.words import capitalised, counted
 
@@ -132,14 +132,14 @@ class FleetView(TaskPage):
         column.addWidget(self.transfer, 1)
         for page in (self.units, self.parameters, self.map_page, self.spread):
             self._pages.addWidget(page)
-        head = QHBoxLayout()
-        head.setSpacing(10)
-        head.addWidget(self.tabs)
-        head.addWidget(caption_of(self.model, "Model"))
-        head.addWidget(self.model)
-        head.addWidget(self.note, 1)
-        head.addWidget(self._tools, 0, Qt.AlignmentFlag.AlignRight)
-        self.centre.addLayout(head)
+        left, right = QHBoxLayout(), QHBoxLayout()
+        left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
+        right.setSpacing(10)
+        right.addWidget(caption_of(self.model, "Model"))
+        right.addWidget(self.model)
+        right.addWidget(self.note, 1)
+        right.addWidget(self._tools, 0, Qt.AlignmentFlag.AlignRight)
+        self.centre.addWidget(SideBySide(left, right, spacing=10))
         self.centre.addWidget(self._pages, 1)
 
     def _build_buttons(self) -> None:

@@ -9,8 +9,10 @@ from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.widgets.fields import caption_of, choice
 
-WIDTH = 212
-"""Width of each list [px]."""
+WIDE, NARROW = 212, 120
+"""Widths of each list, on a wide page and on a narrow one [px]."""
+ROOMY = 800
+"""Width of a wide page [px]."""
 
 
 class EarlierChoice(QWidget):
@@ -28,7 +30,6 @@ class EarlierChoice(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(6)
         for text, field in (("Shown", self.shown), ("Compare", self.other)):
-            field.setFixedWidth(WIDTH)
             row.addWidget(caption_of(field, text))
             row.addWidget(field)
         self.shown.activated.connect(lambda place: fitting.show(fitting.kept[place]))
@@ -36,6 +37,11 @@ class EarlierChoice(QWidget):
         for other in (fitting.kept_changed, fitting.recalled, fitting.changed):
             other.connect(self._refresh)
         self._refresh()
+
+    def fit_into(self, width: int) -> None:
+        """Adapt the lists to the width of the page [px]."""
+        for field in (self.shown, self.other):
+            field.setFixedWidth(WIDE if width >= ROOMY else NARROW)
 
     def _refresh(self) -> None:
         fitting = self._fitting

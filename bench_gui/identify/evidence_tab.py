@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QStackedWidget, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -42,6 +42,8 @@ SEGMENTS = (
     ("proposals", "Next recording", "Which recordings would reduce the uncertainty most"),
 )
 """Name, title and tooltip of each part."""
+NARROWEST, SHORT = 64, 9
+"""Smallest width of a segment, whose text is then elided [px], and length of texts that are never elided."""
 LAZY = tuple(name for name, _, _ in SEGMENTS[2:])
 """Parts that fill the page; their panels are made later."""
 
@@ -79,8 +81,15 @@ class EvidenceTab(QWidget):
         self._lazy_pages: dict[str, LazyPage] = {}
         for name in LAZY:
             page = self._lazy_pages[name] = LazyPage()
-            self._stack.addWidget(page)
+            scroll = QScrollArea()
+            scroll.setWidgetResizable(True)
+            scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            scroll.setWidget(page)
+            self._stack.addWidget(scroll)
         self.segments = Segments([(title, tip) for _, title, tip in SEGMENTS], self._turn)
+        for segment in self.segments.buttons:
+            if len(segment.text()) > SHORT:
+                segment.setMinimumWidth(NARROWEST)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)

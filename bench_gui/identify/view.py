@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget
 
 from bench_gui.actions import ActionSpec
@@ -150,6 +150,11 @@ class IdentifyView(TaskPage):
         self.tabs.setMinimumHeight(LOWEST_TABS)
         self.centre.addWidget(self.answer)
         self.centre.addWidget(self.tabs, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave room for the titles of the tabs."""
+        super().resizeEvent(event)
+        self.earlier.fit_into(self.width())
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""

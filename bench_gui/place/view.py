@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QSizePolicy,
     QTableView,
     QVBoxLayout,
 )
@@ -57,8 +56,6 @@ class PlaceView(TaskPage):
         self._add_banner()
         self.pendulum = HandPendulum()
         self.diagram = PlacementDiagram()
-        # Without this the page scrolls in a small window: wrapped text makes Qt reserve the diagram's preferred height.
-        self.diagram.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         picture = QHBoxLayout()
         picture.setSpacing(10)
         picture.addWidget(self.pendulum, 9)
@@ -113,7 +110,7 @@ class PlaceView(TaskPage):
         for line in (self.instruction, self.note):
             line.setWordWrap(True)
             texts.addWidget(line)
-        row.addWidget(self.state)
+        row.addWidget(self.state, 0, Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(texts, 1)
         self.centre.addWidget(frame)
         self.steps = [label(f"{number}  {step}", "muted") for number, step in enumerate(STEPS, 1)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsItem
 
@@ -135,16 +135,19 @@ class _SteadyView(pg.ViewBox):
 
     def setRange(self, rect: Any = None, xRange: Any = None, yRange: Any = None, **how: Any) -> None:
         if not how.get("disableAutoRange", True):
-            xRange, yRange = self._moved(0, xRange), self._moved(1, yRange)
-            if rect is None and xRange is None and yRange is None:
+            moved = self._moved(0, xRange), self._moved(1, yRange)
+            if rect is None and moved == (None, None):
                 return
+            # With equal scales, a range of one axis alone would set that of the other.
+            if not self.state["aspectLocked"]:
+                xRange, yRange = moved
         super().setRange(rect, xRange, yRange, **how)
 
     def _moved(self, axis: int, wanted: Any) -> Any:
         """Return a requested range, or None if the current one is as good."""
         if wanted is None:
             return None
-        low, high = self.viewRange()[axis]
+        low, high = self.targetRange()[axis]
         slack = STEADY * (high - low)
         return None if abs(wanted[0] - low) <= slack and abs(wanted[1] - high) <= slack else wanted
 
@@ -372,6 +375,10 @@ class Chart(pg.PlotWidget):
                 if isinstance(curve, _Curve):
                     curve.updateItems()
 
+    def sizeHint(self) -> QSize:
+        """Ask for the minimum: Qt's answer, the size of the scene, makes pages with wrapped text scroll."""
+        return self.minimumSizeHint()
+
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Simplify a low plot: fewer ticks, and only the unit where the name does not fit."""
         super().resizeEvent(event)
@@ -391,9 +398,10 @@ class Chart(pg.PlotWidget):
         style = {"color": self._theme.muted, "font-size": f"{LABEL_SIZE}px"}
         height = self.height() - self.axes.getAxis("bottom").height()
         self.axes.getAxis("left").setTickDensity(0.7 if height > LOW else 0.45)
-        text = labelled(self._left, self._left_unit)
-        fits = QFontMetrics(sized(self.font(), LABEL_SIZE)).horizontalAdvance(text) < height - 6
-        self.axes.setLabel("left", text if fits else text.replace(" [", "<br>["), **style)
+        text, metrics = labelled(self._left, self._left_unit), QFontMetrics(sized(self.font(), LABEL_SIZE))
+        forms = (text, text.replace(" [", "<br>["), text.removeprefix(self._left).strip())
+        fitting = (form for form in forms if metrics.horizontalAdvance(form.split("<br>")[0]) < height - 6)
+        self.axes.setLabel("left", next(fitting, forms[-1]), **style)
         # A changed label is centred only when its axis is resized.
         self.axes.getAxis("left").resizeEvent()
         if self._bottom:

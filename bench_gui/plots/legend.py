@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from bench_gui.icons import line_icon
 from bench_gui.widgets.fields import tool
 
+NARROWEST = 60
+"""Smallest width of an entry, whose text is then elided [px]."""
+
 
 @dataclass(frozen=True)
 class LegendEntry:
@@ -50,6 +53,7 @@ class Legend(QWidget):
             button.setIcon(line_icon(entry.colour, entry.pattern, entry.width))
             button.setIconSize(QSize(22, 10))
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            button.setMinimumWidth(NARROWEST)
             button.setCheckable(True)
             button.setChecked(entry.key not in hidden)
             button.toggled.connect(lambda on, key=entry.key: self._toggled(key, on))

@@ -43,14 +43,14 @@ class LivePage(QWidget):
         self.freeze.toggled.connect(self._freeze)
         self.plots.bar.addWidget(self.freeze)
         self.verdict: QLabel = label()
+        self.verdict.setWordWrap(True)
         self.verdict.setAccessibleName("How the run ended")
         self.again_button = button(
             "Again", "Record this run once more, with the same load and gain", self.again, "small"
         )
         ended = QHBoxLayout()
-        ended.addWidget(self.verdict)
+        ended.addWidget(self.verdict, 1)
         ended.addWidget(self.again_button)
-        ended.addStretch(1)
         self.again_button.hide()
         self.verdict.hide()
         self.twin_text: QLabel = label("", "muted")

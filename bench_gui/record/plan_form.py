@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from bench_gui.controller import Controller
 from bench_gui.record.trajectory_form import LONGEST
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
+from bench_gui.widgets.fields import ElidedLabel, button, caption_of, choice, describe, label, number, tool, whole
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
@@ -38,6 +38,8 @@ AXES = (
     ("kps", "Gains kp", "", "Position gains in the servo's own units, separated by commas"),
 )
 STEPS = 1000
+COUNT_WIDTH = 70
+"""[px]"""
 
 
 class PlanForm(QWidget):
@@ -104,12 +106,12 @@ class PlanForm(QWidget):
             grid.addWidget(field, 0, 2 * place + 1)
             grid.setColumnStretch(2 * place + 1, 1)
             self.fields[name] = field
-        grid.addWidget(self.preset, 0, 6)
         self.trajectories = self._make_trajectories()
         self.repetitions: QSpinBox = whole(
             "Repetitions", "Number of recordings of each combination", 1, 1, MOST_REPETITIONS
         )
         self.repetitions.setKeyboardTracking(False)
+        self.repetitions.setFixedWidth(COUNT_WIDTH)
         self._binding.bind("repetitions", self.repetitions)
         self.length: QDoubleSpinBox = number("Duration", "Duration of each run", "s", 6.0, 0.1, LONGEST, 2, 0.5)
         self._binding.bind("duration", self.length)
@@ -146,12 +148,13 @@ class PlanForm(QWidget):
         self.bar.setRange(0, STEPS)
         self.bar.setTextVisible(False)
         self.bar.setFixedWidth(120)
-        self.progress: QLabel = label("")
+        self.progress = ElidedLabel()
         self.progress.setAccessibleName("State of the plan")
         self.add_button: QPushButton = button(
             "Add runs", "Add the missing runs of the plan to the list, in the order with the fewest changes by hand",
             self._planning.add_missing,
         )  # fmt: skip
+        row.addWidget(self.preset)
         row.addWidget(self.bar)
         row.addWidget(self.progress, 1)
         row.addWidget(self.add_button)

@@ -30,9 +30,8 @@ _READINGS = (
     ("velocity", "Velocity"),
     ("current", "Current"),
     ("duty_cycle", "Duty cycle"),
-    ("supply_voltage", "Supply"),
-    ("temperature", "Temperature"),
 )
+"""The bar at the top shows supply and temperature on every page."""
 LIVE, LIST = range(2)
 LOWEST_RATE, HIGHEST_RATE = 20.0, 1000.0
 """[Hz]"""
@@ -122,14 +121,14 @@ class RecordView(TaskPage):
 
     def _add_head(self) -> dict[str, QLabel]:
         row = QHBoxLayout()
-        row.setSpacing(0)
+        row.setSpacing(12)
         self.tabs = describe(QTabBar(), "Live or list", "The present run, or all runs: recorded, failed, waiting")
         self.tabs.addTab("Live")
         self.tabs.addTab("List")
         self.tabs.setExpanding(False)
         self.tabs.setUsesScrollButtons(False)
         row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
-        row.addSpacing(24)
+        row.addSpacing(12)
         readings: dict[str, QLabel] = {}
         for name, title in _READINGS:
             column = QVBoxLayout()
@@ -238,8 +237,6 @@ class RecordView(TaskPage):
             "velocity": (view.velocity * unit.per_radian, 2 if fine else 0, f"{unit.symbol}/s"),
             "current": (view.current, 2, "A"),
             "duty_cycle": (100 * view.duty_cycle, 0, "%"),
-            "supply_voltage": (view.supply_voltage, 2, "V"),
-            "temperature": (view.temperature, 1, "°C"),
         }
         for name, (value, digits, symbol) in shown.items():
             self._readings[name].setText(fixed(value, digits, symbol) if math.isfinite(value) else "–")

@@ -60,7 +60,7 @@ class SessionHead(QWidget):
         self.filter = describe(QLineEdit(), "Filter runs", HINT)
         self.filter.setPlaceholderText("Filter, e.g. kp=16 tag:good")
         self.filter.setClearButtonEnabled(True)
-        self.filter.setFixedWidth(FILTER_WIDTH)
+        self.filter.setMaximumWidth(FILTER_WIDTH)
         for clear in self.filter.findChildren(QToolButton):
             describe(clear, "Clear the filter", "Show every run again")
         self.trouble = ElidedLabel()
@@ -78,7 +78,7 @@ class SessionHead(QWidget):
         row.addWidget(self.title)
         row.addWidget(self.count)
         row.addSpacing(4)
-        row.addWidget(self.filter)
+        row.addWidget(self.filter, 3)
         row.addStretch(1)
         self.tags_button = button("Tags…", "Set tags of the selected runs", questions.ask_tags, "flat")
         self.trim_button = button("Trim…", "Use only a part of the selected run", questions.ask_trim, "flat")

@@ -15,7 +15,7 @@ from bench_gui.undo import Edit
 SESSION = "session"
 SESSION_HEIGHT = 164
 """Initial height of the session's dock [px]."""
-LOW = 600
+LOW = 640
 """A window below this height has no room for both session and page [px]."""
 USE_THE_SESSION = ("Record", "Identify", "Compare")
 """Tasks on which the session is unfolded unless the user folded it there."""

@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSizePolicy,
     QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
     QToolButton,
     QToolTip,
     QVBoxLayout,
@@ -75,6 +77,17 @@ class ElidedLabel(QLabel):
         self.style().drawItemText(
             painter, self.rect(), int(self.alignment()), self.palette(), self.isEnabled(), text, self.foregroundRole()
         )
+
+
+class ElidedComboBox(QComboBox):
+    """Combo box whose text is elided when there is no room."""
+
+    def initStyleOption(self, option: QStyleOptionComboBox) -> None:
+        """Elide the text that is drawn."""
+        super().initStyleOption(option)
+        box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(box, option, field, self).width()
+        option.currentText = self.fontMetrics().elidedText(option.currentText, Qt.TextElideMode.ElideRight, room)
 
 
 def button(text: str, tip: str, clicked: Callable[[], object], kind: str = "") -> QPushButton:
@@ -328,7 +341,7 @@ def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str 
 
 def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -> QComboBox:
     """Return a combo box; items: text and data."""
-    box = _field(QComboBox())
+    box = _field(ElidedComboBox())
     box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     box.setMinimumContentsLength(8)
     for text, data in items or ():

@@ -42,7 +42,6 @@ class HandPendulum(PendulumView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setMinimumSize(320, 240)
         self.setAccessibleName("Pendulum to move by hand")
         self._found = self._expected = NO_RANGE
         self._brackets: Sequence[Range] = ()
@@ -260,7 +259,7 @@ class HandPendulum(PendulumView):
             return
         digits = 1 if self._unit.per_radian > 1.5 else 3
         fine = 3 if bench.gravity_torque < 2.0 else 2
-        size = min(max(self.width() // 13, 24), 52)
+        size = min(max(self.width() // 15, 16), 52)
         # Adding 0 turns a negative zero into zero.
         angle, torque = round(self._angle * self._unit.per_radian, digits) + 0.0, round(self._torque, fine) + 0.0
         shown = (

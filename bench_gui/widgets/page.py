@@ -5,8 +5,18 @@ The window shows the inspector of the visible task in a dock beside the picture.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLayout,
+    QScrollArea,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from bench_gui.actions import ActionSpec
 from bench_gui.theme import Theme
@@ -94,6 +104,45 @@ class TaskPage(QWidget):
 
     def entered(self) -> None:
         """Update the page, which has just been shown."""
+
+
+class SideBySide(QWidget):
+    """Parts beside each other, or below each other where they do not all fit."""
+
+    def __init__(self, *parts: QLayout, spacing: int = 8) -> None:
+        super().__init__()
+        self._parts = parts
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(spacing)
+        for part in parts:
+            self._row.addLayout(part)
+
+    def sizeHint(self) -> QSize:
+        """Prefer the width of all parts."""
+        return QSize(self._width_of_all(), super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Accept the width of the widest part."""
+        return QSize(max(part.minimumSize().width() for part in self._parts), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Arrange the parts in another width."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def event(self, event: QEvent) -> bool:
+        """Arrange the parts again after one of them has changed."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._arrange()
+        return super().event(event)
+
+    def _width_of_all(self) -> int:
+        return sum(part.minimumSize().width() for part in self._parts) + self._row.spacing() * (len(self._parts) - 1)
+
+    def _arrange(self) -> None:
+        fit = self._width_of_all() <= self.width()
+        self._row.setDirection(QBoxLayout.Direction.LeftToRight if fit else QBoxLayout.Direction.TopToBottom)
 
 
 class LazyPage(QWidget):

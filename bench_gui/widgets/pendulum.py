@@ -24,7 +24,7 @@ class PendulumView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setMinimumSize(260, 220)
+        self.setMinimumSize(200, 220)
         self.setAccessibleName("Pendulum")
         self.setToolTip("Pendulum of this bench at the angle that the servo reports")
         self._theme: Theme | None = None

@@ -12,7 +12,7 @@ from bench_gui.widgets.fields import describe
 
 _STYLE = """
 QFrame#segments {{ background: {raised}; border: 1px solid {border}; border-radius: 6px; }}
-QFrame#segments QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 14px; color: {muted}; }}
+QFrame#segments QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 10px; color: {muted}; }}
 QFrame#segments QToolButton:hover {{ color: {text}; }}
 QFrame#segments QToolButton:checked {{ background: {panel}; border-color: {border}; color: {text}; }}
 QFrame#segments QToolButton:focus {{ border-color: {accent}; }}

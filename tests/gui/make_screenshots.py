@@ -29,7 +29,9 @@ SERVO = "simulated:mx106?speed=2"
 TRIALS = 1500
 TORQUES = (0.4, 0.5, 0.6)
 """Placed by hand [N·m]."""
-LONGEST_STEP = 180.0
+NEAR = 0.03
+"""A point is placed as near to where the shown model expects it [rad]."""
+LONGEST_PULL, LONGEST_STEP = 10.0, 180.0
 """[s]"""
 
 
@@ -117,14 +119,15 @@ class Tour:
         placing.plan.set_torques(TORQUES)
 
         def rest(angle: float) -> None:
-            # A tool and no test: it waits as a person does, here and below.
-            end = time.monotonic() + 2.0
-            while abs(servo.view.position - angle) > 0.01 and time.monotonic() < end:
-                placing.hand.pull_to(angle)
-                self.run_for(0.02)
-            placing.hand.let_go()
-            self.run_for(0.1)
-            self.until(lambda: placing.level >= 1.0, "rest")
+            # A tool and no test: it waits as a person does, here and below. Friction holds until one pulls harder.
+            while placing.best is None or abs(placing.best.angle - angle) > NEAR:
+                aim, end = angle, time.monotonic() + LONGEST_PULL
+                while abs(servo.view.position - angle) > NEAR / 2 and time.monotonic() < end:
+                    aim += 0.03 * (angle - servo.view.position)
+                    placing.hand.pull_to(aim)
+                    self.run_for(0.02)
+                placing.hand.let_go()
+                self.run_for(1.0)
 
         placing.hold()
         for number, _ in enumerate(placing.plan.targets):

@@ -2,9 +2,9 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStyleOptionComboBox, QVBoxLayout, QWidget
 
-from bench_gui.widgets.fields import Section, angle, number, refusals, whole
+from bench_gui.widgets.fields import Section, angle, choice, number, refusals, whole
 from core.units import DEGREES
 
 
@@ -90,3 +90,16 @@ def test_others_may_mark_a_field_with_their_own_reason(form):
     assert reasons(form) == ["Beyond the servo's angle limits: 1.2 rad"]
     form.fields["Amplitude"].refuse("")
     assert reasons(form) == []
+
+
+@pytest.mark.parametrize(("width", "whole_text"), [(90, False), (300, True)])
+def test_the_text_of_a_combo_box_is_elided_where_it_does_not_fit(qtbot, width, whole_text):
+    title = "VSA with coupled motors"
+    box = choice("Type", "Type of the actuator", [(title, None)])
+    qtbot.addWidget(box)
+    box.setFixedWidth(width)
+    drawn = QStyleOptionComboBox()
+    box.initStyleOption(drawn)
+    assert (drawn.currentText == title) is whole_text
+    assert whole_text or drawn.currentText.endswith("…")
+    assert box.currentText() == title

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtWidgets import QApplication
 
 from bench_gui.headless.words import printed
 from bench_gui.plots.axes import LogAxis
@@ -41,6 +42,23 @@ def test_decimation_keeps_the_extremes_and_the_order(n, columns, seed):
     if n:
         assert (few_y.min(), few_y.max()) == (y.min(), y.max())
         np.testing.assert_array_equal(few_y, y[few_x.astype(int)])
+
+
+def test_a_plane_in_a_window_made_low_shows_its_whole_path(qtbot):
+    plane = Chart("Path", "z", "m", bottom="x [m]")
+    qtbot.addWidget(plane)
+    plane.view.setAspectLocked(True)
+    plane.set_theme(load_theme("light"))
+    turn = np.linspace(0.0, 2.0 * np.pi, 100)
+    plane.add_curve().setData(np.cos(turn), np.sin(turn))
+    plane.fit()
+    plane.show()
+    for size in ((320, 300), (300, 140)):
+        plane.resize(*size)
+        for _ in range(2):
+            plane.grab()
+            QApplication.processEvents()
+    assert all(low < -1.0 and high > 1.0 for low, high in plane.view.viewRange())
 
 
 def test_a_live_run_keeps_only_samples_of_the_run():

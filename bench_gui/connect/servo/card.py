@@ -26,6 +26,7 @@ from bench_gui.widgets.fields import (
     number,
     restyle,
 )
+from bench_gui.widgets.page import SideBySide
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.units import fixed, significant
@@ -52,7 +53,7 @@ _MODES = {
     Phase.RETURN: "position, returning to 0",
     Phase.HOLD: "torque, holding",
 }
-FACT_WIDTH = 142
+FACT_WIDTH = 120
 _UNCONNECTED = "Gains and limits are read from the servo once it is connected."
 
 
@@ -76,8 +77,6 @@ class ServoCard(QFrame):
         self.title: ElidedLabel = describe(ElidedLabel("–"), "Servo model", "Model that the servo reports")
         self.title.setProperty("role", "title")
         column.addWidget(self.title)
-        columns = QHBoxLayout()
-        columns.setSpacing(22)
         left, right = QVBoxLayout(), QVBoxLayout()
         self._facts: dict[str, QLabel] = {}
         self._names: dict[str, QLabel] = {}
@@ -94,9 +93,7 @@ class ServoCard(QFrame):
         right.addWidget(self.limits)
         right.addWidget(self.warnings)
         right.addStretch(1)
-        columns.addLayout(left, 1)
-        columns.addLayout(right, 1)
-        column.addLayout(columns, 1)
+        column.addWidget(SideBySide(left, right, spacing=14), 1)
         column.addLayout(self._make_foot())
         controller.servo.connected.connect(lambda _: self._begin())
         controller.servo.configured.connect(self._configured)

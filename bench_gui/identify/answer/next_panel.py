@@ -14,8 +14,8 @@ from bench_gui.identify.answer.steps import Step
 from bench_gui.widgets.fields import button, describe, label
 from core.words import counted
 
-LOWEST = 186
-"""Smallest height: two steps are visible without scrolling [px]."""
+NARROWEST, LOWEST = 190, 186
+"""Smallest size: two steps are visible without scrolling [px]."""
 NOTHING = "No open doubts about this result: use the model, or export it."
 
 
@@ -31,7 +31,7 @@ class NextPanel(QFrame):
         """
         super().__init__()
         self.setProperty("role", "card")
-        self.setMinimumHeight(LOWEST)
+        self.setMinimumSize(NARROWEST, LOWEST)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._acts = acts
         self._steps: tuple[Step, ...] = ()

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushBu
 
 from bench_gui.headless.words import with_symbols
 from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.page import SideBySide
 from bench_gui.work.progress_row import STEPS
 
 
@@ -42,15 +43,15 @@ class VerdictCard(QFrame):
             "Export…", "Use the selected model and choose an export target", export
         )
         self.report_button: QPushButton = button("Report…", "Write the complete result to a single HTML file", report)
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(self.title, 1)
+        title, buttons = QHBoxLayout(), QHBoxLayout()
+        title.addWidget(self.title, 1)
+        buttons.setSpacing(8)
         for part in (self.report_button, self.export_button, self.use_button):
-            head.addWidget(part)
+            buttons.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 10, 8)
         column.setSpacing(4)
-        column.addLayout(head)
+        column.addWidget(SideBySide(title, buttons))
         column.addWidget(self.bar)
         column.addWidget(self.choice)
         column.addWidget(self.next)

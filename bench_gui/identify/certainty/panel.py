@@ -22,6 +22,8 @@ from core.words import capitalised, counted
 from sessions.results.certifying import CertaintyQuestion
 
 MOST_DRAWS = 1000
+DRAWS_WIDTH = 72
+"""[px]"""
 EMPTY = (
     "How certain is each value of the recommended model? A profile moves one parameter from its value and refits all "
     "others; a bootstrap resamples the runs and refines the model on each draw. Both take seconds to "
@@ -90,6 +92,7 @@ class CertaintyPanel(QWidget):
         self.draws: QSpinBox = whole(
             "Draws of the bootstrap", "Number of times the runs are resampled; at least 2", DRAWS, 0, MOST_DRAWS, "none"
         )
+        self.draws.setFixedWidth(DRAWS_WIDTH)
         row.addWidget(self.start_button)
         row.addWidget(self.stop_button)
         row.addSpacing(8)

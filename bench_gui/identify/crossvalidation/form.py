@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QS
 from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, preset_row, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
@@ -112,7 +112,6 @@ class CrossValidationForm(QWidget):
         also.addWidget(self.terms)
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
-        grid.addLayout(preset_row(self.quick_button, self.full_button), 0, 4)
         grid.setColumnStretch(4, 1)
 
     def offer(self, runs: Sequence[RunSummary]) -> None:

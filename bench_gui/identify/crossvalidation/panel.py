@@ -25,8 +25,8 @@ from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, choice, describe, label, restyle
-from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle
+from bench_gui.widgets.page import LazyPage, SideBySide
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
@@ -60,7 +60,7 @@ class CrossValidationPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)
-        column.addLayout(self._head())
+        column.addWidget(self._head())
         self.progress = ProgressRow("cross-validation", "Share of the work that is done")
         column.addLayout(self.progress)
         self.text: QLabel = label(EMPTY, "muted")
@@ -83,14 +83,13 @@ class CrossValidationPanel(QWidget):
             crossvalidating.look_for_earlier(library.results_place)
         self._offer()
 
-    def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+    def _head(self) -> SideBySide:
+        left, buttons = QVBoxLayout(), QVBoxLayout()
         self.form = CrossValidationForm()
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        row.addWidget(self.form, 1)
-        buttons = QVBoxLayout()
+        left.addWidget(self.form)
         buttons.setSpacing(6)
+        buttons.addLayout(preset_row(self.form.quick_button, self.form.full_button))
         self.start_button: QPushButton = button("Cross-validate", "", self.start, "primary")
         self.stop_button: QPushButton = button(
             "Stop",
@@ -100,8 +99,7 @@ class CrossValidationPanel(QWidget):
         buttons.addWidget(self.start_button)
         buttons.addWidget(self.stop_button)
         buttons.addStretch(1)
-        row.addLayout(buttons)
-        return row
+        return SideBySide(left, buttons)
 
     def _result(self) -> QWidget:
         holder = QWidget()

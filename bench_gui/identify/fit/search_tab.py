@@ -12,7 +12,7 @@ from bench_gui.identify.fit.messages import CostCurve, FitProgress, FitResult, F
 from bench_gui.identify.tables import CostHistory, ResultTable
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.fields import ElidedLabel, describe, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.work.tasks import course_of_search
 from core.identification.result import step_in_words
@@ -46,10 +46,9 @@ class SearchTab(QWidget):
         self.view.setModel(self.results)
         for place, width in enumerate(_WIDTHS):
             self.view.setColumnWidth(place, width)
-        self.step_note: QLabel = describe(
-            label("", "muted"), "Simulation time step", "Time step of the selected model, and its effect on the error"
-        )
-        self.step_note.setWordWrap(True)
+        self.step_note = ElidedLabel()
+        self.step_note.setProperty("role", "muted")
+        self.step_note.setAccessibleName("Simulation time step")
         left, right = QVBoxLayout(), QVBoxLayout()
         for column in (left, right):
             column.setSpacing(4)

@@ -150,7 +150,7 @@ class ProposalPanel(QWidget):
             "Joint 95 % confidence region of all parameters, or the single intervals",
             [(text, key) for key, text in _OBJECTIVES.items()],
         )
-        self.objective.setFixedWidth(FIELD_WIDTH + 72)
+        self.objective.setFixedWidth(FIELD_WIDTH + 52)
         row.addWidget(self.propose_button)
         row.addWidget(self.stop_button)
         row.addSpacing(8)

@@ -71,7 +71,7 @@ class ComplianceForm(QWidget):
             "Type of the springs between motors and link",
             [(kind.title, kind.name) for kind in ACTUATORS.values()],
         )
-        self.kind.setFixedWidth(FIELD_WIDTH + 26)
+        self.kind.setFixedWidth(FIELD_WIDTH + 40)
         self.kind.setCurrentIndex(self.kind.findData(QbMove.name))
         section.row("Type", self.kind)
         self.kind.currentIndexChanged.connect(lambda _: self._take_actuator())

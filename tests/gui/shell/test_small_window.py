@@ -12,7 +12,7 @@ from bench_gui.connect.bench.zero_panel import ZeroPanel
 from bench_gui.controller import Controller
 from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
-from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
 from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.notices import MOST
 from drivers.recorder import Phase
@@ -100,8 +100,33 @@ def test_the_place_page_fits_into_a_small_window_with_a_long_instruction(qtbot, 
     view = window.findChild(PlaceView)
     view.instruction.setText("Move the pendulum down, towards hanging, and let go, until it falls. " * 3)
     qtbot.wait(50)
-    holders = [area for area in window.findChildren(QScrollArea) if area.widget() is view]
-    assert [area.verticalScrollBar().maximum() for area in holders] == [0]
+    assert holder(window, view).verticalScrollBar().maximum() == 0
+
+
+def holder(window, page):
+    """Return the scroll area of a page."""
+    return next(area for area in window.findChildren(QScrollArea) if area.widget() is page)
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_page_scrolls_sideways_on_a_small_screen(qtbot, window, screen):
+    window.resize(*SCREENS[screen])
+    for number, page in enumerate(window.pages):
+        window.show_task(number)
+        sideways = holder(window, page).horizontalScrollBar()
+        qtbot.waitUntil(lambda bar=sideways: bar.maximum() == 0)
+
+
+def test_wrapped_text_above_charts_makes_no_page_scroll(qtbot, window):
+    window.show_task(EXPLORE)
+    explore = window.explore
+    explore.show_tab(explore.learning)
+    explore.learning.status.setText("The largest error of the last iteration is too large. " * 5)
+    window.resize(1920, 1080)
+    qtbot.waitUntil(lambda: explore.learning.plots.height() > 700)
+    window.resize(1280, 720)
+    downwards = holder(window, explore).verticalScrollBar()
+    qtbot.waitUntil(lambda: downwards.maximum() == 0)
 
 
 @pytest.mark.parametrize(("fault", "asked"), [(EMERGENCY, "Ready again"), ("overheated", "Acknowledge")])
