@@ -96,7 +96,7 @@ class Recording(QObject):
         recorder = self._servo.recorder
         if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
             # The user ended it, or the header shows the problem.
-            self._say("warning", f"{text} Its {result.samples} samples are kept.")
+            self._say("warning", f"{text.removesuffix('.')}. Its {result.samples} samples are kept.")
         elif result.exit_status == "fail":
             self._say("error", text)
 
