@@ -17,16 +17,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QMainWindow,
-    QMessageBox,
-    QPushButton,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QPushButton, QStackedWidget, QWidget
 
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
@@ -48,7 +39,7 @@ from bench_gui.shell.under_way import UnderWay, bring_into_sight
 from bench_gui.state.servo_link import simulated_servos
 from bench_gui.theme import Theme
 from bench_gui.widgets.activity_list import ActivityList
-from bench_gui.widgets.fields import button, describe
+from bench_gui.widgets.fields import button, describe, hbox, vbox
 from bench_gui.widgets.notices import Notices
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.rail import Rail
@@ -261,16 +252,12 @@ class MainWindow(QMainWindow):
         for place in (self.work, self.start):
             self.places.addWidget(place)
         middle = QWidget()
-        row = QHBoxLayout(middle)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(middle, spacing=0)
         row.addWidget(self.rail)
         row.addWidget(self.places, 1)
         self.activity_list = ActivityList(middle, self.controller.activities, self.bring_into_sight)
         whole = QWidget()
-        column = QVBoxLayout(whole)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(whole, spacing=0)
         column.addWidget(self.status_bar)
         column.addWidget(middle, 1)
         column.addWidget(self.status_line)

@@ -8,9 +8,8 @@ follows from the runs of the session, so a plan continues after a break or a cra
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 from core.bench import STANDARD_GRAVITY, Bench
@@ -255,11 +254,6 @@ def changes_by_hand(previous: tuple[float, float] | None, following: tuple[float
     if same_mass:
         return f"Move the {mass:g} kg from {previous[0]:g} m to {length:g} m"
     return f"Hang {mass:g} kg at {length:g} m instead of {previous[1]:g} kg at {previous[0]:g} m"
-
-
-def count_changes(cells: Sequence[Cell]) -> int:
-    """Return the number of changes by hand between the first and the last of these runs."""
-    return sum(a.place != b.place for a, b in pairwise(cells))
 
 
 def dynamixel_plan() -> GridPlan:

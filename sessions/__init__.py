@@ -5,44 +5,29 @@ outside this package knows that the files are HDF5. Names are imported on first 
 results does not wait for HDF5.
 """
 
+# A strict check takes names that are only re-exported for unused ones.
+# pyright: basic
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F401 (imported for type checkers; at run time names come from _MODULES)
 if TYPE_CHECKING:
     from sessions.annotations import Annotation
-    from sessions.errors import EmptyRunError, SessionError, UnreadableError
+    from sessions.errors import SessionError, UnreadableError
     from sessions.exporters import export_bam, export_csv
-    from sessions.importers import ImportEvent, import_paths
+    from sessions.importers import import_paths
     from sessions.run_file.summary import RunSummary
-    from sessions.selection import (
-        LeftOut,
-        Selection,
-        fit_runs,
-        selection_damage,
-        selection_note,
-        selection_of,
-        selection_text,
-    )
+    from sessions.selection import Selection, fit_runs, selection_damage, selection_note, selection_text
     from sessions.single_file import export_single, import_single
     from sessions.store import Session
-    from sessions.writing.recovery import DamagedPart, RecoveredRun, RecoveryReport
-    from sessions.writing.writer import RunWriter, SessionSink
 
 _MODULES = {
     "Annotation": "annotations",
-    "DamagedPart": "writing.recovery",
-    "EmptyRunError": "errors",
-    "ImportEvent": "importers",
-    "LeftOut": "selection",
-    "RecoveredRun": "writing.recovery",
-    "RecoveryReport": "writing.recovery",
     "RunSummary": "run_file.summary",
-    "RunWriter": "writing.writer",
     "Selection": "selection",
     "Session": "store",
     "SessionError": "errors",
-    "SessionSink": "writing.writer",
     "UnreadableError": "errors",
     "export_bam": "exporters",
     "export_csv": "exporters",
@@ -52,7 +37,6 @@ _MODULES = {
     "import_single": "single_file",
     "selection_damage": "selection",
     "selection_note": "selection",
-    "selection_of": "selection",
     "selection_text": "selection",
 }
 

@@ -8,11 +8,13 @@ must not come back unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from core.errors import InputError
+from core.finite import is_object
+from core.plain import plain
 from sessions.errors import shown
 from sessions.facts import is_run_id
 
@@ -63,8 +65,8 @@ class Annotation:
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a file, without empty fields."""
         empty = Annotation()
-        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(empty, f.name)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+        given = (f.name for f in fields(self) if getattr(self, f.name) != getattr(empty, f.name))
+        return {name: plain(getattr(self, name)) for name in given}
 
     @classmethod
     def from_json(cls, data: Any) -> Annotation:
@@ -73,7 +75,7 @@ class Annotation:
         Raises:
             InputError: for an invalid value.
         """
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise InputError(f"annotation: {_quoted(data)} is not an object")
         return cls(**{name: value for name, value in data.items() if name in _FIELDS})
 
@@ -119,7 +121,7 @@ def chosen_only(document: Any, ids: Iterable[str]) -> dict[str, Any]:
 
 def _entries(document: Any) -> tuple[dict[str, tuple[Annotation, dict[str, Any]]], list[str]]:
     """Return annotation and unknown fields by run id, and one line for each invalid entry."""
-    if not isinstance(document, Mapping):
+    if not is_object(document):
         return {}, [] if document is None else ["it is not an object of run ids"]
     found: dict[str, tuple[Annotation, dict[str, Any]]] = {}
     problems: list[str] = []
@@ -144,7 +146,7 @@ def _checked_text(value: Any, name: str) -> str:
     return value
 
 
-def _checked_tags(value: Any) -> tuple[str, ...]:
+def _checked_tags(value: Sequence[Any]) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or len(value) > MAX_TAGS:
         raise InputError(f"annotation: the tags are {_quoted(value)}, not a list of at most {MAX_TAGS} words")
     tags: dict[str, None] = {}

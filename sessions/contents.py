@@ -22,9 +22,9 @@ class Contents:
     """Everything that can be taken over from a file or a session."""
 
     recordings: Sequence[Recording]
-    annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    annotations: Mapping[str, Annotation] = field(default_factory=dict[str, Annotation])
     """Annotations by id of the recording."""
-    documents: Mapping[str, Any] = field(default_factory=dict)
+    documents: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The documents among OWN_DOCUMENTS that exist."""
     damage: str = ""
     """Sentence about the runs that cannot be read, see `Selection.damage`."""

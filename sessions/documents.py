@@ -17,12 +17,13 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from core.atomic import remove_stale, write_atomically
 from core.errors import InputError, newer
+from core.finite import is_object
 from core.sealed import is_edited, sealed_text
 from sessions.annotations import annotations_from
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
@@ -87,7 +88,7 @@ def noted_numbers(folder: Path) -> set[int]:
 
 
 @contextlib.contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path) -> Generator[None]:
     """Lock out other writers of documents, in this and in other processes.
 
     Raises:
@@ -190,7 +191,7 @@ def _unwrapped(content: bytes, name: str) -> dict[str, Any]:
     if len(content) > MAX_DOCUMENT:
         raise InputError(f"larger than {MAX_DOCUMENT // 2**20} MB")
     whole = parse_json(content)
-    if not isinstance(whole, dict) or whole.get("format") != _format(name) or "data" not in whole:
+    if not is_object(whole) or whole.get("format") != _format(name) or "data" not in whole:
         raise InputError(f"it is not a {_format(name)} file")
     version = whole.get("format_version")
     if type(version) is not int or version < 1:
@@ -226,12 +227,12 @@ def _bounded(path: Path) -> bytes:
 def _check_plain(value: Any) -> None:
     """Raise InputError for data that JSON would change: keys that are not text, objects of other types."""
     if isinstance(value, Mapping):
-        for key, item in value.items():
+        for key, item in cast("Mapping[Any, Any]", value).items():
             if not isinstance(key, str):
                 raise InputError(f"the key {shown(str(key))[:40]} is not a text")
             _check_plain(item)
     elif isinstance(value, (list, tuple)):
-        for item in value:
+        for item in cast("Sequence[Any]", value):
             _check_plain(item)
     elif value is not None and not isinstance(value, (bool, int, float, str)):
         raise InputError(f"{type(value).__name__} cannot be stored in JSON; convert it to numbers, texts and lists")

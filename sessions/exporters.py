@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from core.atomic import write_atomically
 from core.catalogue import load_servo
 from core.errors import ModelError
+from core.finite import is_object
 from core.recording import COUNT_CHANNELS, Recording
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
@@ -77,8 +78,8 @@ def csv_text(recording: Recording) -> str:
 def bam_text(recording: Recording) -> str:
     """Return a run as BAM's raw log."""
     provenance = plain(recording.provenance)
-    header = provenance.pop("header", {})
-    header = dict(header) if isinstance(header, Mapping) else {}
+    header = provenance.pop("header", None)
+    header = dict(header) if is_object(header) else {}
     settings, bench = recording.settings, recording.bench
     motor = header.get("motor")
     known = isinstance(motor, str) and _names(motor, settings.servo)

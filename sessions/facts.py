@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from importlib import metadata
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from core.bench import Bench
 from core.errors import InputError
-from core.finite import is_finite
+from core.finite import is_finite, is_object
 from core.recording import STATUS_WORDS, Recording, RunHeader, ServoSettings
 from sessions.errors import shown
 
@@ -33,7 +33,7 @@ class RunFacts:
     trajectory: str
     bench: Bench
     settings: ServoSettings
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
     uid: str = field(default_factory=lambda: str(uuid.uuid4()))
     started: str = ""
     """ISO 8601, with the zone if known; empty if unknown."""
@@ -135,10 +135,10 @@ def is_run_id(text: object) -> bool:
 
 def plain(value: Any) -> Any:
     """Convert a value to what JSON can hold: numpy numbers to numbers, unknown objects to their text."""
-    if isinstance(value, Mapping):
+    if is_object(value):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
+        return [plain(item) for item in cast("Iterable[Any]", value)]
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, np.generic):

@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from core.finite import is_object
 from core.sealed import is_edited
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import SessionError, UnreadableError, cause, shown
@@ -82,13 +83,13 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 
 def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
     with reading(place):
-        if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
+        if not is_object(facts) or facts.get("format") != SESSION_FORMAT:
             raise UnreadableError(f"this is not a {SESSION_FORMAT} file")
         check_version(facts.get("format_version"))
         for name in ("uid", "title", "created"):
             if not isinstance(facts.get(name), str):
                 raise UnreadableError(f"{name} is missing or not a text")
-    return facts
+    return dict(facts)
 
 
 def exported_facts(path: Path) -> dict[str, Any]:

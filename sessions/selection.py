@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.finite import is_object
 from core.identification.runs.split import Divisible, equal_runs
 from core.recording import STATUS_WORDS
 from core.words import counted
@@ -222,14 +223,14 @@ def damage_text(damaged: Mapping[str, str], total: int) -> str:
 def selection_damage(data: Mapping[str, Any]) -> str:
     """Return the damage of a `Selection.to_json` under "selection" in a provenance or a result; empty without any."""
     kept = data.get("selection")
-    text = kept.get("damage") if isinstance(kept, Mapping) else None
+    text = kept.get("damage") if is_object(kept) else None
     return text if isinstance(text, str) else ""
 
 
 def selection_text(data: Mapping[str, Any]) -> str:
     """Return the sentence of a `Selection.to_json` under "selection" in a provenance or a result; empty without one."""
     kept = data.get("selection")
-    text = kept.get("text") if isinstance(kept, Mapping) else None
+    text = kept.get("text") if is_object(kept) else None
     return text if isinstance(text, str) else ""
 
 

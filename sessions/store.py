@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -440,7 +440,7 @@ class Session(Tabular):
         recordings: Iterable[Recording],
         exit_status: str | None = None,
         stored: Callable[[int, str], None] | None = None,
-    ) -> Iterator[list[str]]:
+    ) -> Generator[list[str]]:
         """Write runs that appear together when the block ends, or never if it raises or the process dies in it.
 
         Arguments and errors as for `add_all`.
@@ -522,7 +522,7 @@ class Session(Tabular):
         return hashlib.sha256("\n".join(sorted(contents)).encode()).hexdigest()
 
     @contextlib.contextmanager
-    def run_group(self, run_id: str) -> Iterator[h5py.Group]:
+    def run_group(self, run_id: str) -> Generator[h5py.Group]:
         """Open the HDF5 group of one run, for the modules of this package.
 
         A run that turns out to be damaged is among `damaged` from then on.
@@ -554,7 +554,7 @@ class Session(Tabular):
 
     def _require_runs(self, ids: list[str]) -> None:
         """Raise SessionError unless there is a run of each id, readable or not."""
-        exported = {run.id for run in self.runs()} if self.read_only else set()
+        exported = {run.id for run in self.runs()} if self.read_only else set[str]()
         for identity in ids:
             if identity not in exported and not (is_run_id(identity) and self._run_file(identity).exists()):
                 raise SessionError(f"{shown(self.path)}: there is no run {shown(str(identity))}")

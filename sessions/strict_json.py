@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import InputError
+from core.finite import is_array, is_object
 from sessions.errors import cause, shown
 
 MAX_VALUES = 8_000_000
@@ -92,7 +93,7 @@ def storable(data: Mapping[str, Any], what: str, limit: int = 65_536) -> dict[st
 def _check_depth(value: Any, what: str, left: int) -> None:
     if left == 0:
         raise InputError(f"{what}: nested deeper than {MAX_DEPTH} levels")
-    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+    for item in value.values() if is_object(value) else value if is_array(value) else ():
         _check_depth(item, what, left - 1)
 
 

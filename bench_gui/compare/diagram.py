@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotArea
@@ -19,6 +19,7 @@ from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_are
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.diagram import (
     DriveBackdriveDiagram,
     drive_backdrive_diagram,
@@ -47,9 +48,7 @@ class DiagramPlot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend = Legend(self._toggle)
         column.addWidget(self.legend)
         self.chart = Chart("Drive/backdrive diagram", "External torque τₑ", "N·m", bottom="Motor torque τₘ [N·m]")

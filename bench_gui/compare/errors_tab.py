@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QSplitter, QTableView, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.error_table import RUNS, ErrorTable
@@ -12,7 +12,7 @@ from bench_gui.headless.comparison_tables import Judged, conditions_of, heat_pan
 from bench_gui.plots.contents import HeatPanel, PlotContents, TablePanel
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import Section, choice, label
+from bench_gui.widgets.fields import Section, choice, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from core.identification.runs.grouping import grid_of
 
@@ -60,8 +60,7 @@ class ErrorsTab(QWidget):
         splitter.addWidget(_titled(label("MEAN ABSOLUTE ERRORS [mrad]", "heading"), self.table_view))
         splitter.addWidget(_titled(self.heat_title, self.heat))
         splitter.setStretchFactor(1, 1)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = hbox(self)
         row.addWidget(splitter)
         self.rows: QComboBox = choice("Rows of the table", "Condition that the runs of a row share")
         self.rows.addItems([text for text, _ in ROWS])
@@ -149,9 +148,7 @@ class ErrorsTab(QWidget):
 
 def _titled(title: QLabel, body: QWidget) -> QWidget:
     whole = QWidget()
-    column = QVBoxLayout(whole)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(4)
+    column = vbox(whole, spacing=4)
     column.addWidget(title)
     column.addWidget(body, 1)
     return whole

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QWidget
+from PySide6.QtWidgets import QProgressBar, QToolButton, QWidget
 
 from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.controller import Controller
-from bench_gui.widgets.fields import ElidedLabel, describe, tool
+from bench_gui.widgets.fields import ElidedLabel, describe, hbox, tool
 from core.words import counted
 
 
@@ -23,9 +23,7 @@ class Head(QWidget):
         self.progress.setFixedWidth(72)
         self.earlier: QToolButton = tool("Earlier runs", f"Show the {MOST_DRAWN} runs before these")
         self.later: QToolButton = tool("Later runs", f"Show the {MOST_DRAWN} runs after these")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8)
         row.addWidget(self.note, 1)
         row.addWidget(self.progress)
         for turn, text, pages in ((self.earlier, "‹", -1), (self.later, "›", 1)):

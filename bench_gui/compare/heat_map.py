@@ -16,14 +16,13 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.fields import describe, label, vbox
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
 from core.units import FIGURE_DASH, fixed
 
@@ -143,9 +142,7 @@ class HeatMap(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.axes: QLabel = label("", "muted")
         column.addWidget(self.axes)
         self.table = HeatTable()

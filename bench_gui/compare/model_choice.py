@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize
-from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.icons import line_icon
 from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry, ModelList
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import Section, describe, label
+from bench_gui.widgets.fields import Section, describe, label, vbox
 from core.terms import FRICTION_TITLES
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
@@ -26,9 +26,7 @@ class ModelChoice(QWidget):
         super().__init__()
         self._model_list, self._comparison = model_list, comparison
         self._theme: Theme | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING)
+        column = vbox(self, spacing=SPACING)
         self._hint: QLabel = label("Identify models to compare them here.", "muted")
         self._hint.setWordWrap(True)
         column.addWidget(self._hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 import numpy as np
-from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
@@ -14,7 +14,7 @@ from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
 from bench_gui.state.models import IDENTIFIED, ModelList
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import Section, choice, label
+from bench_gui.widgets.fields import Section, choice, label, vbox
 from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"
@@ -38,9 +38,7 @@ class ModelsTab(QWidget):
         self._comparison, self._model_list = comparison, model_list
         self._theme: Theme | None = None
         self.chart = BarChart()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend: QLabel = label("", "muted")
         column.addWidget(self.legend)
         column.addWidget(self.chart, 1)

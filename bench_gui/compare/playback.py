@@ -7,12 +7,12 @@ from typing import Any
 import pyqtgraph as pg
 from PySide6.QtCore import QElapsedTimer, QPointF, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 from bench_gui.compare.plots import ComparePlots
 from bench_gui.plots.chart import Chart
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import label, tool
+from bench_gui.widgets.fields import label, tool, vbox
 from bench_gui.widgets.pendulum import PendulumView, at
 from core.bench import Bench
 from core.units import DEGREES, AngleUnit, fixed
@@ -73,8 +73,7 @@ class Playback(QFrame):
         row.addWidget(self.button)
         row.addStretch(1)
         row.addWidget(self.moment)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
+        column = vbox(self, margins=(8, 8, 8, 8))
         column.addWidget(self.pendulum, 1)
         column.addLayout(row)
         self._clock = QElapsedTimer()

@@ -10,7 +10,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont, QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from bench_gui.compare.channels import Shown, shown
 from bench_gui.compare.comparison import POSITION, Picture
@@ -20,6 +20,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from bench_gui.work.tasks import SimulatedRun
 from core.bench import Bench
 from core.trajectories import title_of
@@ -46,16 +47,13 @@ class ComparePlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend = Legend(lambda key, on: self._curves.toggle(key, on))
         column.addWidget(self.legend)
         self.overlay = Chart("Measured and simulated position", "Position", "rad")
         self.residual = Chart("Simulated minus measured", "Error", "mrad", bottom=TIME)
         self.overlay.headroom = 0.24
-        charts = QVBoxLayout()
-        charts.setSpacing(4)
+        charts = vbox(spacing=4)
         charts.addWidget(self.overlay, 7)
         self._lower = QStackedWidget()
         self._lower.addWidget(self.residual)
@@ -94,10 +92,6 @@ class ComparePlots(QWidget):
     def curve(self, key: str) -> Any:
         """Curve of "goal", "measured" or a model's key in the overlay."""
         return self._curves.of(key)[0]
-
-    def error_curve(self, key: str) -> Any:
-        """Curve of a model's key in the residual."""
-        return self._curves.of(key)[1]
 
     @property
     def keys(self) -> list[str]:

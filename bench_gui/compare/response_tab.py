@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.controller import Controller
@@ -16,7 +16,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import Section, choice
+from bench_gui.widgets.fields import Section, choice, vbox
 from bench_gui.work.tasks import Responses
 
 WIDTH = 1.5
@@ -46,9 +46,7 @@ class ResponseTab(QWidget):
         body = QHBoxLayout()
         body.addWidget(stacked(charts, (1, 1), 60), 1)
         body.addWidget(self.tools.readout)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         column.addWidget(self.legend)
         column.addLayout(body, 1)
         self.run: QComboBox = choice("Run over frequency", "Run to show over frequency")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFileDialog, QPushButton, QStackedWidget, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.compare.diagram_tab import DiagramTab
@@ -23,7 +23,7 @@ from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, button
+from bench_gui.widgets.fields import EmptyState, button, hbox
 from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
@@ -105,9 +105,8 @@ class CompareView(TaskPage):
         for stack in (self._pages, self._bars):
             for _ in _TABS:
                 stack.addWidget(LazyPage())
-        left, right = QHBoxLayout(), QHBoxLayout()
+        left, right = hbox(), hbox(spacing=8)
         left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
-        right.setSpacing(8)
         right.addWidget(self.head, 1)
         right.addWidget(self._bars)
         self.centre.addWidget(SideBySide(left, right))

@@ -18,7 +18,7 @@ from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import SetupForm
-from bench_gui.widgets.fields import button, restyle
+from bench_gui.widgets.fields import button, hbox, restyle
 from bench_gui.widgets.page import TaskPage
 from core.errors import ServoBenchError
 from drivers.registry import families
@@ -49,8 +49,7 @@ class BenchView(TaskPage):
             self._pictures.addWidget(picture)
         for card in (self.card, self.zero):
             self._cards.addWidget(card)
-        row = QHBoxLayout()
-        row.setSpacing(10)
+        row = hbox(spacing=10)
         row.addWidget(self._pictures, 4)
         row.addWidget(self._cards, 5)
         self._cards.setMaximumWidth(WIDEST_CARD)

@@ -27,7 +27,7 @@ from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
+from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, hbox, label
 from bench_gui.widgets.page import TaskPage
 from core.units import significant
 from core.words import capitalised
@@ -134,8 +134,7 @@ class ExportView(TaskPage):
         self.centre.addLayout(head)
         self.centre.addWidget(self.verdict)
         self.centre.addWidget(self.notes)
-        row = QHBoxLayout()
-        row.setSpacing(10)
+        row = hbox(spacing=10)
         left, right = QVBoxLayout(), QVBoxLayout()
         left.setSpacing(4)
         right.setSpacing(4)

@@ -9,18 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
@@ -30,7 +19,7 @@ from bench_gui.headless.places import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, vbox, whole
 from core.catalogue import load_servo, servos
 from core.identification.request import IdentificationRequest
 from core.shipped import shipped_models
@@ -69,9 +58,7 @@ class FleetForm(QWidget):
         self._job, self._fit = Binding(), Binding()
         """Fields of the job, and of the fits of its models."""
         self._open_session: Path | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         for section in (self._units(), self._fits(), self._computing(), self._place()):
             column.addWidget(section)
         self._watch()
@@ -91,9 +78,7 @@ class FleetForm(QWidget):
         self.sessions = SessionList()
         section.wide(self.sessions)
         self._session_buttons = QWidget()
-        row = QHBoxLayout(self._session_buttons)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
+        row = hbox(self._session_buttons, spacing=6)
         self.add_button: QPushButton = button(
             "Add…", "Choose a session, or a folder of sessions; they can also be dropped on the list", self.ask_sessions
         )

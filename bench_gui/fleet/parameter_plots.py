@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QToolTip, QWidget
 
 from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
 from bench_gui.headless.words import printed
@@ -19,7 +19,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.dashes import CATALOGUE_DASH
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, label
+from bench_gui.widgets.fields import ElidedLabel, hbox, label, vbox
 from core.units import RADIANS, AngleUnit, significant
 
 Array = NDArray[np.float64]
@@ -49,13 +49,10 @@ class ParameterStrip(QWidget):
         self.words = ElidedLabel()
         self.words.setProperty("role", "muted")
         self.chart = _StripChart(self)
-        head = QHBoxLayout()
-        head.setSpacing(8)
+        head = hbox(spacing=8)
         head.addWidget(self.title)
         head.addWidget(self.words, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
+        column = vbox(self, spacing=2)
         column.addLayout(head)
         column.addWidget(self.chart, 1)
         self.setFixedHeight(HEIGHT)
@@ -291,9 +288,7 @@ class ParameterPlots(QScrollArea):
         self.setAccessibleName("Parameters over the units")
         self.strips: list[ParameterStrip] = []
         self.body = QWidget()
-        column = QVBoxLayout(self.body)
-        column.setContentsMargins(0, 0, 6, 0)
-        column.setSpacing(6)
+        column = vbox(self.body, spacing=6, margins=(0, 0, 6, 0))
         self.legend: QLabel = label("", "muted")
         self.legend.setTextFormat(Qt.TextFormat.RichText)
         column.addWidget(self.legend)

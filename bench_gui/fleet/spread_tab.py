@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
@@ -33,7 +32,7 @@ from bench_gui.headless.places import as_person_writes
 from bench_gui.plots.bars import BarChart
 from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, caption_of, describe, label, whole
+from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -96,22 +95,17 @@ class SpreadTab(QWidget):
         self.bars = BarChart()
         self.bars.setToolTip("Mean absolute error over the units' runs, by the origin of the model")
         self.bars.setMaximumWidth(BARS)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8)
         column.addWidget(self.view, 1)
         below = QWidget()
         below.setFixedHeight(LOW)
-        row = QHBoxLayout(below)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(14)
+        row = hbox(below, spacing=14)
         row.addWidget(self.bars, 1)
         row.addLayout(self._words(), 1)
         column.addWidget(below)
 
     def _words(self) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(8)
+        column = vbox(spacing=8)
         column.addWidget(label("A SINGLE MODEL FOR ALL UNITS", "heading"))
         self.verdict: QLabel = _paragraph("Error of a single model")
         self.together: QLabel = _paragraph("Parameters that vary together")
@@ -124,8 +118,7 @@ class SpreadTab(QWidget):
         column.addWidget(self.together)
         column.addWidget(self.judge_button, 0, Qt.AlignmentFlag.AlignLeft)
         column.addStretch(1)
-        head = QHBoxLayout()
-        head.setSpacing(8)
+        head = hbox(spacing=8)
         head.addWidget(label("DOMAIN RANDOMISATION", "heading"))
         head.addStretch(1)
         column.addLayout(head)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QToolButton, QWidget
 
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.fleet.units_table import COLUMNS, MARK, UNIT, UNLIKE, UnitsOrder, UnitsTable
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.fields import button, describe, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from core.units import AngleUnit
 from core.words import counted
@@ -65,15 +65,12 @@ class UnitsTab(QWidget):
         self.reason.setWordWrap(True)
         self.reason.setTextFormat(Qt.TextFormat.PlainText)
         self.reason.setAccessibleName("What makes the chosen unit an outlier, or the model for all units")
-        row = QHBoxLayout()
-        row.setSpacing(10)
+        row = hbox(spacing=10)
         for part in (self.filter, self.parameters, self.count):
             row.addWidget(part)
         row.addStretch(1)
         row.addWidget(self.open_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6)
         column.addLayout(row)
         column.addWidget(self.view, 1)
         column.addWidget(self.reason)

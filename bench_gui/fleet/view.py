@@ -5,16 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFileDialog,
-    QHBoxLayout,
-    QPushButton,
-    QStackedWidget,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QStackedWidget, QToolButton, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -31,7 +22,7 @@ from bench_gui.icons import icon
 from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, label, tool
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, hbox, label, tool, vbox
 from bench_gui.widgets.page import SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 from core.words import capitalised, counted
@@ -118,13 +109,10 @@ class FleetView(TaskPage):
         self._pages = QStackedWidget()
         self._pages.currentChanged.connect(self.tabs.choose)
         self.map_page = QWidget()
-        column = QVBoxLayout(self.map_page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self.map_page, spacing=6)
         self.map_note = label("", "muted")
         self.map_note.setWordWrap(True)
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         row.addWidget(caption_of(self.order, "Order by"))
         row.addWidget(self.order)
         row.addWidget(self.map_note, 1)
@@ -132,9 +120,8 @@ class FleetView(TaskPage):
         column.addWidget(self.transfer, 1)
         for page in (self.units, self.parameters, self.map_page, self.spread):
             self._pages.addWidget(page)
-        left, right = QHBoxLayout(), QHBoxLayout()
+        left, right = hbox(), hbox(spacing=10)
         left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
-        right.setSpacing(10)
         right.addWidget(caption_of(self.model, "Model"))
         right.addWidget(self.model)
         right.addWidget(self.note, 1)
@@ -143,8 +130,7 @@ class FleetView(TaskPage):
         self.centre.addWidget(self._pages, 1)
 
     def _build_buttons(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.start_button: QPushButton = button("Start", "", self.start, "primary")
         self.stop_button: QPushButton = button("Stop", "", self.running.stop)
         row.addWidget(self.start_button, 1)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.running import Fitting
-from bench_gui.widgets.fields import caption_of, choice
+from bench_gui.widgets.fields import caption_of, choice, hbox
 
 WIDE, NARROW = 212, 120
 """Widths of each list, on a wide page and on a narrow one [px]."""
@@ -26,9 +26,7 @@ class EarlierChoice(QWidget):
         self._fitting = fitting
         self.shown: QComboBox = choice("Identification", "Identifications of this session, newest first")
         self.other: QComboBox = choice("Compare with", "Show another identification beside this one, under Parameters")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
+        row = hbox(self, spacing=6)
         for text, field in (("Shown", self.shown), ("Compare", self.other)):
             row.addWidget(caption_of(field, text))
             row.addWidget(field)

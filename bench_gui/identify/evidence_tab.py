@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QTableView, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -24,6 +24,7 @@ from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
@@ -90,9 +91,7 @@ class EvidenceTab(QWidget):
         for segment in self.segments.buttons:
             if len(segment.text()) > SHORT:
                 segment.setMinimumWidth(NARROWEST)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._stack, 1)
         for source in (self.checking, self.crossvalidating, self.certifying):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from bench_gui.log.journal import Journal, LogEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label
+from bench_gui.widgets.fields import button, label, vbox
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 
@@ -55,9 +55,7 @@ class LogPanel(QFrame):
         super().__init__()
         self.setObjectName("sessionBar")
         self._journal = journal
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 4, 12, 8)
-        column.setSpacing(5)
+        column = vbox(self, spacing=5, margins=(12, 4, 12, 8))
         head = QHBoxLayout()
         head.addWidget(label("All messages since the start of ServoBench", "muted"))
         head.addStretch(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
@@ -16,6 +16,7 @@ from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_are
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.diagram import drive_backdrive_diagram, halves
 from core.placement import DRIVE, PlacedPoint
 
@@ -33,9 +34,7 @@ class PlacementDiagram(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend = Legend(self._toggle)
         self.chart = Chart("Drive/backdrive diagram", "External torque", "N·m", bottom="Motor torque [N·m]")
         column.addWidget(self.legend)

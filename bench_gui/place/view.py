@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QTableView,
-    QVBoxLayout,
 )
 
 from bench_gui.actions import ActionSpec
@@ -24,7 +23,7 @@ from bench_gui.place.point_table import PointTable
 from bench_gui.place.words import STEPS, Guidance, guidance
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, Section, button, describe, label, restyle
+from bench_gui.widgets.fields import EmptyState, Section, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tables import plain_table
@@ -56,8 +55,7 @@ class PlaceView(TaskPage):
         self._add_banner()
         self.pendulum = HandPendulum()
         self.diagram = PlacementDiagram()
-        picture = QHBoxLayout()
-        picture.setSpacing(10)
+        picture = hbox(spacing=10)
         picture.addWidget(self.pendulum, 9)
         picture.addWidget(self.diagram, 10)
         self.centre.addLayout(picture, 1)
@@ -95,16 +93,13 @@ class PlaceView(TaskPage):
     def _add_banner(self) -> None:
         frame = QFrame()
         frame.setProperty("role", "card")
-        row = QHBoxLayout(frame)
-        row.setContentsMargins(10, 7, 10, 7)
-        row.setSpacing(12)
+        row = hbox(frame, spacing=12, margins=(10, 7, 10, 7))
         self.state: QLabel = describe(
             label(), "State", "State of the servo; MOTOR OFF means that it confirmed the release"
         )
         # The same style as the state at the top of the window.
         self.state.setObjectName("stateWord")
-        texts = QVBoxLayout()
-        texts.setSpacing(1)
+        texts = vbox(spacing=1)
         self.instruction: QLabel = describe(label("", "title"), "Instruction", "Next action")
         self.note: QLabel = describe(label("", "muted"), "Result", "Result of the last rest")
         for line in (self.instruction, self.note):
@@ -114,8 +109,7 @@ class PlaceView(TaskPage):
         row.addLayout(texts, 1)
         self.centre.addWidget(frame)
         self.steps = [label(f"{number}  {step}", "muted") for number, step in enumerate(STEPS, 1)]
-        strip = QHBoxLayout()
-        strip.setSpacing(24)
+        strip = hbox(spacing=24)
         for part in self.steps:
             strip.addWidget(part)
         strip.addStretch(1)
@@ -147,8 +141,7 @@ class PlaceView(TaskPage):
         self.again_button = button("Measure again", "Measure the chosen extreme again", self._again, "small")
         self.delete_button = button("Delete", "Delete the chosen point", self._delete, "small")
         for pair in ((self.again_button, self.delete_button), (self.undo_button, self.redo_button)):
-            row = QHBoxLayout()
-            row.setSpacing(6)
+            row = hbox(spacing=6)
             for part in pair:
                 row.addWidget(part, 1)
             section.layout().addLayout(row)  # type: ignore[union-attr]

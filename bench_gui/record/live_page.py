@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from bench_gui.controller import TICK, Controller
 from bench_gui.record.live import LiveRun
@@ -12,7 +12,7 @@ from bench_gui.record.plots import LivePlots
 from bench_gui.record.prompt import CountdownLabel
 from bench_gui.record.queue import ending
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label, tool
+from bench_gui.widgets.fields import button, label, tool, vbox
 from core.trajectories import Trajectory
 from core.words import counted
 from drivers.recorder import RunResult
@@ -30,9 +30,7 @@ class LivePage(QWidget):
         self.run = LiveRun()
         self._stale = self._ticks = 0
         self._ended: RunResult | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.plots = LivePlots()
         self.plots.set_unit(self._controller.angle_unit)
         self.freeze = tool(

@@ -18,14 +18,25 @@ from PySide6.QtWidgets import (
     QPushButton,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from bench_gui.controller import Controller
 from bench_gui.record.trajectory_form import LONGEST
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import ElidedLabel, button, caption_of, choice, describe, label, number, tool, whole
+from bench_gui.widgets.fields import (
+    ElidedLabel,
+    button,
+    caption_of,
+    choice,
+    describe,
+    hbox,
+    label,
+    number,
+    tool,
+    vbox,
+    whole,
+)
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
@@ -50,9 +61,7 @@ class PlanForm(QWidget):
         self._controller = controller
         self._planning = controller.plan
         self._wrong = False
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6)
         column.addLayout(self._make_axes())
         self.problem: QLabel = label("", "fault")
         self.problem.setWordWrap(True)
@@ -142,8 +151,7 @@ class PlanForm(QWidget):
         return made
 
     def _make_foot(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.bar = describe(QProgressBar(), "Progress of the plan", "Recorded share of the plan")
         self.bar.setRange(0, STEPS)
         self.bar.setTextVisible(False)

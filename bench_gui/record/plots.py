@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QColor
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from bench_gui.plots.chart import Array, Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
@@ -21,7 +21,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.record.live import LiveRun
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import tool
+from bench_gui.widgets.fields import tool, vbox
 from core.mounting import TwinMotion
 from core.trajectories import TrajectoryPreview
 from core.units import RADIANS, AngleUnit
@@ -60,9 +60,7 @@ class LivePlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend = Legend(self._toggle)
         self.pins = self._pin_button()
         self.bar = QHBoxLayout()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.record.queue import RecordQueue
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.fields import describe, hbox, label
 
 
 class PromptCard(QFrame):
@@ -17,9 +17,7 @@ class PromptCard(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._queue = queue
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 8, 8)
-        row.setSpacing(10)
+        row = hbox(self, spacing=10, margins=(14, 8, 8, 8))
         self.text: QLabel = label("", "title")
         self.text.setWordWrap(True)
         row.addWidget(self.text, 1)

@@ -7,20 +7,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, Qt
 from PySide6.QtGui import QColor, QKeyEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QPushButton, QWidget
 
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import QueuedRun, RecordQueue, ending
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, button, describe
+from bench_gui.widgets.fields import EmptyState, button, describe, hbox, vbox
 from core.plan import Cell
 from core.trajectories import title_of
 from core.words import counted
@@ -111,9 +103,7 @@ class RunList(QWidget):
         self._queue, self._planning = queue, planning
         self._drawn: list[Row] = []
         self._theme: Theme | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6)
         self.list = RunListWidget(self.move_chosen, self._remove, self._dropped)
         self.list.itemSelectionChanged.connect(self._enable)
         self.empty = EmptyState(
@@ -132,8 +122,7 @@ class RunList(QWidget):
         self.down_button = _quiet("↓", "Record the chosen run later (Alt+Down)", lambda: self.move_chosen(1), "Down")
         self.remove_button = _quiet("Remove", "Remove the chosen runs from the list (Del)", self._remove)
         self.clear_button = _quiet("Clear", "Remove all waiting runs from the list", lambda: queue.keep(()))
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        row = hbox(spacing=4)
         for part in (self.again_button, self.here_button, self.up_button, self.down_button):
             row.addWidget(part)
         row.addStretch(1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.record.recording import paper_set
-from bench_gui.widgets.fields import button, label, restyle, tool
+from bench_gui.widgets.fields import button, label, restyle, tool, vbox
 from core.trajectories import Trajectory
 from core.units import duration
 from core.words import capitalised, counted
@@ -24,9 +24,7 @@ class StartBar(QWidget):
         self._controller, self._chosen = controller, chosen
         self._asked = False
         queue = controller.queue
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8)
         self.reason: QLabel = label("", "muted")
         self.reason.setWordWrap(True)
         self.reason.setAccessibleName("State of the list, or what is missing for a run")

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QTabBar, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -20,7 +20,7 @@ from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import BenchForm
-from bench_gui.widgets.fields import Section, describe, label, number
+from bench_gui.widgets.fields import Section, describe, hbox, label, number, vbox
 from bench_gui.widgets.page import TaskPage
 from core.trajectories import Trajectory
 from core.units import fixed
@@ -120,8 +120,7 @@ class RecordView(TaskPage):
     # Building.
 
     def _add_head(self) -> dict[str, QLabel]:
-        row = QHBoxLayout()
-        row.setSpacing(12)
+        row = hbox(spacing=12)
         self.tabs = describe(QTabBar(), "Live or list", "The present run, or all runs: recorded, failed, waiting")
         self.tabs.addTab("Live")
         self.tabs.addTab("List")
@@ -131,8 +130,7 @@ class RecordView(TaskPage):
         row.addSpacing(12)
         readings: dict[str, QLabel] = {}
         for name, title in _READINGS:
-            column = QVBoxLayout()
-            column.setSpacing(0)
+            column = vbox(spacing=0)
             value = label("–", "reading")
             describe(value, title, f"{title} as reported by the servo")
             column.addWidget(label(title, "muted"))
@@ -168,9 +166,7 @@ class RecordView(TaskPage):
     def _make_list(self) -> QWidget:
         controller = self._controller
         made = QWidget()
-        column = QVBoxLayout(made)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = vbox(made, spacing=8)
         self.plan = PlanForm(controller)
         self.runs = RunList(controller.queue, controller.plan)
         column.addWidget(self.plan)

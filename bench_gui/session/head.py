@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
 from bench_gui.session.runs.filter import HINT
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool
+from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool, vbox
 
 if TYPE_CHECKING:
     from bench_gui.session.dialogs.questions import Questions
@@ -66,9 +66,7 @@ class SessionHead(QWidget):
         self.trouble = ElidedLabel()
         self.trouble.setProperty("role", "fault")
         self.trouble.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
+        column = vbox(self, spacing=2)
         row = QHBoxLayout()
         column.addLayout(row)
         column.addWidget(self.trouble)

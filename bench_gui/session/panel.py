@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QMenu, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QStackedLayout, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -18,7 +18,7 @@ from bench_gui.session.runs.table import NOTE, TAGS
 from bench_gui.session.runs.view import RunView
 from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, button
+from bench_gui.widgets.fields import EmptyState, button, vbox
 from core.units import grouped
 from core.words import counted
 
@@ -76,8 +76,7 @@ class SessionPanel(QFrame):
         clear = button("Clear the filter", "Show all runs", self.clear_filter)
         no_match = EmptyState("No run matches the filter", "", clear)
         drop = EmptyState("Drop here", "Sessions are opened, recordings are imported.")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 2, 12, 8)
+        column = vbox(self, margins=(12, 2, 12, 8))
         below = QWidget()
         below.setMinimumHeight(LEAST)
         self._stack = QStackedLayout(below)

@@ -126,7 +126,7 @@ class Library(QObject):
 
     def selection(self, used: Sequence[RunSummary]) -> Selection:
         """Describe which runs of the session are used and which are not."""
-        from sessions import selection_of
+        from sessions.selection import selection_of
 
         return selection_of(used, self.runs, self.damaged, self.annotations)
 
@@ -218,8 +218,8 @@ class Library(QObject):
         current, locked = self._session, self.locked
 
         def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
-            from sessions import ImportEvent, Session, import_paths
-            from sessions.importers import TableImport, UnknownTableError
+            from sessions import Session, import_paths
+            from sessions.importers import ImportEvent, TableImport, UnknownTableError
 
             passed_over: list[str] = []
 

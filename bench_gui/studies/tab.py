@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 
 
 class ExploreTab(QWidget):
@@ -18,17 +19,11 @@ class ExploreTab(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(0, 0, 0, 0)
-        self.body.setSpacing(8)
+        self.body = vbox(self, spacing=8)
         self.settings = QWidget()
-        self.settings_column = QVBoxLayout(self.settings)
-        self.settings_column.setContentsMargins(0, 0, 0, 0)
-        self.settings_column.setSpacing(14)
+        self.settings_column = vbox(self.settings, spacing=14)
         self.buttons = QWidget()
-        self.buttons_column = QVBoxLayout(self.buttons)
-        self.buttons_column.setContentsMargins(0, 0, 0, 0)
-        self.buttons_column.setSpacing(8)
+        self.buttons_column = vbox(self.buttons, spacing=8)
 
     def entered(self) -> None:
         """Compute the first picture. Called when the tab becomes visible, so that hidden tabs cost nothing."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.fields import button, describe, label, vbox
 
 WIDTH = 320
 OUTLINE, MARGIN = 3, 6
@@ -35,9 +35,7 @@ class TourCard(QFrame):
         self.setObjectName("tourCard")
         describe(self, "Guided tour", "")
         self.setFixedWidth(WIDTH)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 11, 12, 11)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(14, 11, 12, 11))
         head = QHBoxLayout()
         self.title: QLabel = label("", "title")
         self.place: QLabel = label("", "muted")

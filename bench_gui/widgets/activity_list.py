@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
 
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
+from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, label, restyle, vbox
 from bench_gui.work.activity import Activities, Activity, State
 
 STEPS = 1000
@@ -25,9 +25,7 @@ class ActivityRow(QWidget):
         super().__init__()
         self._show = show
         self._activity: Activity | None = None
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8)
         self.text = ElidedLabel()
         self.text.setAccessibleName("Work under way")
         self.bar = describe(QProgressBar(), "Progress", "Share of the work that is done")
@@ -81,9 +79,7 @@ class ActivityList(QFrame):
         self.setObjectName("activityList")
         self._activities, self._above, self._show = activities, above, show
         self.rows: list[ActivityRow] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(14, 10, 14, 10)
-        self._column.setSpacing(8)
+        self._column = vbox(self, spacing=8, margins=(14, 10, 14, 10))
         self._column.addWidget(label("WORK", "heading"))
         self._empty = label("Nothing is under way.", "muted")
         self._column.addWidget(self._empty)

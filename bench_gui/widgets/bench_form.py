@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QPushButton, QRadioButton, QWidget
 
 from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import LARGEST_GAIN, BenchSetup
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, hbox, number
 from core.errors import ServoBenchError
 from core.units import AngleUnit
 
@@ -113,8 +113,7 @@ class SetupForm(LoadForm):
     def __init__(self, setup: BenchSetup, unit: AngleUnit) -> None:
         super().__init__(setup, "Bench")
         kinds = QWidget()
-        row = QHBoxLayout(kinds)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = hbox(kinds)
         self.point_mass: QRadioButton = describe(
             QRadioButton("Mass on a rod"), "Mass on a rod", "The load is a mass at the end of a uniform rod"
         )

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, QSize, Qt, 
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QBoxLayout,
     QComboBox,
     QDoubleSpinBox,
     QFrame,
@@ -34,6 +35,7 @@ SPACING = 6
 MARGIN = 12
 
 W = TypeVar("W", bound=QWidget)
+B = TypeVar("B", bound=QBoxLayout)
 
 
 def describe(widget: W, name: str, tip: str) -> W:
@@ -349,10 +351,31 @@ def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -
     return describe(box, name, tip)
 
 
+def vbox(
+    parent: QWidget | None = None, *, spacing: int = -1, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
+) -> QVBoxLayout:
+    """Return a column, that of a parent if there is one; spacing: −1 for the style's."""
+    return _placed(QVBoxLayout(), parent, spacing, margins)
+
+
+def hbox(
+    parent: QWidget | None = None, *, spacing: int = -1, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
+) -> QHBoxLayout:
+    """Return a row, see `vbox`."""
+    return _placed(QHBoxLayout(), parent, spacing, margins)
+
+
+def _placed(box: B, parent: QWidget | None, spacing: int, margins: tuple[int, int, int, int]) -> B:
+    box.setSpacing(spacing)
+    box.setContentsMargins(*margins)
+    if parent is not None:
+        parent.setLayout(box)
+    return box
+
+
 def preset_row(*buttons: QPushButton) -> QHBoxLayout:
     """Return a row of buttons that each choose several settings at once."""
-    row = QHBoxLayout()
-    row.setSpacing(6)
+    row = hbox(spacing=6)
     row.addWidget(label("Preset", "muted"))
     for one in buttons:
         row.addWidget(one)
@@ -365,9 +388,7 @@ class Section(QWidget):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACING)
+        column = vbox(self, spacing=SPACING)
         self.heading = label(title.upper(), "heading")
         column.addWidget(self.heading)
         self._grid = QGridLayout()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import MARGIN, button, restyle, tool
+from bench_gui.widgets.fields import MARGIN, button, hbox, restyle, tool, vbox
 
 WIDTH = 400
 """Width of a notice [px]."""
@@ -32,9 +32,7 @@ class Notice(QFrame):
         self.setObjectName("notice")
         self.level, self.cause = level, cause
         restyle(self, "level", level)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(10, 6, 6, 6)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8, margins=(10, 6, 6, 6))
         self.mark = QLabel()
         self.text = QLabel(text)
         self.text.setWordWrap(True)
@@ -56,9 +54,7 @@ class Notices(QWidget):
         super().__init__(page)
         self._page = page
         self._theme: Theme | None = None
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(6)
+        self._column = vbox(self, spacing=6)
         self.notices: list[Notice] = []
         page.installEventFilter(self)
         self.hide()

@@ -10,7 +10,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QLayout,
     QScrollArea,
     QStackedLayout,
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.actions import ActionSpec
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import MARGIN
+from bench_gui.widgets.fields import MARGIN, hbox, vbox
 
 INSPECTOR_WIDTH = 304
 
@@ -35,9 +34,7 @@ class TaskPage(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self, spacing=0)
         middle = QWidget()
         self._stack = QStackedLayout(middle)
         self._stack.setContentsMargins(0, 0, 0, 0)
@@ -54,9 +51,7 @@ class TaskPage(QWidget):
         frame = QFrame()
         frame.setObjectName("inspector")
         frame.setMinimumWidth(INSPECTOR_WIDTH)
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
+        column = vbox(frame, spacing=0)
         body = QWidget()
         body.setObjectName("inspectorBody")
         self.settings = QVBoxLayout(body)
@@ -150,8 +145,7 @@ class LazyPage(QWidget):
 
     def __init__(self, widget: QWidget | None = None) -> None:
         super().__init__()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column = vbox(self)
         if widget is not None:
             self.put(widget)
 

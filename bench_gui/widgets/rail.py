@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton
 
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe
+from bench_gui.widgets.fields import describe, vbox
 
 WIDTH = 76
 ICON = 22
@@ -25,9 +25,7 @@ class Rail(QFrame):
         super().__init__()
         self.setObjectName("rail")
         self.setFixedWidth(WIDTH)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 2, 0, 2)
-        column.setSpacing(0)
+        column = vbox(self, spacing=0, margins=(0, 2, 0, 2))
         self._group = QButtonGroup(self)
         self._icons = [icon_name for _, icon_name, _ in tasks]
         self.buttons: list[QToolButton] = []

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from textwrap import shorten
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton
+from PySide6.QtWidgets import QFrame, QLabel, QMenu, QPushButton, QToolButton
 
 from bench_gui.icons import icon
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
+from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, label, restyle, tool
 from core.units import fixed
 from core.words import capitalised, counted
 from drivers.servo import ServoState
@@ -55,9 +55,7 @@ class StatusBar(QFrame):
         self._name = name
         self._connect, self._disconnect = connect, disconnect
         self._connected = False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 4, 10, 4)
-        row.setSpacing(10)
+        row = hbox(self, spacing=10, margins=(14, 4, 10, 4))
         self.state = QLabel("OFF")
         self.state.setObjectName("stateWord")
         self.state.setFixedHeight(32)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton
+from PySide6.QtWidgets import QFrame, QToolButton
 
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.widgets.activity_list import ActivityRow
-from bench_gui.widgets.fields import ElidedLabel, button, describe, restyle
+from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, restyle
 from bench_gui.work.activity import Activities
 from core.words import counted
 
@@ -54,9 +54,7 @@ class StatusLine(QFrame):
         self.setObjectName("statusLine")
         self.setFixedHeight(32)
         self._activities = activities
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 0, 10, 0)
-        row.setSpacing(18)
+        row = hbox(self, spacing=18, margins=(14, 0, 10, 0))
         self.foremost = ActivityRow(None)
         self.note = ElidedLabel()
         self.note.setProperty("role", "muted")

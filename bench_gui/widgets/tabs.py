@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QToolButton
+from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton
 
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe
+from bench_gui.widgets.fields import describe, hbox
 
 _STYLE = """
 QFrame#segments {{ background: {raised}; border: 1px solid {border}; border-radius: 6px; }}
@@ -26,9 +26,7 @@ class Segments(QFrame):
         """Create the row; segments: text and tooltip of each; chosen: called with the index of the selected one."""
         super().__init__()
         self.setObjectName("segments")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2, 2, 2, 2)
-        row.setSpacing(2)
+        row = hbox(self, spacing=2, margins=(2, 2, 2, 2))
         self._group = QButtonGroup(self)
         self.buttons: list[QToolButton] = []
         for place, (text, tip) in enumerate(segments):

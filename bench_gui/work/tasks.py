@@ -239,18 +239,12 @@ def fitted_overlay(
 
     initial: model at the start of the search, simulated on the same runs; None: not shown.
     """
-    from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
+    from bench_gui.identify.fit.messages import FitOverlay
     from core.identification.overlay import worst_and_median
-    from core.simulation import simulate_recording
     from sessions import Session
 
-    recordings = {recording.id: recording for recording in Session.open(session).load_for_fit(runs)}
-    found = worst_and_median(model, list(recordings.values()), dt=dt, supply=supply)
-
-    def began(run: str) -> Array | None:
-        return None if initial is None else simulate_recording(initial, recordings[run], dt, supply).position
-
-    return FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__, initial=began(run.id)) for run in found))
+    recordings = Session.open(session).load_for_fit(runs)
+    return FitOverlay(model.friction, worst_and_median(model, recordings, initial, dt=dt, supply=supply))
 
 
 def course_of_search(folder: Path) -> tuple[CostCurve, ...]:

@@ -48,7 +48,7 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
     return missing
 
 
-def fit_notes(model: ServoModel, approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
+def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
     """Describe the approximation with its refitted values and errors; `missing` comes from `missing_terms`."""
     written = approximation.model
     friction = _FRICTION["m2" if written.friction == "m2" else "m1" if written.values["friction_base"] else "viscous"]

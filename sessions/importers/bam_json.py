@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from core.bench import STANDARD_GRAVITY, Bench
 from core.catalogue import adopt_servo, load_servo
 from core.errors import InputError, ModelError
+from core.finite import is_array, is_object
 from core.recording import CHANNELS, COUNT_CHANNELS, Recording, ServoSettings
 from core.trajectories import canonical_name
 from core.words import counted
@@ -31,9 +32,9 @@ PWM_STEPS = {"xl330": 885.0}
 """Servo to the Present PWM value of the full supply voltage."""
 
 REQUIRED_FIELDS = {"timestamp": "time", "goal_position": "goal_position", "position": "position"}
-OPTIONAL_FIELDS = {"speed": "velocity", "input_volts": "supply_voltage", "temp": "temperature"}
-_THEIRS = {*REQUIRED_FIELDS.values(), *OPTIONAL_FIELDS.values()}
-OPTIONAL_FIELDS |= {
+_THEIR_NAMES = {"speed": "velocity", "input_volts": "supply_voltage", "temp": "temperature"}
+_THEIRS = {*REQUIRED_FIELDS.values(), *_THEIR_NAMES.values()}
+OPTIONAL_FIELDS = _THEIR_NAMES | {
     channel.name: channel.name for channel in CHANNELS if channel.kind == "f8" and channel.name not in _THEIRS
 }
 """Fields of an entry to channels. Only our exporter writes fields with the channel's own name, as COUNT_CHANNELS."""
@@ -52,13 +53,13 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
         InputError: for an invalid log.
     """
     data = parse_json(content)
-    if isinstance(data, list) and data and all(isinstance(item, str) for item in data):
+    if is_array(data) and data and all(isinstance(item, str) for item in data):
         return RunList(tuple(data))
-    if not isinstance(data, dict) or not isinstance(data.get("entries"), list):
+    if not is_object(data) or not isinstance(data.get("entries"), list):
         raise NotARecordingError("not a recording: it has no list of entries")
     header = {key: value for key, value in data.items() if key not in ("entries", OWN_KEY)}
-    own = data.get(OWN_KEY, {})
-    own = storable(own, OWN_KEY) if isinstance(own, dict) else {}
+    own = data.get(OWN_KEY)
+    own = storable(own, OWN_KEY) if is_object(own) else {}
     servo = known_servo(_required(header, "motor"), own)
     channels, duplicates = _channels(data["entries"], servo)
     provenance = {
@@ -165,10 +166,10 @@ def _channels(entries: list[Any], servo: str) -> tuple[dict[str, NDArray[Any]], 
     return present, duplicates
 
 
-def _without_repetitions(entries: list[Any]) -> tuple[list[tuple[int, dict[str, Any]]], int]:
-    kept: list[tuple[int, dict[str, Any]]] = []
+def _without_repetitions(entries: list[Any]) -> tuple[list[tuple[int, Mapping[str, Any]]], int]:
+    kept: list[tuple[int, Mapping[str, Any]]] = []
     for index, entry in enumerate(entries):
-        if not isinstance(entry, dict):
+        if not is_object(entry):
             raise InputError(f"sample {index} is not an object")
         if kept:
             time, before = _value(entry, "timestamp", index), _value(kept[-1][1], "timestamp", index - 1)

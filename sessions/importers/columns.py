@@ -106,7 +106,7 @@ def parse_columns(text: str) -> dict[str, Column]:
     """
     found: dict[str, Column] = {}
     try:
-        entries = next(csv.reader([re.sub(r"[\r\n\0]", " ", text)], skipinitialspace=True), [])
+        entries = next(csv.reader([re.sub(r"[\r\n\0]", " ", text)], skipinitialspace=True), list[str]())
     except csv.Error as error:
         raise InputError(f"--columns: {cause(error)}") from None
     for entry in entries:
@@ -122,7 +122,7 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 def columns_text(columns: Mapping[str, Column]) -> str:
     """Return the text for columns; the inverse of `parse_columns`."""
-    entries = []
+    entries: list[str] = []
     for channel, column in columns.items():
         unit = column.unit or (SI_UNITS[channel] if ":" in column.name else "")
         entry = f"{channel.removesuffix('_position')}={column.name}{':' if unit else ''}{unit}"
@@ -206,7 +206,7 @@ def _channel_of(text: str) -> str | None:
 
 
 def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
-    found = []
+    found: list[float] = []
     for cell in cells:
         try:
             found.append(float(cell.replace(",", ".")))
@@ -234,4 +234,5 @@ def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDA
             return "mV" if largest > 500.0 else ""
         case "1":
             return "%" if channel == "duty_cycle" and largest > 1.5 else ""
-    return ""
+        case _:
+            return ""

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import InputError, newer
+from core.finite import is_object
 from core.recording import CHANNELS, Recording, ServoSettings
 from core.words import counted
 from sessions.errors import shown
@@ -48,10 +49,10 @@ def read_csv(content: bytes, file_name: str) -> Recording:
         raise InputError(newer(f"format {version}"))
     comment = lines.readline()
     facts = parse_json(comment[2:]) if comment.startswith(b"# ") else None
-    if not isinstance(facts, dict):
+    if not is_object(facts):
         raise InputError("line 2 does not hold the facts of the run")
     bench, settings, provenance = (facts.get(key) for key in ("bench", "settings", "provenance"))
-    if not isinstance(bench, dict) or not isinstance(settings, dict) or not isinstance(provenance, dict):
+    if not is_object(bench) or not is_object(settings) or not is_object(provenance):
         raise InputError("line 2 does not hold bench, settings and provenance")
     read = _settings(settings)
     # A run of another actuator, such as a Webots Servo, may name a servo that no catalogue has.
@@ -60,7 +61,7 @@ def read_csv(content: bytes, file_name: str) -> Recording:
     return Recording(
         id=name_of_file(file_name),
         trajectory=name(facts.get("trajectory"), "trajectory"),
-        bench=Bench.from_json({str(key): number(value, f"bench: {key}") for key, value in bench.items()}),
+        bench=Bench.from_json({key: number(value, f"bench: {key}") for key, value in bench.items()}),
         settings=read,
         channels=_channels(lines),
         provenance={**storable(provenance, "provenance"), "source_file": name_of_file(file_name)},

@@ -14,7 +14,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from core.catalogue import servo_provenance
@@ -168,7 +168,7 @@ def _read_file(path: Path, tables: TableImport) -> Recording | RunList:
     if isinstance(found, Recording):
         carried = servo_provenance(found.settings.servo)
         provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **carried, **found.provenance}
-        return Recording(**{**found.__dict__, "provenance": provenance})
+        return replace(found, provenance=provenance)
     return found
 
 

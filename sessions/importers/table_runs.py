@@ -47,9 +47,9 @@ MOST_SHOWN = 12
 class TableImport:
     """Rules that turn tables into recordings; without columns, tables are refused, with a guess."""
 
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict[str, Column])
     """Columns by channel."""
-    facts: Mapping[str, float | str] = field(default_factory=dict)
+    facts: Mapping[str, float | str] = field(default_factory=dict[str, float | str])
     """FACTS that apply to all files."""
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""

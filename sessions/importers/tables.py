@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import Any, Protocol
 
@@ -266,17 +267,17 @@ def _array(content: bytes) -> NDArray[Any] | None:
 
 def _open_parquet(content: bytes) -> ArrayTable:
     try:
-        import pyarrow  # pyright: ignore[reportMissingImports]
-        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
+        arrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
         raise InputError("Parquet files need pyarrow: pip install 'servobench[parquet]'") from None
     try:
-        file = pyarrow.parquet.ParquetFile(io.BytesIO(content))
+        file = parquet.ParquetFile(io.BytesIO(content))
         groups = (file.metadata.row_group(place) for place in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > MOST_UNPACKED:
             raise InputError(f"larger than {MOST_UNPACKED // 2**20} MB when unpacked; split it")
         table = file.read()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+    except (arrow.ArrowException, OSError, ValueError) as error:
         raise InputError(f"not a Parquet file ({cause(error)})") from None
     if len(set(table.column_names)) != len(table.column_names):
         raise InputError("two columns have the same name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -84,7 +84,7 @@ def write_file(folder: Path, name: str, data: Any) -> None:
 
 
 @contextlib.contextmanager
-def working_on(folder: Path) -> Iterator[None]:
+def working_on(folder: Path) -> Generator[None]:
     """Hold a folder's lock, which is freed when its holder dies.
 
     Raises:

@@ -18,7 +18,8 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.catalogue import adopt_servo
 from core.errors import InputError, ServoBenchError, newer
+from core.finite import is_object
 from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
@@ -177,7 +179,7 @@ def _describe(dataset: h5py.Dataset, unit: str, description: str) -> None:
 
 
 @contextlib.contextmanager
-def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
+def opened(path: Path, checked: bool = True) -> Generator[h5py.File]:
     """Open an HDF5 file for reading; every error that HDF5 raises for a bad file becomes an UnreadableError.
 
     Args:
@@ -193,7 +195,7 @@ def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Generator[None]:
     """Turn any error from reading a bad file into an UnreadableError that names the file."""
     try:
         yield
@@ -326,7 +328,7 @@ def number_attribute(group: h5py.Group, name: str) -> float:
         UnreadableError: if it is not.
     """
     value = group.attrs.get(name)
-    if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < math.inf:
+    if not isinstance(value, Real) or not 0 <= float(value) < math.inf:
         raise UnreadableError(f"attribute {name} is missing or not a valid number")
     return float(value)
 
@@ -354,6 +356,6 @@ def _mapping(text: str | bytes, name: str) -> dict[str, Any]:
         data = json.loads(text)
     except (ValueError, RecursionError):
         data = None
-    if not isinstance(data, dict):
+    if not is_object(data):
         raise UnreadableError(f"{name} is not a JSON object")
-    return data
+    return dict(data)

@@ -13,7 +13,7 @@ import fcntl
 import os
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from pathlib import Path
 
 POLL_PERIOD = 0.01
@@ -72,7 +72,7 @@ class RunLock:
 
 
 @contextlib.contextmanager
-def held(path: Path, patience: float) -> Iterator[None]:
+def held(path: Path, patience: float) -> Generator[None]:
     """Hold a lock file for a moment, after waiting for its current holder.
 
     Args:

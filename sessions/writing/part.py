@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from core.atomic import write_atomically
 from core.bench import Bench
+from core.finite import is_array, is_object
 from core.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
 from sessions.facts import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
@@ -155,7 +156,7 @@ def _header(facts: RunFacts) -> dict[str, Any]:
 def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
     """Return the facts of a run and the type of its rows; `reading` converts the errors."""
     header = _checked(line)
-    if not isinstance(header, dict) or header.get("format") != PART_FORMAT:
+    if not is_object(header) or header.get("format") != PART_FORMAT:
         raise UnreadableError("the first line is damaged or not that of a run")
     check_version(header.get("format_version"))
     if not is_run_id(header["id"]):
@@ -168,7 +169,7 @@ def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
 def _read_end(line: bytes) -> dict[str, str]:
     """Return the facts of the end line; empty if the process died before it or the line is torn."""
     end = _checked(line)
-    if not isinstance(end, list) or len(end) != 3 or not all(isinstance(text, str) for text in end):
+    if not is_array(end) or len(end) != 3 or not all(isinstance(text, str) for text in end):
         return {}
     return dict(zip(("exit_status", "reason", "finished"), end, strict=True)) if end[0] in EXIT_STATUSES else {}
 

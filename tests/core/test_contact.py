@@ -23,9 +23,9 @@ from core.model import ServoModel, build_model, model_to_bam, with_contact
 from core.recording import Recording
 from core.shipped import load_model, shipped_models
 from core.simulation import Stepper, simulate_trajectory, with_integration
-from core.studies.stiction.budget import law_of_budget
 from core.terms import CONTACTS, FRICTION_TERMS
 from core.trajectories import make_trajectory
+from tests.core.budget_law import law_of_budget
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
 BENCH = Bench(mass=1.0, length=0.15)

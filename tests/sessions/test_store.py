@@ -15,18 +15,10 @@ import pytest
 
 from core.errors import InputError
 from core.recording import CHANNELS, SampleSink, SinkDescription
-from sessions import (
-    Annotation,
-    EmptyRunError,
-    LeftOut,
-    Selection,
-    Session,
-    SessionError,
-    UnreadableError,
-    selection_note,
-    selection_text,
-)
+from sessions import Annotation, Selection, Session, SessionError, UnreadableError, selection_note, selection_text
+from sessions.errors import EmptyRunError
 from sessions.run_file.schema import channels_sha256
+from sessions.selection import LeftOut
 from sessions.writing import writer
 
 

@@ -17,7 +17,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 from core.words import counted
 
 if TYPE_CHECKING:
-    from bench_gui.headless.recording import RecordedRun, RecordingPlan
+    from bench_gui.headless.recording import RecordedRun
     from core.plan import GridPlan
 
 PAPER = "paper"
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         fast=arguments.fast,
     )
     bar = ProgressBar(arguments.quiet or arguments.json)
-    grid = _grid(arguments, plan)
+    grid = _grid(arguments)
     if grid is None:
         results = record_plan(plan, arguments.output, bar.show)
         bar.clear()
@@ -128,7 +128,7 @@ def _list(results: list[RecordedRun]) -> None:
         print(f"{name}: {result.exit_status}" + (f", {result.reason}" if result.reason else ""))
 
 
-def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:
+def _grid(arguments: argparse.Namespace) -> GridPlan | None:
     """Return the requested grid, None without --plan; raise InputError if it is not usable."""
     from bench_gui.headless.recording import servo_at
     from core.catalogue import load_servo

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from bench_gui.connect.bench.presets import LONGEST_NAME, Preset, Presets, paper_presets
 from bench_gui.state.setup import BenchSetup
-from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
+from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, hbox, label, vbox
 from core.errors import ServoBenchError
 from core.words import capitalised
 
@@ -28,8 +28,7 @@ class PresetsBar(Section):
         self.choice.activated.connect(lambda _: self._apply())
         self.wide(self.choice)
         buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = hbox(buttons)
         self.save_button: QPushButton = button(
             "Save…", "Save this bench and its gains under a name", self._ask_save, "small"
         )
@@ -127,9 +126,7 @@ class NameDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self._take, self._presets, self._act = take, presets, act
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(10)
+        column = vbox(self, spacing=10, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         column.addWidget(label("Name"))
         self.name = describe(QLineEdit(name), "Name of the bench", "Name of the bench in the list")
         self.name.setMaxLength(LONGEST_NAME)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import MARGIN, button, describe, label, restyle
+from bench_gui.widgets.fields import MARGIN, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import HandPendulum
 from core.bench import STANDARD_GRAVITY
 from core.units import fixed
@@ -55,9 +55,7 @@ class ZeroPanel(QFrame):
         self.pendulum.pulled.connect(self._pull_to)
         self.pendulum.pushed.connect(self._push)
         self.pendulum.let_go.connect(self._sink)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, 10, MARGIN, 10)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(MARGIN, 10, MARGIN, 10))
         column.addWidget(label("Measure the zero", "title"))
         self._steps: list[QLabel] = []
         self.motor = self._step(column, "1  Motor off", "")
@@ -83,12 +81,10 @@ class ZeroPanel(QFrame):
 
     def _add_sweep(self, column: QVBoxLayout) -> None:
         self._step(column, "2  Sweep", "Move the pendulum by hand through its whole range, to both sides.")
-        row = QHBoxLayout()
-        row.setSpacing(14)
+        row = hbox(spacing=14)
         self.readings: dict[str, QLabel] = {}
         for name in ("Lowest", "Now", "Highest"):
-            part = QVBoxLayout()
-            part.setSpacing(0)
+            part = vbox(spacing=0)
             value = describe(label("–", "reading"), name, "As reported by the servo")
             part.addWidget(label(name, "muted"))
             part.addWidget(value)

@@ -25,6 +25,7 @@ from bench_gui.widgets.fields import (
     label,
     number,
     restyle,
+    vbox,
 )
 from bench_gui.widgets.page import SideBySide
 from core.catalogue import load_servo
@@ -71,9 +72,7 @@ class ServoCard(QFrame):
         self._entries: list[ServoNumber] = []
         self._dialog: WriteDialog | None = None
         self._sent: Draft | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, 10, MARGIN, 10)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8, margins=(MARGIN, 10, MARGIN, 10))
         self.title: ElidedLabel = describe(ElidedLabel("–"), "Servo model", "Model that the servo reports")
         self.title.setProperty("role", "title")
         column.addWidget(self.title)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, number, whole
 from core.errors import ServoBenchError
 from core.words import capitalised
 from drivers.registry import AddressField, Family, families
@@ -45,8 +45,7 @@ class ConnectionForm(Section):
         self.emulate_button: QPushButton = button("Emulate a servo…", EMULATE_TIP, self.emulation_asked.emit)
         self.new_button: QPushButton = button("New servo…", NEW_TIP, self.new_asked.emit)
         buttons = QWidget()
-        row = QHBoxLayout(buttons)
-        row.setContentsMargins(0, 0, 0, 0)
+        row = hbox(buttons)
         row.addWidget(self.emulate_button)
         row.addWidget(self.new_button)
         self.wide(buttons)

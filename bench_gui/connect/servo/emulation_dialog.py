@@ -9,21 +9,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QStandardPaths, Signal
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPlainTextEdit,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
-from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
+from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, vbox
 from core.errors import ServoBenchError
 from core.words import capitalised
 from drivers.emulators.registry import emulator_families
@@ -69,8 +59,7 @@ class EmulationDialog(QDialog):
         self.resize(760, 560)
         self._emulation = emulation
         self._families = {family.name: family for family in emulator_families()}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column = vbox(self, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         what = label(WHAT, "muted")
         what.setWordWrap(True)
         column.addWidget(what)

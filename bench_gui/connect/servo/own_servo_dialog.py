@@ -19,11 +19,10 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
-from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle
+from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle, vbox
 from core.actuator import BRIDGES, LAWS
 from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
 from core.errors import ServoBenchError
@@ -102,9 +101,7 @@ class ServoDialog(QDialog):
         """Fields by the name that errors use for the entry, for example "[ratings] stall_torque"."""
         self.captions: dict[str, QLabel] = {}
         self._spec: ServoSpec | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(10)
+        column = vbox(self, spacing=10, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         what = label(WHAT, "muted")
         what.setWordWrap(True)
         column.addWidget(what)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QWidget
 
 from bench_gui.connect.servo.scanning import Scanning
-from bench_gui.widgets.fields import MARGIN, button, label
+from bench_gui.widgets.fields import MARGIN, button, label, vbox
 from bench_gui.widgets.tables import plain_table
 from drivers.scan import Found, ScanStep
 
@@ -34,9 +34,7 @@ class ScanDialog(QDialog):
         self.setWindowTitle(f"Scan: {title}")
         self.resize(660, 440)
         self._scanning = scanning
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         column.addWidget(label("ANSWERED", "heading"))
         self.found, self.found_model = _table(
             "Servos that answered", "Double-click to use one", ("Servo", "Detail", "Address"), self

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QWidget
 
 from bench_gui.connect.servo.draft import Change
-from bench_gui.widgets.fields import MARGIN, button, label
+from bench_gui.widgets.fields import MARGIN, button, label, vbox
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from core.units import AngleUnit, fixed
 from core.words import counted
@@ -35,9 +35,7 @@ class WriteDialog(QDialog):
         self.setWindowTitle("Write to the servo")
         self._write = write
         count = len(changes)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
-        column.setSpacing(10)
+        column = vbox(self, spacing=10, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
         column.addWidget(label(f"{counted(count, 'value')} will be written", "title"))
         self.table: QTableView = plain_table("Changes", "Present and new values in the servo")
         self.table.setModel(_model(changes, unit, self))

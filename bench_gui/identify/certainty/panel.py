@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
@@ -48,9 +48,7 @@ class CertaintyPanel(QWidget):
         super().__init__()
         self._controller, self._form, self._certifying = controller, form, certifying
         self._shown: Certainty | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addLayout(self._head())
         self.progress = ProgressRow("certainty", "Share of the work that is done")
         column.addLayout(self.progress)
@@ -77,8 +75,7 @@ class CertaintyPanel(QWidget):
         self._look()
 
     def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.start_button: QPushButton = button("Profile and bootstrap", "", self.start, "primary")
         self.stop_button: QPushButton = button(
             "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop

@@ -6,11 +6,11 @@ import html
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from bench_gui.headless.words import with_symbols
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe
+from bench_gui.widgets.fields import describe, vbox
 from core.identification.coverage.findings import Finding
 from core.words import capitalised
 
@@ -28,8 +28,7 @@ class FindingList(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         describe(self, "Findings", "Problems of the recordings and their remedies")
         body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(2, 6, 8, 2)
+        column = vbox(body, margins=(2, 6, 8, 2))
         self.text: QLabel = QLabel()
         self.text.setAccessibleName("Findings")
         self.text.setWordWrap(True)

@@ -7,16 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QStackedWidget, QTableView, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.chosen import chosen_count, chosen_material, chosen_runs, latest_model
@@ -27,7 +18,7 @@ from bench_gui.identify.evidence_table import TONES
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label, restyle
+from bench_gui.widgets.fields import button, hbox, label, restyle, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
@@ -99,9 +90,7 @@ class CoveragePanel(QWidget):
         self._controller, self._form, self._checking = controller, form, checking
         self._shown: tuple[Seen | None, AuditFindings | None, bool] = (None, None, True)
         """Results that are shown, and a flag that they need no explanation."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addLayout(self._head())
         self.findings = FindingList()
         self._symbols = SymbolDelegate()
@@ -122,8 +111,7 @@ class CoveragePanel(QWidget):
         self.refresh()
 
     def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.check_button: QPushButton = button(
             "Check coverage", "Check what the chosen runs can determine, and what is wrong with them", self.check
         )
@@ -143,9 +131,7 @@ class CoveragePanel(QWidget):
 
     def _right(self) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(holder, spacing=4)
         stack = QStackedWidget()
         self.segments = Segments([(name, tip) for name, tip, _ in _TABLES], stack.setCurrentIndex)
         column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)

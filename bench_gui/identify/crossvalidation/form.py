@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidget
 
 from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
@@ -106,8 +106,7 @@ class CrossValidationForm(QWidget):
             for row, (text, field) in enumerate(fields):
                 grid.addWidget(caption_of(field, text), row, 2 * column)
                 grid.addWidget(field, row, 2 * column + 1)
-        also = QHBoxLayout()
-        also.setSpacing(14)
+        also = hbox(spacing=14)
         also.addWidget(self.transfer)
         also.addWidget(self.terms)
         also.addStretch(1)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,7 +24,7 @@ from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle
+from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
 from bench_gui.widgets.page import LazyPage, SideBySide
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
@@ -57,9 +56,7 @@ class CrossValidationPanel(QWidget):
         super().__init__()
         self._controller, self._settings, self._crossvalidating = controller, form, crossvalidating
         self._shown: CrossValidated | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addWidget(self._head())
         self.progress = ProgressRow("cross-validation", "Share of the work that is done")
         column.addLayout(self.progress)
@@ -84,11 +81,10 @@ class CrossValidationPanel(QWidget):
         self._offer()
 
     def _head(self) -> SideBySide:
-        left, buttons = QVBoxLayout(), QVBoxLayout()
+        left, buttons = vbox(), vbox(spacing=6)
         self.form = CrossValidationForm()
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         left.addWidget(self.form)
-        buttons.setSpacing(6)
         buttons.addLayout(preset_row(self.form.quick_button, self.form.full_button))
         self.start_button: QPushButton = button("Cross-validate", "", self.start, "primary")
         self.stop_button: QPushButton = button(
@@ -103,9 +99,7 @@ class CrossValidationPanel(QWidget):
 
     def _result(self) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(holder, spacing=4)
         stack = QStackedWidget()
         self.segments = Segments(_PARTS, lambda place: self._turn(stack, place))
         self.condition: QComboBox = choice("Condition", "Condition whose transfer is shown")
@@ -120,9 +114,7 @@ class CrossValidationPanel(QWidget):
         self.words: list[QLabel] = []
         for name, tip in _PARTS:
             page = QWidget()
-            inner = QVBoxLayout(page)
-            inner.setContentsMargins(0, 0, 0, 0)
-            inner.setSpacing(4)
+            inner = vbox(page, spacing=4)
             words = label("", "muted")
             words.setWordWrap(True)
             words.setAlignment(Qt.AlignmentFlag.AlignTop)

@@ -15,7 +15,6 @@ from bench_gui.identify.fit.messages import (
     FitProgress,
     FitResult,
     FitStarted,
-    OverlayRun,
     Remedy,
 )
 from bench_gui.work.process import Line
@@ -164,7 +163,7 @@ class _Teller:
         begun = time.monotonic()
         request = self._job.request
         runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
-        self._line.tell(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
+        self._line.tell(FitOverlay(model.friction, runs))
         now = time.monotonic()
         # The first overlay also loads the kernel, so its duration predicts nothing.
         waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0

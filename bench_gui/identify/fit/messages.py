@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bench_gui.work.process import Share
 from core.identification.evidence.model import Evidence
+from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.identification.verdict import Verdict
@@ -75,32 +76,12 @@ class FitProgress(Share):
 
 
 @dataclass(frozen=True, eq=False)
-class OverlayRun:
-    """One run under a model; arrays (n,)."""
-
-    id: str
-    trajectory: str
-    place: str
-    """"worst", "median", or empty for a run that is only measured."""
-    time: Array
-    """Time from the first sample [s]."""
-    measured: Array
-    """Measured position [rad]."""
-    simulated: Array | None = None
-    """Simulated position [rad]."""
-    mae: float | None = None
-    """Mean absolute error [rad]."""
-    initial: Array | None = None
-    """Position simulated with the start values of the search [rad]."""
-
-
-@dataclass(frozen=True, eq=False)
 class FitOverlay:
     """Overlay of some runs under one model."""
 
     friction: str
     """Friction model; empty without a model."""
-    runs: tuple[OverlayRun, ...]
+    runs: tuple[RunOverlay, ...]
 
 
 @dataclass(frozen=True)

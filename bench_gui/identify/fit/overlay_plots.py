@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from bench_gui.identify.fit.messages import Array, FitOverlay, OverlayRun
+from bench_gui.identify.fit.messages import Array, FitOverlay
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel
+from bench_gui.widgets.fields import ElidedLabel, hbox, vbox
+from core.identification.overlay import RunOverlay
 from core.trajectories import title_of
 from core.units import RADIANS, AngleUnit, milliradians
 
@@ -41,12 +42,9 @@ class OverlayPlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 5, 0, 0)
-        column.setSpacing(2)
+        column = vbox(self, spacing=2, margins=(0, 5, 0, 0))
         self.legend = Legend(self._toggle)
-        row = QHBoxLayout()
-        row.setSpacing(10)
+        row = hbox(spacing=10)
         column.addLayout(row, 1)
         self.panes = [_pane("Worst run"), _pane("Median run")]
         for pane in self.panes:
@@ -92,7 +90,7 @@ class OverlayPlots(QWidget):
             RESIDUAL: pen(theme.model(overlay.friction)) if overlay.friction else None,
         }
         self._name_curves(overlay, theme)
-        runs: list[OverlayRun | None] = [*overlay.runs[: len(self.panes)]]
+        runs: list[RunOverlay | None] = [*overlay.runs[: len(self.panes)]]
         runs += [None] * (len(self.panes) - len(runs))
         for pane, run in zip(self.panes, runs, strict=True):
             pane.widget.setVisible(run is not None)
@@ -135,9 +133,7 @@ def _pane(name: str) -> _Pane:
     position = Chart(f"{name}, measured and simulated position", "Position", "rad", bottom="Time [s]")
     residual = Chart(f"{name}, simulated minus measured", "Residual", "rad")
     residual.axes.setXLink(position.axes)
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(2)
+    column = vbox(widget, spacing=2)
     head = QHBoxLayout()
     head.addWidget(title, 1)
     title.setFixedHeight(HEAD_HEIGHT)
@@ -153,7 +149,7 @@ def _pane(name: str) -> _Pane:
     return pane
 
 
-def _values(run: OverlayRun | None) -> dict[str, Array | None]:
+def _values(run: RunOverlay | None) -> dict[str, Array | None]:
     """Curves of a run by key [rad]; None for a missing one."""
     if run is None:
         return dict.fromkeys((MEASURED, INITIAL, SIMULATED, RESIDUAL))
@@ -161,7 +157,7 @@ def _values(run: OverlayRun | None) -> dict[str, Array | None]:
     return {MEASURED: run.measured, INITIAL: run.initial, SIMULATED: run.simulated, RESIDUAL: residual}
 
 
-def _title(run: OverlayRun | None) -> str:
+def _title(run: RunOverlay | None) -> str:
     if run is None:
         return ""
     name = f"{run.id.split('_')[0]} {title_of(run.trajectory)}"

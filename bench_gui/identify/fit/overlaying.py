@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel, OverlayRun
+from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel
 from bench_gui.state.library import Library
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
+from core.identification.overlay import RunOverlay
 
 if TYPE_CHECKING:
     from core.recording import Recording
@@ -97,8 +98,8 @@ class Overlaying(QObject):
         self.changed.emit()
 
 
-def _measured(recording: Recording) -> OverlayRun:
-    return OverlayRun(
+def _measured(recording: Recording) -> RunOverlay:
+    return RunOverlay(
         id=recording.id,
         trajectory=recording.trajectory,
         place="",

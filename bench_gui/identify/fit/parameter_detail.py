@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from bench_gui.headless.words import with_symbols
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.fields import button, describe, label, vbox
 from core.identification.choice.words import listed
 from core.identification.evidence.certainty import LIMIT, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
@@ -54,9 +54,7 @@ class ParameterDetail(QFrame):
         for part in (self.freeze_button, self.bounds_button, self.close_button):
             row.addWidget(part)
         row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(10, 8, 10, 8)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4, margins=(10, 8, 10, 8))
         column.addWidget(self.title)
         column.addWidget(self.text)
         column.addWidget(self.profile, 1)

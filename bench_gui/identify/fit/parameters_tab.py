@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QStyleOptionViewItem, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QLabel, QStyleOptionViewItem, QTableView, QWidget
 
 from bench_gui.identify.fit.messages import FitResult, FittedModel
 from bench_gui.identify.fit.parameter_detail import ParameterDetail
@@ -22,7 +22,7 @@ from bench_gui.identify.tables import (
 )
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.fields import describe, hbox, label, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from bench_gui.widgets.text_table import ROOT
@@ -66,13 +66,10 @@ class ParametersTab(QWidget):
         self._row: FittedModel | None = None
         self._certainty: Certainty | None = None
         self._other: FitResult | None = None
-        row = QHBoxLayout()
-        row.setSpacing(10)
+        row = hbox(spacing=10)
         row.addWidget(self.view, 1)
         row.addWidget(self.detail)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4, margins=(0, 6, 0, 0))
         column.addWidget(self.compared)
         column.addLayout(row, 1)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.fit.messages import CostCurve, FitProgress, FitResult, FittedModel
 from bench_gui.identify.tables import CostHistory, ResultTable
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, describe, label
+from bench_gui.widgets.fields import ElidedLabel, describe, hbox, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.work.tasks import course_of_search
 from core.identification.result import step_in_words
@@ -56,9 +56,7 @@ class SearchTab(QWidget):
         left.addWidget(self._stack, 1)
         right.addWidget(self.view, 1)
         right.addWidget(self.step_note)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 4, 0, 0)
-        row.setSpacing(10)
+        row = hbox(self, spacing=10, margins=(0, 4, 0, 0))
         row.addLayout(left, 2)
         row.addLayout(right, 3)
 

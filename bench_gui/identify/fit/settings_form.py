@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,7 +28,18 @@ from bench_gui.state.models import ModelList
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, preset_row, restyle, tool
+from bench_gui.widgets.fields import (
+    FIELD_WIDTH,
+    Section,
+    button,
+    choice,
+    describe,
+    label,
+    preset_row,
+    restyle,
+    tool,
+    vbox,
+)
 from core.catalogue import servos
 from core.identification.options import options_of
 from core.plain import from_plain, plain
@@ -112,9 +122,7 @@ class SettingsForm(QWidget):
         self._binding = Binding()
         self.fields = self._binding.widgets
         """Widget of each option by field name."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         self.changed_note: QLabel = describe(
             label("", "changed"), "Changed settings", "Settings that differ from those of the shown result"
         )
@@ -185,9 +193,7 @@ class SettingsForm(QWidget):
 
     def _expert(self) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(holder, spacing=14)
         parameters = Section("Parameters")
         self.parameters_note: QLabel = label("", "muted")
         self.parameters_note.setWordWrap(True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.fit.problem import ProblemCard
 from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.settings import obstacle
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.widgets.fields import button, label
+from bench_gui.widgets.fields import button, label, vbox
 from core.words import counted
 
 
@@ -52,9 +52,7 @@ class StartPart(QWidget):
             row.addWidget(part, share)
         resuming.addWidget(self.resume_note, 1)
         resuming.addWidget(self.resume_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = vbox(self, spacing=8)
         column.addWidget(self.obstacle)
         column.addLayout(resuming)
         column.addWidget(self.selection_note)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from bench_gui.headless.words import with_symbols
-from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.fields import describe, label, vbox
 from core.identification.evidence.model import Evidence
 from core.units import milliradians
 
@@ -22,9 +22,7 @@ class WarningList(QScrollArea):
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         body = QWidget()
-        column = QVBoxLayout(body)
-        column.setContentsMargins(2, 6, 8, 2)
-        column.setSpacing(6)
+        column = vbox(body, spacing=6, margins=(2, 6, 8, 2))
         self.text: QLabel = describe(QLabel(), "Warnings", "Warnings about the selected model, and their remedies")
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.RichText)

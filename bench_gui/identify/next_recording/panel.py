@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.headless.next_recordings import NextRecordings
@@ -15,7 +15,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
@@ -110,9 +110,7 @@ class ProposalPanel(QWidget):
         super().__init__()
         self._controller, self._form, self._proposing = controller, form, proposing
         self._shown: object = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addLayout(self._head())
         column.addLayout(self._second_row())
         self.table = ProposalTable()
@@ -135,8 +133,7 @@ class ProposalPanel(QWidget):
         self.refresh()
 
     def _head(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.propose_button: QPushButton = button(
             "Propose recordings",
             "Find the cells of the recording plan that would reduce the uncertainty most",
@@ -161,8 +158,7 @@ class ProposalPanel(QWidget):
         return row
 
     def _second_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.status: QLabel = label("", "muted")
         self.status.setWordWrap(True)
         self.status.setAccessibleName("State of the proposals")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from bench_gui.session.runs.cells import TagField
-from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.fields import button, describe, label, vbox
 from core.words import counted
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
@@ -22,17 +22,14 @@ class RunDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(title)
         self.setAccessibleName(title)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 14, 16, 14)
-        column.setSpacing(10)
+        column = vbox(self, spacing=10, margins=(16, 14, 16, 14))
         self.title = label(title, "title")
         column.addWidget(self.title)
         self.text = label(text, "muted")
         self.text.setWordWrap(True)
         self.text.setMinimumWidth(380)
         column.addWidget(self.text)
-        self.body = QVBoxLayout()
-        self.body.setSpacing(8)
+        self.body = vbox(spacing=8)
         column.addLayout(self.body, 1)
         self.buttons = QHBoxLayout()
         self.buttons.addStretch(1)

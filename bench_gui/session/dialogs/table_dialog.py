@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QLineEdit, QWidget
 
 from bench_gui.session.dialogs.about_runs import RunDialog
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, caption_of, choice, describe, label, number
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, caption_of, choice, describe, hbox, label, number
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from bench_gui.widgets.text_table import Column as Head
 from bench_gui.widgets.text_table import TextTable
@@ -83,8 +83,7 @@ class TableDialog(RunDialog):
         self.units: dict[str, QComboBox] = {}
         self.facts: dict[str, QDoubleSpinBox] = {}
         self.body.addWidget(self._preview(table))
-        row = QHBoxLayout()
-        row.setSpacing(24)
+        row = hbox(spacing=24)
         row.addWidget(self._channels(), 3, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._bench(servo), 2, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(row)

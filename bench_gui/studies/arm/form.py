@@ -6,23 +6,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QFileDialog,
-    QGridLayout,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QGridLayout, QPushButton, QWidget
 
 from bench_gui.icons import line_icon
 from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number
+from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number, vbox
 from core.catalogue import load_servo, servos
 from core.model import ServoModel
 from core.shipped import load_model, shipped_models
@@ -56,9 +47,7 @@ class ArmForm(QWidget):
         self.links_path: Path | None = None
         self.recording_path: Path | None = None
         self._theme: Theme | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         for section in (self._arm_section(), self._truth_section(), self._models_section()):
             column.addWidget(section)
         model_list.changed.connect(self._offer_joints)

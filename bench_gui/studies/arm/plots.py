@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotContents
@@ -20,6 +20,7 @@ from bench_gui.plots.stack import stacked
 from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.studies.arm.table import named
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.units import AngleUnit
 
 GOAL, TRUTH = "goal", "truth"
@@ -34,9 +35,7 @@ class ArmPlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         column.addWidget(self.legend)

@@ -6,15 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QPushButton,
-    QSplitter,
-    QStackedWidget,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QTableView, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -27,7 +19,7 @@ from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.running import ArmComparison
 from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, label
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.progress_row import ProgressRow
@@ -59,9 +51,7 @@ class ArmTab(QWidget):
         self.plots = ArmPlots()
         self.plots.set_unit(controller.angle_unit)
         self._shown: ArmView | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
+        column = vbox(self, spacing=6)
         self.progress = ProgressRow("comparison on the arm", "Progress of the comparison")
         column.addLayout(self.progress)
         self._stack = QStackedWidget()
@@ -97,11 +87,8 @@ class ArmTab(QWidget):
         self.ratio = ElidedLabel()
         self.ratio.setAccessibleName("Ratio of the errors")
         upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        head = QHBoxLayout()
-        head.setSpacing(14)
+        column = vbox(upper, spacing=4)
+        head = hbox(spacing=14)
         head.addWidget(label(HEADING, "heading"))
         self.about = ElidedLabel()
         self.about.setProperty("role", "muted")
@@ -122,11 +109,8 @@ class ArmTab(QWidget):
 
     def _build_buttons(self) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        column = vbox(holder, spacing=8)
+        row = hbox(spacing=8)
         self.run_button: QPushButton = button("Run", "", self.run, "primary")
         self.stop_button: QPushButton = button(
             "Stop", "Stop the comparison; finished cases are kept", self.comparison.stop

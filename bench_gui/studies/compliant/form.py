@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 
 from bench_gui.studies.compliant.compute import SHAPES, SINE, ComplianceJob
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, number
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, hbox, number, vbox
 from core.bench import STANDARD_GRAVITY, Bench
 from core.parameters import Parameter
 from core.studies.compliant.elastic import ACTUATORS, AwasII, CompliantActuator, QbMove, Sea
@@ -49,9 +49,7 @@ class ComplianceForm(QWidget):
         self._unit = unit
         self._parameters: dict[str, Field] = {}
         self._silent = False
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         for section in (
             self._actuator_section(),
             self._command_section(),
@@ -82,9 +80,7 @@ class ComplianceForm(QWidget):
             for name in ("soft", "stiff")
         )
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(holder, spacing=8)
         for part in (self.soft_button, self.stiff_button):
             row.addWidget(part, 1)
         section.wide(holder)

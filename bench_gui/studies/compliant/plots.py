@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
@@ -17,6 +17,7 @@ from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.compliant.compute import PUSH, ComplianceView
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import hbox, vbox
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.modes import Mode
 from core.units import AngleUnit
@@ -67,9 +68,7 @@ class ComplianceCurves(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(self, spacing=8)
         self.torque = _SpringChart("Torque of the springs over deflection", "Torque", "N·m", bottom="Deflection [rad]")
         self.torque.setToolTip(
             "Torque of the springs on the link at the preset; dashed: each spring of a pair, in the colour of its motor"
@@ -169,18 +168,14 @@ class ComplianceMotion(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.legend = Legend(self._toggle)
         self.angle = Chart("Angles of link, motors and equilibrium", "Angle", "rad")
         self.torque = Chart("Torques on the link", "On the link", "N·m", bottom="Time [s]")
         self.over_time = (self.angle, self.torque)
         self.torque.axes.setXLink(self.angle.axes)
         times = QWidget()
-        charts = QVBoxLayout(times)
-        charts.setContentsMargins(0, 0, 0, 0)
-        charts.setSpacing(4)
+        charts = vbox(times, spacing=4)
         charts.addWidget(self.angle, 5)
         charts.addWidget(self.torque, 4)
         self.dial = _Dial()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -26,7 +26,7 @@ from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label, restyle
+from bench_gui.widgets.fields import button, label, restyle, vbox
 from bench_gui.work.computation import Computation
 from core.errors import ServoBenchError
 from core.units import AngleUnit, significant
@@ -84,9 +84,7 @@ class ComplianceTab(ExploreTab):
 
     def _build(self) -> None:
         lower = QWidget()
-        column = QVBoxLayout(lower)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(lower, spacing=4)
         self.tools = PlotTools(
             self.motion.over_time, self.motion, self._title, self._controller.save_plot, fit=self.motion.fit
         )

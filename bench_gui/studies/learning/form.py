@@ -6,20 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDoubleSpinBox,
-    QFileDialog,
-    QPushButton,
-    QSpinBox,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog, QPushButton, QSpinBox, QWidget
 
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number, whole
+from bench_gui.widgets.fields import (
+    FIELD_WIDTH,
+    AngleBox,
+    Section,
+    angle,
+    button,
+    choice,
+    describe,
+    number,
+    vbox,
+    whole,
+)
 from core.errors import InputError
 from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, IDENTIFIED, TWO_JOINTS, CompliantArm
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
@@ -54,9 +56,7 @@ class LearningForm(QWidget):
         super().__init__()
         self._unit = unit
         self.reference_path: Path | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         for section in (self._law_section(), self._motion_section(), self._arm_section()):
             column.addWidget(section)
         column.addStretch(1)

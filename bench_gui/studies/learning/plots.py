@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array
@@ -17,6 +17,7 @@ from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.studies.compliant.learning import Iteration
 from core.terms import FRICTION_MODELS, RICHEST
 from core.units import AngleUnit
@@ -67,9 +68,7 @@ class LearningPlots(QWidget):
             (left, self.error_legend, [(self.by_iteration, 1)]),
             (right, self.legend, [(self.joint_1, 6), (self.joint_2, 6), (self.error, 7)]),
         ):
-            column = QVBoxLayout(part)
-            column.setContentsMargins(0, 0, 0, 0)
-            column.setSpacing(4)
+            column = vbox(part, spacing=4)
             if part is left:
                 column.addLayout(self.head)
             column.addWidget(legend)
@@ -86,8 +85,7 @@ class LearningPlots(QWidget):
         splitter.setSizes([HEAD_WIDTH, 480])
         self.row.addWidget(splitter, 1)
         self.row.setSpacing(8)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = vbox(self)
         column.addLayout(self.row, 1)
 
     @property

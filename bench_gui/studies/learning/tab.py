@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QPushButton, QSpinBox, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -16,7 +16,7 @@ from bench_gui.studies.learning.plots import LearningPlots
 from bench_gui.studies.learning.running import Learning
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, caption_of, describe, label, restyle, whole
+from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, restyle, whole
 from core.errors import ServoBenchError
 from core.studies.compliant.learning import Iteration, in_words, write_input
 from core.words import capitalised, counted
@@ -60,8 +60,7 @@ class LearningTab(ExploreTab):
         self.status.setWordWrap(True)
         self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setAccessibleName("State of the learning")
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         row.addWidget(self.bar)
         row.addWidget(self.status, 1)
         self._head = row
@@ -76,9 +75,7 @@ class LearningTab(ExploreTab):
 
     def _build_buttons(self) -> None:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = hbox(holder, spacing=8)
         self.learn_button: QPushButton = button("Learn", "", self.learn, "primary")
         self.stop_button: QPushButton = button("Stop", "Stop learning; finished iterations are kept", self.running.stop)
         row.addWidget(self.learn_button, 1)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 
 from bench_gui.studies.stiction.compute import EXPERIMENTS, StictionJob
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import Section, choice, number
+from bench_gui.widgets.fields import Section, choice, number, vbox
 from core.contact.bristle import Bristle, Remedy
 from core.contact.laws import FrictionLaw
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFNESS
@@ -34,9 +34,7 @@ class StictionForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         friction, bristle, joint = Section("Friction"), Section("Bristle"), Section("Joint")
         for section in (friction, bristle, joint):
             column.addWidget(section)

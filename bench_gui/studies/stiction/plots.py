@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.curves import Curves
@@ -15,6 +15,7 @@ from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
 from bench_gui.studies.stiction.compute import PULL, TORQUE, StictionView
 from bench_gui.studies.stiction.form import LAW_TITLES
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.contact.bristle import Bristle, transformed
 from core.contact.laws import FrictionLaw
 from core.studies.stiction.published import LAWS
@@ -35,9 +36,7 @@ class _TwoCharts(QWidget):
 
     def __init__(self, left: Chart, right: Chart) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self.head = QHBoxLayout()
         """Row above the charts; callers append tools to it."""
         self._curves = Curves()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -13,7 +13,7 @@ from bench_gui.studies.stiction.plots import FrictionCurves, JointCurves
 from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, label, restyle
+from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, restyle, vbox
 from core.contact.bristle import Remedy, Verdict, examine
 from core.errors import ModelError
 from core.words import capitalised
@@ -63,19 +63,14 @@ class StictionTab(ExploreTab):
         self.verdict.setTextFormat(Qt.TextFormat.PlainText)
         self.verdict.setAccessibleName("Compatibility of friction and bristle")
         upper = QWidget()
-        column = QVBoxLayout(upper)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(upper, spacing=4)
         column.addWidget(self.friction, 1)
         column.addWidget(self.verdict)
         lower = QWidget()
-        column = QVBoxLayout(lower)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(lower, spacing=4)
         self.text = ElidedLabel()
         self.text.setAccessibleName("Result of the experiment")
-        head = QHBoxLayout()
-        head.setSpacing(14)
+        head = hbox(spacing=14)
         head.addWidget(self.form.experiment)
         head.addWidget(self.text, 1)
         column.addLayout(head)

@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 
 from bench_gui.state.library import Library
 from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.binding import Binding
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, vbox, whole
 from core.catalogue import load_servo, servos
 from core.shipped import load_model, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields
@@ -50,9 +50,7 @@ class WebotsForm(QWidget):
         self._model_list, self._library, self._unit = model_list, library, unit
         self._scene, self._node = Binding(), Binding()
         """Bindings of the scene's fields and of the node's fields."""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
+        column = vbox(self, spacing=14)
         for section in (self._controller_section(), self._fit_section(), self._fields_section(), self._bench_section()):
             column.addWidget(section)
         for binding in (self._scene, self._node):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array
@@ -12,6 +12,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.studies.webots.scene import Shown
 from bench_gui.theme import Theme
+from bench_gui.widgets.fields import vbox
 from core.terms import RICHEST
 from core.units import AngleUnit
 
@@ -26,9 +27,7 @@ class WebotsPlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = vbox(self, spacing=4)
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         self.head = QHBoxLayout()

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QTableView, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -19,7 +19,7 @@ from bench_gui.studies.webots.form import FIRST, WebotsForm
 from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import simulated
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, label
+from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
@@ -93,11 +93,8 @@ class WebotsTab(ExploreTab):
 
     def _build_loss(self) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        column = vbox(holder, spacing=4)
+        row = hbox(spacing=8)
         row.addWidget(label("ERROR OF THE FITTED NODE", "heading"))
         self.progress = ProgressRow("fit", "Progress of the fit and the comparison", ElidedLabel())
         row.addLayout(self.progress, 1)
@@ -116,8 +113,7 @@ class WebotsTab(ExploreTab):
         return holder
 
     def _build_buttons(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+        row = hbox(spacing=8)
         self.fit_button: QPushButton = button("Fit", "", self.fit_node, "primary")
         self.stop_button: QPushButton = button("Stop", "Cancel the fit; nothing is kept", self.fitting.stop)
         row.addWidget(self.fit_button, 1)

@@ -51,7 +51,7 @@ def fit_drive(model: ServoModel, bench: Bench, settings: ServoSettings, form: Fo
     return DriveFit(
         approximation=approximation,
         drive=drive_of(approximation.model, model, settings),
-        notes=tuple(fit_notes(model, approximation, engine, missing_terms(model, form))),
+        notes=tuple(fit_notes(approximation, engine, missing_terms(model, form))),
     )
 
 

@@ -119,7 +119,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
     missing = missing_terms(model, FORM)
     if missing:
         fitted = approximate(model, bench, settings, FORM)
-        written, error, notes = fitted.model, fitted.mean_mrad, fit_notes(model, fitted, "Genesis", missing)
+        written, error, notes = fitted.model, fitted.mean_mrad, fit_notes(fitted, "Genesis", missing)
     else:
         written, error, notes = in_form(model, bench, FORM), 0.0, []
     servo = envelope_drive_of(written, settings)

@@ -168,7 +168,7 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
         exactly = "Friction M1 and the control law are exact for a driven servo."
         return in_form(model, bench, FORM), [exactly]
     approximation = approximate(model, bench, settings, FORM)
-    return approximation.model, fit_notes(model, approximation, "gz-sim", missing)
+    return approximation.model, fit_notes(approximation, "gz-sim", missing)
 
 
 def _errors(model: ServoModel, gz: PlainDrive, runs: list[GridRun], kp: float, step: float) -> Array:

@@ -97,7 +97,7 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
     if not missing:
         return envelope_drive_of(in_form(model, bench, FORM), settings), 0.0, []
     found = approximate(model, bench, settings, FORM)
-    return envelope_drive_of(found.model, settings), found.mean_mrad, fit_notes(model, found, "PhysX", missing)
+    return envelope_drive_of(found.model, settings), found.mean_mrad, fit_notes(found, "PhysX", missing)
 
 
 def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str, str]:

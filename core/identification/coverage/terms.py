@@ -16,9 +16,6 @@ from core.parameters import ParameterSet
 from core.terms import TERMS
 from core.words import counted
 
-VERDICTS = ("good", "weak", "none")
-"""The runs contain the evidence for a term; hardly; not at all."""
-
 FEW_EVENTS = 6
 """Number of breakaways, stops or reversals that suffice for a mean."""
 
@@ -33,7 +30,7 @@ class TermVerdict:
     name: str
     symbol: str
     verdict: str
-    """One of VERDICTS."""
+    """The runs contain the evidence for the term ("good"), hardly ("weak"), or not at all ("none")."""
     text: str
     """Evidence in the runs, and what to record if it is not enough."""
 

@@ -36,8 +36,6 @@ from core.studies.arm.dynamics import arm_acceleration
 from core.studies.compliant.kinds import PIVOT_REACH, Kind
 
 POSITION, VELOCITY, ANCHOR, INTEGRAL = 0, 1, 2, 3
-MOTOR_STATE = 4
-"""Length of a motor's state."""
 
 _OPTIONS = {"error_model": "numpy", "nogil": True}
 _SEA, _AWAS2, _BAVS, _QBMOVE = (int(kind) for kind in (Kind.SEA, Kind.AWAS2, Kind.BAVS, Kind.QBMOVE))
@@ -125,22 +123,6 @@ def motor_drift(state, constants, h):
     state[POSITION] = min(max(position, constants[4]), constants[5])
     if position != state[POSITION]:
         state[VELOCITY] = 0.0
-
-
-@njit(**_OPTIONS)
-def motor_step(state, command, spring_torque, constants, h):
-    """Advance a motor by a kick and a drift (eqs 7–10); (10) uses the new velocity, as the toolbox does.
-
-    Arguments and result as for `motor_kick`.
-    """
-    torque = motor_kick(state, command, spring_torque, constants, h)
-    motor_drift(state, constants, h)
-    return torque
-
-
-def motor_at(position: float = 0.0, velocity: float = 0.0) -> np.ndarray:
-    """Return a motor's state with relaxed friction and an integral of 0, shape (4,)."""
-    return np.array([position, velocity, position, 0.0])
 
 
 LINK_NUMBERS = 8

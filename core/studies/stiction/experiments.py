@@ -200,11 +200,6 @@ def pulled(
     return StickSlip(friction=friction, step=step, frequency=frequency, reversals=reversals), motion
 
 
-def stick_slip(frictions: Sequence[JointFriction], steps: Sequence[float] = STEPS) -> list[StickSlip]:
-    """Run `pulled` with each friction at each time step [s]."""
-    return [pulled(friction, step=step)[0] for friction in frictions for step in steps]
-
-
 def spread(found: Sequence[StickSlip]) -> float:
     """Return the largest difference of the frequencies divided by their mean."""
     frequencies = [each.frequency for each in found]

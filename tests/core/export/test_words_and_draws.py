@@ -55,7 +55,7 @@ def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():
     assert (found.mean_mrad, found.worst_mrad) == pytest.approx((4.0, 9.0))
     load = f"{BENCH.gravity_torque:.3g} N·m at 90°"
     assert found.worst_run == f"up_and_down, {load}, kp 16"
-    what, errors = fit_notes(MODEL, found, "An engine", ["friction M6", "the bridge"])
+    what, errors = fit_notes(found, "An engine", ["friction M6", "the bridge"])
     base = written.values["friction_base"]
     assert what == (
         "An engine cannot represent friction M6, the bridge. The export holds the best servo with "

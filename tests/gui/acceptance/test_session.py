@@ -21,7 +21,7 @@ import numpy as np
 import sessions.writing.writer
 from core.bench import Bench
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
-from sessions import SessionSink
+from sessions.writing.writer import SessionSink
 
 header = RunHeader(
     trajectory="sin_sin",

@@ -26,7 +26,7 @@ import sessions.writing.writer
 from core.bench import Bench
 from core.errors import ServoBenchError
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
-from sessions import SessionSink
+from sessions.writing.writer import SessionSink
 
 HEADER = RunHeader(
     trajectory="sin_sin",

@@ -173,7 +173,7 @@ def _fidelity_notes(
     if approximation is None:
         return []
     lugre = [LUGRE_NOTE] if options.friction == "lugre" else []
-    return [*fit_notes(model, approximation, "MuJoCo", missing), *lugre]
+    return [*fit_notes(approximation, "MuJoCo", missing), *lugre]
 
 
 def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOptions) -> list[str]:

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.studies.compliant.compiled import ANCHOR, POSITION, VELOCITY, motor_at, motor_step, pid_torque
+from core.studies.compliant.compiled import ANCHOR, POSITION, VELOCITY, motor_drift, motor_kick, pid_torque
 from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
 
 FREE = Motor(friction=0.0, max_torque=1e9, max_velocity=1e9)
 
 
+def motor_step(state, command, spring_torque, constants, h):
+    """Advance a motor by a kick and a drift (eqs 7–10)."""
+    motor_kick(state, command, spring_torque, constants, h)
+    motor_drift(state, constants, h)
+
+
 def turn(motor, torque, duration, h, *, state=None, pid=None):
     """Run a motor at a torque, or with a controller at a reference; the final state."""
-    state = motor_at() if state is None else state
+    state = np.zeros(4) if state is None else state
     numbers, gains = motor_constants(motor), pid_constants(pid or Pid())
     for _ in range(round(duration / h)):
         motor_step(state, pid_torque(state, torque, gains, h) if pid else torque, 0.0, numbers, h)
@@ -35,7 +41,7 @@ def test_at_a_constant_torque_the_velocity_tends_to_torque_over_damping():
 
 
 def test_springs_push_the_motor_as_its_own_torque_does():
-    state = motor_at()
+    state = np.zeros(4)
     for _ in range(1000):
         motor_step(state, 0.0, 0.5, motor_constants(FREE), 1e-4)
     assert state == pytest.approx(turn(FREE, 0.5, 0.1, 1e-4))
@@ -84,7 +90,7 @@ def test_a_cycle_of_the_friction_dissipates_the_play_s_area():
     """A play operator between ±A encloses 4·τ̂_f·(A − τ̂_f/K)."""
     motor = Motor(friction=0.5)
     numbers = motor_constants(motor)
-    amplitude, work, state = 0.02, 0.0, motor_at()
+    amplitude, work, state = 0.02, 0.0, np.zeros(4)
     path = amplitude * np.sin(np.linspace(0.0, 4.0 * np.pi, 8001))
     force = np.empty_like(path)
     for k, position in enumerate(path):

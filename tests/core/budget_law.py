@@ -1,4 +1,4 @@
-"""Laws of friction budgets M1–M6 (Duclusaud et al.) at one moment, with F_S and F_C from the current loads.
+"""Laws of friction budgets M1–M6 (Duclusaud et al.) at one moment, which the kernel's contacts are compared with.
 
 A budget is K_v·|v| + F_C + exp(−|v/v_s|^α)·(F_S − F_C), where F_C and F_S depend on the loads. This is the Stribeck
 function of Cisneros et al. with D = K_v and v_S = v_s. M1 and M3 have no stiction.
@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
-from core.errors import ModelError
-from core.friction import friction_budget, require_friction_model
+from core.friction import friction_budget
 from core.terms import FRICTION, QuadraticGate
 
 FAR = 1e12
@@ -31,30 +30,17 @@ def law_of_budget(
     """Return the law of a budget M1–M6 at constant torques [N·m].
 
     F_S is the budget at rest. F_C is the budget far beyond v_s, without its viscous part.
-
-    Args:
-        model: Friction model, "m1" to "m6".
-        values: Parameter values by name, as in `core.friction.friction_budget`.
-        motor_torque: Motor torque [N·m].
-        external_torque: Load [N·m].
-        shape: Decay of stiction with speed, "stribeck" or "rational". The latter ignores α.
-        quadratic_gate: Condition under which the quadratic term acts.
-
-    Raises:
-        ModelError: An unknown name, or numbers that no law can have.
+    `shape` is the decay of stiction with speed, "stribeck" or "rational". The latter ignores α.
     """
-    name = require_friction_model(model)
     growing = [key for key, term in FRICTION.items() if term.speed_power < 0]
     dry = {**values, **dict.fromkeys(growing, 0.0)}
     speed = values.get("dtheta_stribeck", 0.0)
     at_rest, far = friction_budget(
-        name, dry, motor_torque, external_torque, np.array([0.0, FAR * speed]), quadratic_gate
+        model, dry, motor_torque, external_torque, np.array([0.0, FAR * speed]), quadratic_gate
     )
     static, coulomb, viscous = float(at_rest), float(far), values["friction_viscous"]
-    if name in ("m1", "m3"):
+    if model in ("m1", "m3"):
         return CoulombViscous(coulomb=coulomb, viscous=viscous)
     if shape == "rational":
         return Rational(static=static, coulomb=coulomb, breakaway_speed=speed, viscous=viscous)
-    if shape != "stribeck":
-        raise ModelError(f"no shape {shape!r} of stiction; available: stribeck, rational")
     return Stribeck(static=static, coulomb=coulomb, breakaway_speed=speed, viscous=viscous, exponent=values["alpha"])
