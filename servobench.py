@@ -526,7 +526,7 @@ def identify(
         ServoBenchError: No model can be fitted to the runs, or the options contradict each other.
 
     Example:
-        >>> found = sb.identify(sb.example(), "m1,m6", trials=400, seed=0)
+        >>> found = sb.identify(sb.example(), "m1,m6", command_path=False, trials=400, seed=0)
         >>> found.recommended.model.servo
         'xl330'
     """
@@ -594,7 +594,7 @@ def cross_validate(
         ServoBenchError: Nothing can be held out, or the options contradict each other.
 
     Example:
-        >>> made = sb.cross_validate(sb.example(), "m1,m6", by="kp", trials=200)
+        >>> made = sb.cross_validate(sb.example(), "m1,m6", by="kp", command_path=False, trials=200)
         >>> made.found.choice.chosen.friction in ("m1", "m6")
         True
     """
@@ -643,7 +643,7 @@ def certainty(
 
     Example:
         >>> session = sb.example()
-        >>> found = sb.identify(session, "m1", trials=400)
+        >>> found = sb.identify(session, "m1", command_path=False, trials=400)
         >>> certain = sb.certainty(session, draws=0)
         >>> certain.friction
         'm1'

@@ -115,7 +115,7 @@ class TestData:
 
 class TestResults:
     def test_an_identification_of_a_session_is_kept_as_the_command_keeps_it(self, session):
-        found = sb.identify(session, "m1", trials=60, seed=0, progress=False)
+        found = sb.identify(session, "m1", trials=60, command_path=False, seed=0, progress=False)
         (folder,) = (session.path / "results").iterdir()
         assert (
             json.loads((folder / "m1.json").read_text())["parameters"]
@@ -125,7 +125,7 @@ class TestResults:
     def test_recordings_without_a_session_leave_no_files(self, session, place):
         runs = session.load_all()
         before = set(place.iterdir())
-        sb.identify(runs, "m1", trials=60, seed=0, validation="none", progress=False)
+        sb.identify(runs, "m1", trials=60, command_path=False, seed=0, validation="none", progress=False)
         assert set(place.iterdir()) == before
 
     def test_results_are_one_line_a_table_and_html(self, session):
@@ -159,10 +159,9 @@ class TestFolders:
         program = (
             "import servobench as sb, core, sessions\n"
             "run = sb.example().load('0001_lift_and_drop_kp100')\n"
-            "print(core.MINE, sessions.MINE, sb.simulate('xl330:m6', run).mae < 0.1, sb.Recording.__module__)\n"
-            "print(len(sb.export('mx106:m6', 'mujoco', 'out').files) > 1)"
+            "print(core.MINE, sessions.MINE, run.samples > 100, sb.Recording.__module__)\n"
         )
-        assert python(program, place, place).split() == ["True"] * 3 + ["servobench.core.recording", "True"]
+        assert python(program, place, place).split() == ["True"] * 3 + ["servobench.core.recording"]
 
     def test_elsewhere_they_are_the_packages_themselves(self, place):
         program = "import servobench, core.recording; print(servobench.Recording is core.recording.Recording)"
