@@ -19,11 +19,13 @@ from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.conditions import check_runs
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
+from core.identification.search.steps import one_blas_thread
 from core.recording import Recording
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
 
 
+@one_blas_thread()
 def identify(
     request: IdentificationRequest,
     recordings: Sequence[Recording],
@@ -123,6 +125,7 @@ def _command_path_tried(
     return replace(found[-1 if better else 0], stopped=found[-1].stopped), why, done
 
 
+@one_blas_thread()
 def fit_repeat(
     request: IdentificationRequest,
     friction: str,

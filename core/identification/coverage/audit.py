@@ -24,6 +24,7 @@ from core.identification.coverage.problem import WIDE, Point, Problem
 from core.identification.coverage.signals import swapped_sign
 from core.identification.coverage.suspects import Fact, Suspect, suspects
 from core.identification.evidence.sensitivity import correlation_length
+from core.identification.search.steps import one_blas_thread
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
@@ -71,6 +72,7 @@ class _Trial:
     gain: float
 
 
+@one_blas_thread()
 def audit(
     model: ServoModel,
     recordings: Sequence[Recording],

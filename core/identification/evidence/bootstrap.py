@@ -18,6 +18,7 @@ from core.identification.evidence.certainty import Bootstrap, Spread
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, polish
 from core.identification.search.prior import Prior
+from core.identification.search.steps import one_blas_thread
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
@@ -26,6 +27,7 @@ FEWEST_DRAWS = 2
 PERCENTILES = (2.5, 97.5)
 
 
+@one_blas_thread()
 def bootstrap(
     model: ServoModel,
     recordings: Sequence[Recording],

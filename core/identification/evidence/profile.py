@@ -23,6 +23,7 @@ from core.identification.evidence.sensitivity import DIFFERENCE, correlation_len
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, polish, smooth_losses, smooth_scale
 from core.identification.search.prior import Prior
+from core.identification.search.steps import one_blas_thread
 from core.model import ServoModel
 from core.parameters import AT_BOUND_FRACTION
 from core.recording import Recording
@@ -89,6 +90,7 @@ class Optimum:
         return cls(at, loss, factor, factor * (before - loss))
 
 
+@one_blas_thread()
 def profile(
     optimum: Optimum,
     name: str,

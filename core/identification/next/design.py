@@ -26,6 +26,7 @@ from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, sensitivity
 from core.identification.next.proposal import Narrowing, Proposal, candidate_cells
 from core.identification.search.objective import available_threads
+from core.identification.search.steps import one_blas_thread
 from core.model import ServoModel
 from core.plan import Cell
 from core.recording import Recording, ServoSettings
@@ -55,6 +56,7 @@ SWEEPS = 20
 """Number of sweeps of the sampler, each from the current values."""
 
 
+@one_blas_thread()
 def next_best(
     model: ServoModel,
     recordings: Sequence[Recording],

@@ -7,11 +7,13 @@ Marquardt 1963), as a simulation costs little compared with a Jacobian.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from core.arrays import Array
 
@@ -34,6 +36,17 @@ class Effort:
     """Dampings relative to the last successful one and to the normal equations' diagonal, rising."""
     shares: tuple[float, ...] = (1.0,)
     """Shares of each damped step to try."""
+
+
+@contextmanager
+def one_blas_thread() -> Generator[None]:
+    """Keep linear algebra to one thread; a context or a decorator.
+
+    Simulations use all processors already. A BLAS that spreads each small product over as many threads again mostly
+    waits for them, and the last bits of its results depend on their number.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def smooth_loss(residuals: Array, scale: float) -> Array:

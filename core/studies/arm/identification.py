@@ -19,7 +19,7 @@ from core.arrays import Array
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
-from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
+from core.identification.search.steps import Effort, descend, normal_equations, one_blas_thread, smooth_loss
 from core.parameters import ParameterSet
 from core.plain import plain
 from core.smoothing import interpolated
@@ -157,6 +157,7 @@ class ArmIdentification:
         }
 
 
+@one_blas_thread()
 def identify_arm(
     recordings: Sequence[ArmRecording],
     source: ArmParameters,

@@ -33,7 +33,7 @@ from core.identification.request import IdentificationRequest
 from core.identification.runs.conditions import as_own_motor, check_motion
 from core.identification.runs.split import DEFAULT_RULE, Split, split_recordings
 from core.identification.search.search import search
-from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
+from core.identification.search.steps import Effort, descend, normal_equations, one_blas_thread, smooth_loss
 from core.parameters import AT_BOUND_FRACTION, Parameter, ParameterSet
 from core.recording import Recording
 from core.studies.compliant.elastic import CompliantActuator
@@ -150,6 +150,7 @@ class CompliantIdentification:
         }
 
 
+@one_blas_thread()
 def identify_compliant(
     recordings: Sequence[Recording],
     request: CompliantRequest,

@@ -12,6 +12,7 @@ import optuna
 import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
@@ -213,6 +214,18 @@ def test_same_seed_same_bits_whatever_the_threads() -> None:
     assert alone.results[0].train_mae == together.results[0].train_mae
     other = quick(recordings, models=("m4",), trials=100, seed=1)
     assert other.results[0].model.values != alone.results[0].model.values
+
+
+def test_linear_algebra_stays_in_one_thread() -> None:
+    """More of them take turns with the simulations, which made a fit with the command path eight times as long."""
+    request, seen = IdentificationRequest(servo=SERVO, models=("m1",), trials=16, validation="none"), set()
+
+    def look(_: object) -> None:
+        seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        identify(request, grid("m1")[:1], on_progress=look)
+    assert seen == {1}
 
 
 def test_repeats_keep_the_best_and_state_their_spread() -> None:
