@@ -483,7 +483,6 @@ class MainWindow(QMainWindow):
             self.controller.journal.look()
 
     def _paint(self, theme: Theme) -> None:
-        themes.apply(self, theme)
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
         for part in (*parts, *self._pages.there, self.help):
             part.set_theme(theme)

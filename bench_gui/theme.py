@@ -15,13 +15,14 @@ from typing import Any
 
 from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from core.terms import FRICTION_MODELS
 
 THEMES = ("light", "dark")
 SMALLEST_FONT, LARGEST_FONT = 12, 14
 """Limits of the font size [px]: smaller text is not legible, larger text does not fit."""
+_APPLIED = "servobenchTheme"
 
 
 @dataclass(frozen=True)
@@ -107,13 +108,17 @@ def prepare(app: QApplication) -> None:
         QDir.addSearchPath("icons", str(folder))
 
 
-def apply(window: QWidget, theme: Theme) -> None:
-    """Apply a theme to a window and its dialogs; this takes some hundred ms."""
-    QGuiApplication.setPalette(_palette(theme))
-    size = QGuiApplication.font().pixelSize()
+def apply(app: QApplication, theme: Theme) -> None:
+    """Apply a theme to the application, unless it has it already; this takes some hundred ms."""
+    if app.property(_APPLIED) == theme.name:
+        return
+    app.setProperty(_APPLIED, theme.name)
+    # Clearing the style sheet first is faster than replacing it: 0.6 s instead of 2.6 s with all pages made.
+    app.setStyleSheet("")
+    app.setPalette(_palette(theme))
+    size = app.font().pixelSize()
     sizes = {"small": f"{size - 1}px", "large": f"{size + 3}px", "largest": f"{size + 5}px"}
-    # As the application's style sheet it would also restyle the hidden menus of all plots: half as many widgets again.
-    window.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
+    app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
 
 
 def _palette(theme: Theme) -> QPalette:
