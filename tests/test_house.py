@@ -30,7 +30,7 @@ LARGE_CLASSES = {
     "bench_gui/export/view.py:ExportView", "bench_gui/fleet/form.py:FleetForm", "bench_gui/fleet/view.py:FleetView",
     "bench_gui/identify/fit/settings_form.py:SettingsForm", "bench_gui/main_window.py:MainWindow",
     "bench_gui/place/view.py:PlaceView", "bench_gui/record/plots.py:LivePlots",
-    "bench_gui/compare/plots.py:ComparePlots", "bench_gui/plots/chart.py:Chart",
+    "bench_gui/plots/chart.py:Chart",
 }  # fmt: skip
 LONG_FUNCTIONS = {
     # Numba compiles a kernel as one function, inside the function that makes its variants.
@@ -43,7 +43,7 @@ LONG_FUNCTIONS = {
     # Lists of fields, options, menus or widgets, without branches.
     "drivers/ethercat/form.py:family", "drivers/simulated/form.py:family",
     "bench_gui/cli/commands/compliant_learn.py:add_arguments", "bench_gui/main_window.py:_build_menus",
-    "bench_gui/connect/servo/emulation_dialog.py:__init__", "bench_gui/session/head.py:__init__",
+    "bench_gui/session/head.py:__init__",
     "bench_gui/session/panel.py:__init__",
     # The steps of one computation in their order.
     "sessions/results/crossvalidating.py:_cross_validate",
