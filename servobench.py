@@ -644,7 +644,7 @@ def certainty(
     Example:
         >>> session = sb.example()
         >>> found = sb.identify(session, "m1", command_path=False, trials=400)
-        >>> certain = sb.certainty(session, draws=0)
+        >>> certain = sb.certainty(session, parameters="kt,R", draws=0)
         >>> certain.friction
         'm1'
     """
