@@ -37,7 +37,8 @@ def idle(person):
 def stop(person):
     """Press Esc while a run is on, then go on."""
     person.controller.queue.record([make_trajectory("sin_sin", 60.0)])
-    person.until(lambda: person.window.record.live.count > 10)
+    # The plot shows the run before until this one moves the servo.
+    person.until(lambda: person.controller.servo.view.word == "MOVING" and person.window.record.live.count > 10)
     person.qtbot.keyClick(person.window.windowHandle(), Qt.Key.Key_Escape)
     person.until(lambda: person.controller.servo.view.word == "STOPPED" and not person.controller.servo.busy)
     person.click(person.window.status_bar.acknowledge_button)
