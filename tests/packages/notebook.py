@@ -14,7 +14,7 @@ SHORTER = (
     ("trials=400", "trials=50, command_path=False"),
     ("command_path=True, trials=200", "command_path=False, trials=50"),
 )
-"""What a notebook says of its searches, and what is done here, in a tenth of the time."""
+"""Options of a notebook's searches, and those that take a tenth of the time."""
 
 
 def run(path: Path) -> None:
