@@ -254,7 +254,7 @@ def test_an_emergency_stop_releases_it():
     header = RunHeader(trajectory="steps", bench=BENCH, settings=SETTINGS, rate=100.0)
     with Recorder(address) as recorder:
         recorder.start()
-        recorder.record(make_trajectory("steps", 30.0), header)
+        recorder.record(make_trajectory("steps", 600.0), header)
         wait_until(lambda: recorder.status.done > 5 and abs(recorder.latest()["current"]) > 0.01, recorder.beat)
         recorder.emergency_stop()
         assert recorder.wait(LIMIT).exit_status == "abort"

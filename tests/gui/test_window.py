@@ -218,6 +218,7 @@ def main():
     def show(window):
         shown.append(window)
         original(window)
+        window.record.form.field("duration").setValue(600)  # still on, however late the timer comes
         window.controller.servo.connected.connect(lambda _: QTimer.singleShot(200, window.record.run_button.click))
         window.controller.servo.connect_servo()
         window.controller.queue.started.connect(lambda _: QTimer.singleShot(800, {act}))

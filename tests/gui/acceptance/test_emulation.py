@@ -70,7 +70,7 @@ def test_a_run_is_recorded_over_the_wire(person, emulated):
 def test_a_fault_planted_at_the_console_is_seen_and_can_be_mended(person, emulated):
     assert "overheating" in say(person, emulated, "help")
     person.window.show_task(1)
-    person.record(20.0)
+    person.record(600.0)
     person.until(lambda: person.controller.servo.view.phase is Phase.RUN)
     say(person, emulated, "fault overheating")
     person.until(lambda: person.state is ServoState.FAULT)

@@ -36,7 +36,7 @@ def idle(person):
 
 def stop(person):
     """Press Esc while a run is on, then go on."""
-    person.controller.queue.record([make_trajectory("sin_sin", 60.0)])
+    person.controller.queue.record([make_trajectory("sin_sin", 600.0)])
     # The plot shows the run before until this one moves the servo.
     person.until(lambda: person.controller.servo.view.word == "MOVING" and person.window.record.live.count > 10)
     person.qtbot.keyClick(person.window.windowHandle(), Qt.Key.Key_Escape)

@@ -78,7 +78,7 @@ def test_e_stop(person):
             return state is Phase.APPROACH and servo.view.phase is Phase.RUN
 
         while not seen():
-            person.record(0.8 if state is Phase.RETURN else 20.0)
+            person.record(0.8 if state is Phase.RETURN else 600.0)
             person.until(lambda: seen() or missed() or not queue.active)
             if not seen():
                 queue.abort()
@@ -114,7 +114,7 @@ def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
 @pytest.mark.usefixtures("impatient")
 def test_dead_gui_is_safe(person):
     person.connect()
-    person.record(20.0)
+    person.record(600.0)
     person.hang()
     person.until(lambda: person.state is ServoState.FAULT)
     # The state is in shared memory, its reason comes a moment later.
@@ -256,7 +256,7 @@ def test_a_stop_is_no_fault(person):
     bar = window.status_bar
     servo.stop_lock = 3600.0
     person.connect()
-    person.record(20.0)
+    person.record(600.0)
     person.until(lambda: window.record.live.count > 10)
     escape(person)
     person.until(lambda: bar.state.text() == "STOPPED" and not servo.busy)
@@ -302,7 +302,7 @@ def test_esc_is_a_full_stop_where_the_motor_might_be_on(person, doubt):
         person.click(person.window.status_bar.connect_button)
     if doubt == "a run is about to begin":
         controller.queue.countdown.seconds = 60.0
-        person.record(20.0)
+        person.record(600.0)
         person.until(lambda: controller.queue.active)
     elif doubt == "a torque is about to be held":
         controller.placing.hold()

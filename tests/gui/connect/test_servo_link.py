@@ -17,7 +17,7 @@ from drivers.servo import ServoState
 
 SETTINGS = ServoSettings(servo="mx106", kp=16.0, supply_voltage=15.0)
 HEADER = RunHeader(trajectory="hold", bench=Bench(mass=1.0, length=0.15), settings=SETTINGS, rate=200.0)
-LONG = make_trajectory("sin_sin", 60.0)
+LONG = make_trajectory("sin_sin", 600.0)
 
 
 class Link:

@@ -66,7 +66,7 @@ def test_samples_that_arrive_after_the_end_are_drawn(person):
 
 def test_abort_keeps_the_samples(person):
     person.connect()
-    person.record(5.0)
+    person.record(600.0)
     person.until(lambda: person.window.record.live.count >= 40)
     person.click(person.window.record.start.abort_button)
     person.until(lambda: len(person.controller.library.runs) == 1)
@@ -119,7 +119,7 @@ def test_escape_releases_the_servo_whatever_has_the_focus(person):
     window = person.window
     ways = {"window": window, "field": window.record.form.field("duration"), "dialog": QDialog, "message": QMessageBox}
     for where in (*ways, "menu"):
-        person.record(20.0)
+        person.record(600.0)
         person.until(lambda: person.state is ServoState.ENABLED and window.record.live.count > 10)
         if where == "menu":
             menu = window.menuBar().actions()[0].menu()
@@ -149,7 +149,7 @@ def test_an_emergency_stop_holds_the_runs_that_wait_until_a_person_starts_them(p
     person.controller.servo.stop_lock = 0.0
     person.connect()
     queue = person.controller.queue
-    queue.record([make_trajectory("half_sine", 60.0), make_trajectory("sin_sin", 0.3)])
+    queue.record([make_trajectory("half_sine", 600.0), make_trajectory("sin_sin", 0.3)])
     person.until(lambda: person.window.record.live.count > 10)
     person.click(person.window.status_bar.stop_button)
     person.until(lambda: person.state is ServoState.FAULT and not queue.active)
@@ -172,7 +172,7 @@ def test_a_window_that_hangs_loses_the_servo(person):
     ended = []
     person.controller.queue.ended.connect(ended.append)
     person.connect()
-    person.record(20.0)
+    person.record(600.0)
     person.hang()
     person.until(lambda: bool(ended))
     assert ended[0].exit_status == "fail"
@@ -343,7 +343,7 @@ def test_a_run_that_did_not_end_well_is_listed_and_recorded_again(person):
 
 def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
     person.connect()
-    person.record(60.0)
+    person.record(600.0)
     person.until(lambda: person.window.record.live.count > 300)
     os.kill(person.controller.servo.recorder._child.pid, signal.SIGKILL)
     library, queue = person.controller.library, person.controller.queue
@@ -397,7 +397,7 @@ def test_a_run_keeps_the_bench_it_was_added_with(person):
 def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     person.connect()
     queue = person.controller.queue
-    queue.record([make_trajectory("half_sine", 20.0), make_trajectory("sin_sin", 0.3)])
+    queue.record([make_trajectory("half_sine", 600.0), make_trajectory("sin_sin", 0.3)])
     person.hang()
     person.until(lambda: queue.paused and not queue.active)
     # Nothing was wrong with it but a computer that was too busy: it can be made again.
