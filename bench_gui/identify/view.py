@@ -214,14 +214,11 @@ class IdentifyView(TaskPage):
         self._begin("Loading the recordings and earlier results…", self._controller.identifying.resume)
 
     def _begin(self, text: str, begin: Callable[[], object]) -> None:
-        self._forget()
-        self.answer.begin(text)
-        self.tabs.setCurrentWidget(self.overlay)
         begin()
-        fitting = self._controller.fitting
-        if not fitting.active and fitting.result is not None:
-            # The start was refused: show the previous result again.
-            self._show_result(fitting.result, recalled=True)
+        if self._controller.fitting.active:
+            self._forget()
+            self.answer.begin(text)
+            self.tabs.setCurrentWidget(self.overlay)
 
     # Events.
 

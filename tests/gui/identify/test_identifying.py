@@ -16,7 +16,7 @@ from bench_gui.identify.fit.parameter_dialog import FREE, LOWER, UPPER, VALUE, P
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.bench import Bench
-from core.errors import IdentificationError
+from core.errors import IdentificationError, ServoBenchError
 from core.friction import QUADRATIC_GATES
 from core.identification.options import CHOICES
 from core.identification.result import step_in_words
@@ -95,6 +95,23 @@ def test_stop_keeps_the_best(person, session):
     assert [row.model.friction for row in result.models] == ["m6"]
     assert "Stopped early" in person.window.identify.answer.card.choice.text()
     person.until(lambda: not person.window.status_line.foremost.isVisible())
+
+
+def test_a_start_that_is_refused_changes_nothing(person, identified, monkeypatch):
+    def refuse(*_):
+        raise ServoBenchError("no room on the disk")
+
+    person.open(identified)
+    person.window.show_task(IDENTIFY)
+    view = person.window.identify
+    person.until(lambda: view.answer.ladder.rowCount() == 2)
+    choose(person, "m1", trials=33)
+    chosen = view.form.settings()
+    monkeypatch.setattr(person.controller.fitting, "identify", refuse)
+    person.click(view.start_button)
+    assert "No room on the disk" in person.message
+    assert view.form.settings() == chosen
+    assert view.answer.ladder.rowCount() == 2
 
 
 def test_a_rule_that_leaves_nothing_is_said_before_it_begins(person, session):
