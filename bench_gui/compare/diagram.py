@@ -142,8 +142,8 @@ class DiagramPlot(QWidget):
         if not points:
             return
         for values, set_range in (
-            ([p.motor_torque for p in points], self.chart.axes.setXRange),
-            ([p.external_torque for p in points], self.chart.axes.setYRange),
+            ([p.motor_torque for p in points], self.chart.view.setXRange),
+            ([p.external_torque for p in points], self.chart.view.setYRange),
         ):
             set_range(min(0.0, *values), max(0.0, *values), padding=AROUND)
 
@@ -161,7 +161,7 @@ class DiagramPlot(QWidget):
     def _clear(self) -> None:
         for curves in self._curves.values():
             for curve in curves:
-                self.chart.removeItem(curve)
+                self.chart.remove_item(curve)
         self._curves, self._areas = {}, {}
         self.chart.clear_areas()
 

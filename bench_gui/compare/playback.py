@@ -99,7 +99,7 @@ class Playback(QFrame):
         """Show the pendulum with its cursor at the left end of the visible range, or hide them."""
         self.button.setChecked(False)
         for chart, line in self._lines:
-            chart.axes.removeItem(line)
+            chart.remove_item(line)
         self._lines = []
         if on:
             self.time = max(0.0, float(self._plots.overlay.view.viewRange()[0][0]))
@@ -107,7 +107,7 @@ class Playback(QFrame):
                 line = pg.InfiniteLine(self.time, angle=90, movable=True)
                 line.setZValue(90)
                 line.sigPositionChanged.connect(lambda moved: self.move_to(float(moved.value())))
-                chart.axes.addItem(line, ignoreBounds=True)
+                chart.add_item(line)
                 self._lines.append((chart, line))
             self.set_theme(theme)
         self.setVisible(on)

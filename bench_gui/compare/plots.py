@@ -63,16 +63,15 @@ class ComparePlots(QWidget):
         self.body.setSpacing(8)
         self.body.addLayout(charts, 1)
         column.addLayout(self.body, 1)
-        self.residual.axes.setXLink(self.overlay.axes)
+        self.residual.view.setXLink(self.overlay.view)
         for chart in (self.overlay, self.residual):
-            chart.axes.setDownsampling(auto=True, mode="peak")
-            chart.axes.setClipToView(True)
+            chart.decimated = True
         self._zero = pg.InfiniteLine(0.0, angle=0)
-        self.residual.axes.addItem(self._zero, ignoreBounds=True)
+        self.residual.add_item(self._zero)
         # One item for all runs: a line each would take half of the time of drawing 25 runs.
         self._gaps = [pg.VTickGroup() for _ in range(2)]
         for chart, gaps in zip((self.overlay, self.residual), self._gaps, strict=True):
-            chart.axes.addItem(gaps, ignoreBounds=True)
+            chart.add_item(gaps)
         self._theme: Theme | None = None
         self._unit = RADIANS
         self._picture = Picture()
@@ -219,7 +218,7 @@ class ComparePlots(QWidget):
         self._zoomed = run in self.offsets
         if run in self.offsets:
             begin, end = self.offsets[run]
-            self.overlay.axes.setXRange(begin, end, padding=0.02)
+            self.overlay.view.setXRange(begin, end, padding=0.02)
         else:
             self.overlay.fit()
 

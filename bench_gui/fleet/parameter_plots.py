@@ -218,13 +218,13 @@ class _StripChart(Chart):
         self._ring: Any = None
         self.setMouseTracking(True)
         # Scrolling the page over its plots must not zoom them.
-        self.axes.setMouseEnabled(x=False, y=False)
+        self.view.setMouseEnabled(x=False, y=False)
         self.setToolTip("Values over the units with 95 % intervals; click a point to choose its unit")
         self._plain = self.toolTip()
 
     def wipe(self) -> None:
         """Remove every curve."""
-        self.axes.clear()
+        self.clear()
         self._ring = None
 
     def show_ring(self, x: list[float], y: list[float], colour: str) -> None:
@@ -240,8 +240,8 @@ class _StripChart(Chart):
 
     def fit(self) -> None:
         """Show every value; intervals may be cut off."""
-        self.axes.setXRange(*self._strip.x_range(), padding=0.0)
-        self.axes.setYRange(*self._strip.y_range(), padding=0.0)
+        self.view.setXRange(*self._strip.x_range(), padding=0.0)
+        self.view.setYRange(*self._strip.y_range(), padding=0.0)
 
     def wheelEvent(self, event: Any) -> None:
         """Leave the wheel to the page."""

@@ -49,7 +49,7 @@ class PlacementDiagram(QWidget):
         self._balance = self.chart.add_curve(1)
         self._sought = pg.InfiniteLine(0.0, angle=90)
         self._sought.setVisible(False)
-        self.chart.axes.addItem(self._sought, ignoreBounds=True)
+        self.chart.add_item(self._sought)
         self.markers = {side: pg.ScatterPlotItem(symbol=symbol, size=12) for side, symbol in MARKERS.items()}
         self.brackets = pg.PlotCurveItem()
         self.doubtful = pg.ScatterPlotItem(symbol="o", size=18)
@@ -59,7 +59,7 @@ class PlacementDiagram(QWidget):
             (self.brackets, *self.markers.values(), self.doubtful, self.best, self.live), start=10
         ):
             item.setZValue(z)
-            self.chart.axes.addItem(item, ignoreBounds=True)
+            self.chart.add_item(item)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
@@ -127,14 +127,14 @@ class PlacementDiagram(QWidget):
 
     def fit(self) -> None:
         """Fit the axes to the measured torques and their points."""
-        self.chart.axes.setXRange(*self._span, padding=0.03)
+        self.chart.view.setXRange(*self._span, padding=0.03)
         values = [p.external_torque for p in self._points]
         for entry in self._models:
             diagram = drive_backdrive_diagram(entry.model, np.array(self._span) / ROOM)
             values += [float(v) for v in (*diagram.drive[:, 0], *diagram.backdrive[:, 0]) if np.isfinite(v)]
         low, high = min((0.0, *values)), max((0.0, *values))
         room = 0.06 * max(high - low, 1e-3)
-        self.chart.axes.setYRange(low - room, high + room, padding=0.0)
+        self.chart.view.setYRange(low - room, high + room, padding=0.0)
 
     def _keep_in_sight(self, values: list[float]) -> None:
         low, high = self.chart.view.viewRange()[1]
@@ -146,7 +146,7 @@ class PlacementDiagram(QWidget):
         if theme is None:
             return
         for item in (item for items in self._curves.values() for item in items):
-            self.chart.removeItem(item)
+            self.chart.remove_item(item)
         self._curves, self._areas = {}, {}
         torque = np.unique(np.append(np.linspace(*self._span, CURVE_POINTS), 0.0))
         self._balance.setData(torque, -torque)

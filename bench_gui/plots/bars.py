@@ -25,9 +25,9 @@ class BarChart(Chart):
     def __init__(self) -> None:
         super().__init__("Mean error of each model", "Error", "mrad", bottom=" ")
         self.setToolTip("Mean absolute error of each model on the runs of each group")
-        self.axes.setMouseEnabled(x=False, y=False)
-        self.axes.showGrid(x=False, y=True, alpha=0.18)
-        self.axes.getAxis("bottom").setHeight(36)
+        self.view.setMouseEnabled(x=False, y=False)
+        self.axes["bottom"].setGrid(False)
+        self.axes["bottom"].setHeight(36)
         self._items: list[Any] = []
         self._labels: list[Any] = []
         self.panel: BarPanel | None = None
@@ -37,7 +37,7 @@ class BarChart(Chart):
         self.panel = panel
         paper = self._theme.plot if self._theme is not None else "#ffffff"
         for item in (*self._items, *self._labels):
-            self.axes.removeItem(item)
+            self.remove_item(item)
         self._items, self._labels = [], []
         name, unit = parted(panel.left)
         self.set_left(name, unit)
@@ -54,7 +54,7 @@ class BarChart(Chart):
                 brush=pg.mkBrush(mixed(series.colour, paper, series.pale)),
                 pen=pg.mkPen(series.colour),
             )
-            self.axes.addItem(bars)
+            self.add_item(bars, fitted=True)
             self._items.append(bars)
             for x, value in there:
                 text = pg.TextItem(f"{value:.2f}" if value < 10 else f"{value:.1f}", anchor=(0.5, 1.0))
@@ -62,9 +62,9 @@ class BarChart(Chart):
                 font.setPixelSize(LABEL_SIZE)
                 text.setFont(font)
                 text.setPos(x, value)
-                self.axes.addItem(text, ignoreBounds=True)
+                self.add_item(text)
                 self._labels.append(text)
-        self.axes.getAxis("bottom").setTicks([list(enumerate(panel.groups))])
+        self.axes["bottom"].setTicks([list(enumerate(panel.groups))])
         self._colour_labels()
         self._fit_labels()
 
@@ -108,5 +108,5 @@ class BarChart(Chart):
             text.setAnchor((0.0, 0.5) if upright else (0.5, 1.0))
         highest = max(values, default=1.0)
         room = UPRIGHT if upright else ROOM_ABOVE
-        self.axes.setYRange(0.0, (highest or 1.0) * (1.0 + room), padding=0.0)
-        self.axes.setXRange(-0.5, len(panel.groups) - 0.5, padding=0.0)
+        self.view.setYRange(0.0, (highest or 1.0) * (1.0 + room), padding=0.0)
+        self.view.setXRange(-0.5, len(panel.groups) - 0.5, padding=0.0)

@@ -11,7 +11,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEvent, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QGraphicsItem
+from PySide6.QtWidgets import QGraphicsItem, QSizePolicy
 
 from bench_gui.plots.axes import Axis, LogAxis
 from bench_gui.plots.contents import PlotArea, PlotCurve, labelled, parted
@@ -28,6 +28,8 @@ LOW = 80
 """A plot below this height has fewer ticks [px]."""
 PADDING, STEADY = 0.025, 0.005
 """Share of the range kept free at both ends, and tolerance of an automatic range."""
+GRID = 46
+"""Opacity of the grid, 0 … 255."""
 AXIS_WIDTH = 62
 """Common width of left axes, so that the time axes of stacked plots align [px]."""
 SETTLED = 200
@@ -152,8 +154,12 @@ class _SteadyView(pg.ViewBox):
         return None if abs(wanted[0] - low) <= slack and abs(wanted[1] - high) <= slack else wanted
 
 
-class Chart(pg.PlotWidget):
-    """One pair of axes; a sentence replaces them while there is nothing to show."""
+class Chart(pg.GraphicsView):
+    """One pair of axes; a sentence replaces them while there is nothing to show.
+
+    Not a `PlotWidget`, which makes four axes and, for a menu that is not shown here, 51 widgets: Qt would style them
+    again with every change of theme.
+    """
 
     empty_text = "Nothing to show yet"
 
@@ -170,12 +176,25 @@ class Chart(pg.PlotWidget):
             log: the left axis shows values whose decimal logarithms are plotted.
             log_bottom: the same for the lower axis.
         """
-        axes = {
-            side: LogAxis(side) if logarithmic else Axis(side)
-            for side, logarithmic in (("left", log), ("bottom", log_bottom))
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.view: Any = _SteadyView(enableMenu=False)
+        """Area inside the axes, with its ranges."""
+        self.axes: dict[str, Any] = {
+            "left": LogAxis("left") if log else Axis("left"),
+            "bottom": LogAxis("bottom") if log_bottom else Axis("bottom"),
         }
-        # Create it without its menu, which is never shown and takes half of the time.
-        super().__init__(axisItems=axes, enableMenu=False, viewBox=_SteadyView(enableMenu=False))
+        self.decimated = False
+        """True if curves that are added draw only what is in sight, and the extremes of each pixel; x must increase."""
+        self.drawn: list[Any] = []
+        """Curves and other items inside the axes."""
+        frame = pg.GraphicsLayout()
+        frame.setContentsMargins(0, 4, 10, 4)
+        frame.setSpacing(0)
+        frame.addItem(self.axes["left"], 0, 0)
+        frame.addItem(self.view, 0, 1)
+        frame.addItem(self.axes["bottom"], 1, 1)
+        self.setCentralItem(frame)
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
         self._left, self._left_unit = left, left_unit
@@ -185,32 +204,40 @@ class Chart(pg.PlotWidget):
         self._painted_empty = False
         self.headroom = 0.0
         """Share of the height kept free for titles when everything is shown."""
-        item = self.axes
-        item.hideButtons()
-        item.showGrid(x=True, y=True, alpha=0.18)
-        item.getAxis("left").setWidth(AXIS_WIDTH)
-        item.layout.setContentsMargins(0, 4, 10, 4)
-        for side in ("left", "bottom"):
-            axis = item.getAxis(side)
+        self.axes["left"].setWidth(AXIS_WIDTH)
+        for axis in self.axes.values():
+            axis.linkToView(self.view)
+            axis.setZValue(0.5)
+            axis.setGrid(GRID)
             axis.setTickFont(sized(self.font(), TICK_SIZE))
             # An axis with a grid covers the plot; drawing it for every frame would cost more than the curve.
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
         self.set_bottom(bottom)
-        item.vb.setDefaultPadding(PADDING)
-        item.vb.sigRangeChangedManually.connect(lambda _: _hand().move())
+        self.view.setDefaultPadding(PADDING)
+        self.view.sigRangeChangedManually.connect(lambda _: _hand().move())
         _hand().changed.connect(self._hurry)
         _hand().moved.connect(self._follow)
 
     @property
-    def axes(self) -> Any:
-        """The plot's axes, curves and ranges."""
-        return self.plotItem
+    def curves(self) -> list[Any]:
+        """Curves made by `add_curve`."""
+        return [item for item in self.drawn if isinstance(item, _Curve)]
 
-    @property
-    def view(self) -> Any:
-        """The area inside the axes."""
-        return self.axes.vb
+    def add_item(self, item: Any, *, fitted: bool = False) -> None:
+        """Draw an item inside the axes; fitted: the automatic range includes it."""
+        self.drawn.append(item)
+        self.view.addItem(item, ignoreBounds=not fitted)
+
+    def remove_item(self, item: Any) -> None:
+        """Remove an item."""
+        self.drawn.remove(item)
+        self.view.removeItem(item)
+
+    def clear(self) -> None:
+        """Remove all curves and items."""
+        for item in tuple(self.drawn):
+            self.remove_item(item)
 
     def add_curve(self, z: float = 0.0, title: str = "", legend: str | None = None) -> Any:
         """Add an empty curve and return it.
@@ -222,8 +249,11 @@ class Chart(pg.PlotWidget):
         """
         curve = _Curve(connect="finite")
         curve.title, curve.legend = title, legend
+        if self.decimated:
+            curve.setDownsampling(auto=True, method="peak")
+            curve.setClipToView(True)
         curve.setZValue(z)
-        self.addItem(curve)
+        self.add_item(curve, fitted=True)
         return curve
 
     def add_live_curve(self, z: float = 0.0, title: str = "", source: Source | None = None) -> Any:
@@ -231,7 +261,7 @@ class Chart(pg.PlotWidget):
         curve = _LiveCurve()
         curve.title, curve.source = title, source
         curve.setZValue(z)
-        self.addItem(curve)
+        self.add_item(curve, fitted=True)
         return curve
 
     def add_area(self, area: PlotArea) -> None:
@@ -242,19 +272,19 @@ class Chart(pg.PlotWidget):
         items = [pg.FillBetweenItem(*edges, brush=pg.mkBrush(colour))]
         for item in items:
             item.setZValue(-10)
-            self.axes.addItem(item, ignoreBounds=True)
+            self.add_item(item)
         self._areas.append((area, items))
 
     def clear_areas(self) -> None:
         """Remove every shaded area."""
         for _, items in self._areas:
             for item in items:
-                self.axes.removeItem(item)
+                self.remove_item(item)
         self._areas = []
 
     def seen(self) -> list[PlotCurve]:
         """The named curves that are switched on, with all points, in drawing order."""
-        named = [c for c in self.axes.items if isinstance(c, (_Curve, _LiveCurve)) and c.title and c.isVisible()]
+        named = [c for c in self.drawn if isinstance(c, (_Curve, _LiveCurve)) and c.title and c.isVisible()]
         return [self._described(curve) for curve in sorted(named, key=lambda curve: curve.zValue())]
 
     def seen_areas(self) -> list[PlotArea]:
@@ -308,7 +338,7 @@ class Chart(pg.PlotWidget):
     def set_bottom(self, text: str) -> None:
         """Set the text of the lower axis; empty hides its numbers if a chart below has them."""
         self._bottom = text
-        axis = self.axes.getAxis("bottom")
+        axis = self.axes["bottom"]
         axis.setStyle(showValues=bool(text))
         axis.setHeight(35 if text else 6)
         axis.showLabel(bool(text))
@@ -318,15 +348,14 @@ class Chart(pg.PlotWidget):
         """Apply a theme's colours."""
         self._theme = theme
         self.setBackground(theme.plot)
-        for side in ("left", "bottom"):
-            axis = self.axes.getAxis(side)
+        for axis in self.axes.values():
             axis.setPen(pg.mkPen(theme.grid))
             axis.setTextPen(pg.mkPen(theme.muted))
         self._label()
 
     def fit(self) -> None:
         """Show everything, with `headroom` above it."""
-        self.axes.enableAutoRange()
+        self.view.enableAutoRange()
         leader = self.view.linkedView(0)
         if leader is not None:
             # A linked axis follows; only the view that it follows can find all curves.
@@ -335,7 +364,7 @@ class Chart(pg.PlotWidget):
         if bounds is not None:
             low, high = bounds
             span = max(high - low, 1e-6)
-            self.axes.setYRange(low - 0.06 * span, high + self.headroom * span, padding=0.0)
+            self.view.setYRange(low - 0.06 * span, high + self.headroom * span, padding=0.0)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """Fit on a double-click."""
@@ -345,7 +374,7 @@ class Chart(pg.PlotWidget):
     @property
     def is_empty(self) -> bool:
         """True if no point is visible."""
-        return not any(item.isVisible() and _has_points(item) for item in self.axes.items)
+        return not any(item.isVisible() and _has_points(item) for item in self.drawn)
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         """Cover the axes of an empty plot, whose numbers would be meaningless."""
@@ -367,13 +396,12 @@ class Chart(pg.PlotWidget):
     def _follow(self) -> None:
         if self.isVisible():
             # Doing this in the next paint would change items during it, and everything would be painted twice.
-            self.axes.scene().prepareForPaint()
+            self.view.scene().prepareForPaint()
 
     def _hurry(self) -> None:
         if self.isVisible():
-            for curve in self.axes.items:
-                if isinstance(curve, _Curve):
-                    curve.updateItems()
+            for curve in self.curves:
+                curve.updateItems()
 
     def sizeHint(self) -> QSize:
         """Ask for the minimum: Qt's answer, the size of the scene, makes pages with wrapped text scroll."""
@@ -389,23 +417,23 @@ class Chart(pg.PlotWidget):
         """Add a thin vertical line across the plot, e.g. between two runs."""
         colour = QColor(self._theme.separator if self._theme else "#888888")
         line = pg.InfiniteLine(x, angle=90, pen=pg.mkPen(colour, width=1, style=Qt.PenStyle.SolidLine))
-        self.axes.addItem(line, ignoreBounds=True)
+        self.add_item(line)
         return line
 
     def _label(self) -> None:
         if self._theme is None:
             return
         style = {"color": self._theme.muted, "font-size": f"{LABEL_SIZE}px"}
-        height = self.height() - self.axes.getAxis("bottom").height()
-        self.axes.getAxis("left").setTickDensity(0.7 if height > LOW else 0.45)
+        height = self.height() - self.axes["bottom"].height()
+        self.axes["left"].setTickDensity(0.7 if height > LOW else 0.45)
         text, metrics = labelled(self._left, self._left_unit), QFontMetrics(sized(self.font(), LABEL_SIZE))
         forms = (text, text.replace(" [", "<br>["), text.removeprefix(self._left).strip())
         fitting = (form for form in forms if metrics.horizontalAdvance(form.split("<br>")[0]) < height - 6)
-        self.axes.setLabel("left", next(fitting, forms[-1]), **style)
+        self.axes["left"].setLabel(next(fitting, forms[-1]), **style)
         # A changed label is centred only when its axis is resized.
-        self.axes.getAxis("left").resizeEvent()
+        self.axes["left"].resizeEvent()
         if self._bottom:
-            self.axes.setLabel("bottom", self._bottom, **style)
+            self.axes["bottom"].setLabel(self._bottom, **style)
 
 
 def _has_points(item: Any) -> bool:

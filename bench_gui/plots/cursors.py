@@ -94,7 +94,7 @@ class DeltaCursors(QObject):
         else:
             for chart, lines in zip(self._charts, self._lines, strict=True):
                 for line in lines:
-                    chart.axes.removeItem(line)
+                    chart.remove_item(line)
             self._lines = []
         self.changed.emit()
 
@@ -145,7 +145,7 @@ class DeltaCursors(QObject):
             # The first label is left of its line, the second right, so that close cursors stay readable.
             text = pg.InfLineLabel(line, NAMES[number], position=0.08, anchors=[(number ^ 1, 0.5), (number ^ 1, 0.5)])
             text.setParentItem(line)
-        chart.axes.addItem(line, ignoreBounds=True)
+        chart.add_item(line)
         line.sigPositionChanged.connect(lambda moved, number=number: self.move(number, float(moved.value())))
         line.sigDragged.connect(lambda _, number=number: self.grasped.emit(number))
         return line

@@ -40,7 +40,7 @@ class Curves:
         """Remove all curves."""
         for curves in self._drawn.values():
             for chart, curve in curves:
-                chart.removeItem(curve)
+                chart.remove_item(curve)
         self._drawn = {}
 
     def toggle(self, key: str, on: bool) -> None:

@@ -33,6 +33,6 @@ def area_titles(chart: Chart, diagram: DriveBackdriveDiagram, theme: Theme) -> l
     for name, torque, external in area_labels(diagram):
         title = pg.TextItem(name, color=theme.muted, anchor=(0.5, 0.5))
         title.setPos(torque, external)
-        chart.axes.addItem(title, ignoreBounds=True)
+        chart.add_item(title)
         titles.append(title)
     return titles

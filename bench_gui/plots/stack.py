@@ -19,5 +19,5 @@ def stacked(charts: Sequence[Chart], shares: Sequence[int], least: int) -> QWidg
         chart.setMinimumHeight(least * share)
         column.addWidget(chart, share)
     for chart in charts[1:]:
-        chart.axes.setXLink(charts[0].axes)
+        chart.view.setXLink(charts[0].view)
     return holder

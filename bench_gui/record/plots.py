@@ -178,11 +178,11 @@ class LivePlots(QWidget):
         show_live(self.curves["goal"], x, y)
         low, high = preview.lowest * factor, preview.highest * factor
         room = 0.15 * max(high - low, 0.2 * factor)
-        self.position.axes.setXRange(0.0, float(preview.time[-1]), padding=0.01)
-        self.position.axes.setYRange(low - room, high + room, padding=0.0)
+        self.position.view.setXRange(0.0, float(preview.time[-1]), padding=0.01)
+        self.position.view.setYRange(low - room, high + room, padding=0.0)
         if "velocity" in self._placed:
             speed = max(preview.peak_velocity * factor, 0.2 * factor)
-            self._placed["velocity"].axes.setYRange(-1.25 * speed, 1.25 * speed, padding=0.0)
+            self._placed["velocity"].view.setYRange(-1.25 * speed, 1.25 * speed, padding=0.0)
             self._grown.setdefault("velocity", 0)
 
     def show_twin(self, motion: TwinMotion | None, entry: ModelEntry | None) -> None:
@@ -231,7 +231,7 @@ class LivePlots(QWidget):
     def _add_strip(self, chart: Chart, place: int) -> None:
         """Insert a new chart with a curve into the column."""
         self._column.insertWidget(place, chart, 7)
-        chart.axes.setXLink(self.position.axes)
+        chart.view.setXLink(self.position.view)
         self._strip_curves[chart] = chart.add_live_curve(2, "measured", self._strip_source(chart))
         if self._theme is not None:
             chart.set_theme(self._theme)
@@ -277,12 +277,12 @@ class LivePlots(QWidget):
         self._grown[name] = len(values)
         lowest, highest = float(new.min()), float(new.max())
         if fresh:
-            chart.axes.setYRange(lowest - least, highest + least, padding=0.0)
+            chart.view.setYRange(lowest - least, highest + least, padding=0.0)
             return
         low, high = chart.view.viewRange()[1]
         if highest > high or lowest < low:
             room = 0.15 * (max(highest, high) - min(lowest, low))
-            chart.axes.setYRange(
+            chart.view.setYRange(
                 lowest - room if lowest < low else low,
                 highest + room if highest > high else high,
                 padding=0.0,

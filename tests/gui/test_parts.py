@@ -188,7 +188,7 @@ def test_a_logarithmic_chart_is_exported_in_its_own_values(qtbot):
     drawn = chart.add_curve(title="M1")
     drawn.setPen(pen(load_theme("light").models[0]))
     drawn.setData(np.array([1.0, 2.0, 3.0]), np.log10([100.0, 10.0, 5.0]))
-    chart.axes.setXRange(0.5, 2.5, padding=0.0)
+    chart.view.setXRange(0.5, 2.5, padding=0.0)
     (found,) = gather([chart], "t").panels
     np.testing.assert_allclose(found.curves[0].y, [100.0, 10.0])
     assert found.log
@@ -217,7 +217,7 @@ def test_the_numbers_of_the_axes_follow_the_range(qtbot, log):
         made.resize(400, 200)
         made.add_curve().setData([0.0, 100.0], [0.0, 1.0])
         for x, y in ranges:
-            made.axes.setRange(xRange=x, yRange=y, padding=0.0)
+            made.view.setRange(xRange=x, yRange=y, padding=0.0)
             shown = made.grab().toImage()
         return shown
 

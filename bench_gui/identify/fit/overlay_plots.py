@@ -132,7 +132,7 @@ def _pane(name: str) -> _Pane:
     title.setProperty("role", "muted")
     position = Chart(f"{name}, measured and simulated position", "Position", "rad", bottom="Time [s]")
     residual = Chart(f"{name}, simulated minus measured", "Residual", "rad")
-    residual.axes.setXLink(position.axes)
+    residual.view.setXLink(position.view)
     column = vbox(widget, spacing=2)
     head = QHBoxLayout()
     head.addWidget(title, 1)

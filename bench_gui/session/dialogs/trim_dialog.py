@@ -55,7 +55,7 @@ class TrimDialog(RunDialog):
         self._goal, self._measured = self.chart.add_curve(1), self.chart.add_curve(2)
         self.region = pg.LinearRegionItem(swapMode="block")
         self.region.setZValue(3)
-        self.chart.axes.addItem(self.region, ignoreBounds=True)
+        self.chart.add_item(self.region)
         self.body.addWidget(self.chart, 1)
         self.first = self._field("Begin", "Earlier samples are not used")
         self.last = self._field("End", "Later samples are not used")
@@ -92,7 +92,7 @@ class TrimDialog(RunDialog):
         self.region.setBounds((0.0, run.duration))
         self.region.setRegion(used_part(run, annotation))
         self._moved()
-        self.chart.axes.setXRange(0.0, run.duration)
+        self.chart.view.setXRange(0.0, run.duration)
         self.show()
         self.raise_()
 

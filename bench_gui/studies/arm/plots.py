@@ -63,7 +63,7 @@ class ArmPlots(QWidget):
         self._measured = False
         self._arm = pg.PlotDataItem(symbol="o", symbolSize=8)
         self._arm.setZValue(-1)
-        self.plane.axes.addItem(self._arm, ignoreBounds=True)
+        self.plane.add_item(self._arm)
 
     @property
     def keys(self) -> list[str]:

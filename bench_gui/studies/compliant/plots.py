@@ -51,7 +51,6 @@ class _Dial(Chart):
         self.setToolTip("Angles of link, motors and equilibrium; hanging down is 0")
         self.view.setAspectLocked(True)
         self.view.setMouseEnabled(False, False)
-        self.axes.showGrid(x=False, y=False)
         self.fit()
 
     def fit(self) -> None:
@@ -59,8 +58,8 @@ class _Dial(Chart):
         self.view.setRange(xRange=(-1.1, 1.1), yRange=(-1.1, 1.1), padding=0.0)
 
     def _label(self) -> None:
-        for side in ("left", "bottom"):
-            self.axes.hideAxis(side)
+        for axis in self.axes.values():
+            axis.hide()
 
 
 class ComplianceCurves(QWidget):
@@ -100,7 +99,7 @@ class ComplianceCurves(QWidget):
 
     def _draw(self) -> None:
         for chart, curve in self._curves:
-            chart.removeItem(curve)
+            chart.remove_item(curve)
         self._curves = []
         theme, unit = self._theme, self._unit
         if theme is None or unit is None or self._shown is None:
@@ -173,7 +172,7 @@ class ComplianceMotion(QWidget):
         self.angle = Chart("Angles of link, motors and equilibrium", "Angle", "rad")
         self.torque = Chart("Torques on the link", "On the link", "N·m", bottom="Time [s]")
         self.over_time = (self.angle, self.torque)
-        self.torque.axes.setXLink(self.angle.axes)
+        self.torque.view.setXLink(self.angle.view)
         times = QWidget()
         charts = vbox(times, spacing=4)
         charts.addWidget(self.angle, 5)
@@ -200,7 +199,7 @@ class ComplianceMotion(QWidget):
             self.dial.addItem(hand)
         self._now = [pg.InfiniteLine(0.0, angle=90) for _ in self.over_time]
         for chart, mark in zip(self.over_time, self._now, strict=True):
-            chart.axes.addItem(mark, ignoreBounds=True)
+            chart.add_item(mark)
         self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._view: ComplianceView | None = None

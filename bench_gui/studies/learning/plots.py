@@ -76,7 +76,7 @@ class LearningPlots(QWidget):
                 chart.setMinimumHeight(60)
                 column.addWidget(chart, share)
         for chart in (self.joint_2, self.error):
-            chart.axes.setXLink(self.joint_1.axes)
+            chart.view.setXLink(self.joint_1.view)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(8)

@@ -51,7 +51,7 @@ class _TwoCharts(QWidget):
             chart.setMinimumHeight(90)
             self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
-        right.axes.setXLink(left.axes)
+        right.view.setXLink(left.view)
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
@@ -74,7 +74,7 @@ class FrictionCurves(_TwoCharts):
             Chart("Implicit friction", "Implicit friction", "N·m", bottom="Hypothetical velocity v* [rad/s]"),
         )
         self.function, self.implicit = self.charts
-        self.implicit.axes.setYLink(self.function.axes)
+        self.implicit.view.setYLink(self.function.view)
         self._shown: tuple[str, FrictionLaw, Bristle] | None = None
 
     def show_law(self, kind: str, law: FrictionLaw, bristle: Bristle) -> None:
@@ -149,7 +149,7 @@ class JointCurves(_TwoCharts):
         view = self._view
         if view is not None and view.below == TORQUE and view.traces[0].below.min() < 0.0:
             reach = 1.4 * view.job.law.static
-            self.below.axes.setYRange(-reach, reach, padding=0.0)
+            self.below.view.setYRange(-reach, reach, padding=0.0)
 
     def _draw(self) -> None:
         self._curves.clear()

@@ -76,12 +76,12 @@ def test_plot_tools(compared, qtbot):
     plots, tools = view.plots, view.overlay_tools
     overlay, residual = plots.overlay, plots.residual
     for chart in (overlay, residual):
-        assert chart.axes.getAxis("left").width() == AXIS_WIDTH
+        assert chart.axes["left"].width() == AXIS_WIDTH
     assert overlay.view.mapRectToScene(overlay.view.rect()).left() == pytest.approx(
         residual.view.mapRectToScene(residual.view.rect()).left()
     )
     whole = residual.view.viewRange()[0]
-    overlay.axes.setXRange(1.0, 2.0, padding=0.0)
+    overlay.view.setXRange(1.0, 2.0, padding=0.0)
     assert residual.view.viewRange()[0] == pytest.approx([1.0, 2.0], abs=0.05)
     qtbot.mouseDClick(residual.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, 40))
     compared.until(lambda: residual.view.viewRange()[0] == pytest.approx(whole, abs=0.05))
@@ -124,7 +124,7 @@ def test_plot_tools(compared, qtbot):
     compared.until(lambda: table.rowCount() == len(readings) + 1)
     compared.click(tools.cursor_button)
     assert not tools.readout.isVisible()
-    assert not [i for i in overlay.axes.items if i in (first_line, second_line)]
+    assert not [i for i in overlay.drawn if i in (first_line, second_line)]
 
 
 def drag(qtbot, chart, line, to):
@@ -192,7 +192,7 @@ def test_plot_export(compared, exported):
     plots = view.plots
     recordings = Session.open(controller.library.path).load_all()
     offset = plots.offsets[recordings[1].id][0]
-    plots.overlay.axes.setXRange(offset + 0.5, offset + 1.5, padding=0.0)
+    plots.overlay.view.setXRange(offset + 0.5, offset + 1.5, padding=0.0)
     compared.click(plots.legend.buttons["goal"])
     low, high = plots.overlay.view.viewRange()[0]
     with exported(".csv").open(encoding="utf-8") as file:

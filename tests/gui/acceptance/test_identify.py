@@ -55,10 +55,8 @@ def test_identify(person, session):
     assert overlays[-1].runs[0].mae < overlays[0].runs[0].mae
     assert view.overlay.shown is overlays[-1]
     view.tabs.setCurrentWidget(view.search)
-    person.until(
-        lambda: bool(view.search.cost.axes.curves) and len(view.search.cost.axes.curves[0].getOriginalDataset()[0]) > 3
-    )
-    _, y = view.search.cost.axes.curves[0].getOriginalDataset()
+    person.until(lambda: bool(view.search.cost.curves) and len(view.search.cost.curves[0].getOriginalDataset()[0]) > 3)
+    _, y = view.search.cost.curves[0].getOriginalDataset()
     assert (np.diff(y) <= 0).all()
     assert view.answer.card.title.text().startswith("Identifying M")
     assert "best so far" in view.answer.card.title.text()

@@ -163,9 +163,9 @@ class TestEveryPage:
             action.trigger()
             assert setup.bench == bench
             assert window.record.form.trajectory().parameters.numbers() == form.parameters.numbers()
-            assert unit.symbol in window.record.plots.position.axes.getAxis("left").labelText
+            assert unit.symbol in window.record.plots.position.axes["left"].labelText
             window.show_task(COMPARE)
-            assert unit.symbol in window.compare.plots.overlay.axes.getAxis("left").labelText
+            assert unit.symbol in window.compare.plots.overlay.axes["left"].labelText
             window.show_task(RECORD)
         assert {path: path.read_bytes() for path in Path(session).rglob("*") if path.is_file()} == files
 

@@ -197,10 +197,10 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings(person, view):
     assert form.settings().trials == 96
     view.tabs.setCurrentWidget(view.search)
     assert not view.search.cost.isVisible(), "no axes without a curve"
-    person.until(lambda: len(view.search.cost.axes.curves) == 2)
+    person.until(lambda: len(view.search.cost.curves) == 2)
     assert view.search.cost.isVisible()
     assert view.search.objective.text() == "Cost: mean |error| of the runs"
-    x, y = view.search.cost.axes.curves[0].getOriginalDataset()
+    x, y = view.search.cost.curves[0].getOriginalDataset()
     assert x[-1] >= 96
     assert (np.diff(y) <= 0).all()
 
@@ -208,7 +208,7 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings(person, view):
     view.earlier.shown.activated.emit(1)
     assert fitting.result is fitting.kept[1]
     assert form.settings().trials == 64
-    person.until(lambda: len(view.search.cost.axes.curves) == 2)
+    person.until(lambda: len(view.search.cost.curves) == 2)
     listed = [e.model for e in person.controller.model_list.entries if e.origin == "identified"]
     assert listed == [row.model for row in fitting.kept[1].models], "what is shown can be used, compared and exported"
 

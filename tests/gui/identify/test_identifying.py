@@ -60,7 +60,7 @@ def test_identification_ends_in_a_table(person, session):
     assert person.window.identify.parameters.table.rowCount() > 3
     row = table.row(table.recommended_row)
     assert person.window.identify.search.step_note.text() == step_in_words(row.model, row.train_mae)
-    assert len(person.window.identify.search.cost.axes.curves) >= 2
+    assert len(person.window.identify.search.cost.curves) >= 2
     assert "validation error" in person.window.identify.answer.card.choice.text()
     (folder,) = (session / "results").iterdir()
     assert {"m1.json", "m2.json", "result.json"} <= {path.name for path in folder.iterdir()}
@@ -273,7 +273,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     assert found == {r.model.friction: r.model.values for r in whole.identification.results}
     assert read_record(folder).ending == "finished"
     person.until(lambda: not view.start.resume_button.isVisible())
-    x, _ = view.search.cost.axes.curves[0].getOriginalDataset()
+    x, _ = view.search.cost.curves[0].getOriginalDataset()
     assert x[0] < 10, "the curve begins with what was on record"
 
 
