@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication
 
@@ -23,8 +23,12 @@ from bench_gui.shell.tasks import RECORD, task_number
 from bench_gui.tour.tour import Tour
 from bench_gui.work.memory import return_memory_early
 
-DRAWN = 4096
-"""Size of Qt's pixmap cache [KiB]; the default of 10 MiB would fill only after hours."""
+DRAWN = 12
+"""Size of Qt's pixmap cache [B per pixel of the screen]: the two axes of each plot, whose grids cover it, and a third.
+
+An axis that does not find its room there is drawn again for every frame.
+"""
+SMALLEST_SCREEN = QSize(1920, 1080)
 PREPARE_AFTER = 300
 """Delay between the complete window and further work [ms]."""
 
@@ -87,7 +91,9 @@ def make_application() -> QApplication:
             os.environ.setdefault("QT_QPA_PLATFORMTHEME", "xdgdesktopportal")
         return_memory_early()
         app = QApplication(["servobench"])
-        QPixmapCache.setCacheLimit(DRAWN)
+        screen = app.primaryScreen()
+        size = (screen.size() * screen.devicePixelRatio()).expandedTo(SMALLEST_SCREEN)
+        QPixmapCache.setCacheLimit(DRAWN * size.width() * size.height() // 1024)
     app.setApplicationName("ServoBench")
     app.setOrganizationName("ServoBench")
     app.setDesktopFileName("servobench")

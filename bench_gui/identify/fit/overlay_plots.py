@@ -38,7 +38,7 @@ class _Pane:
 
 
 class OverlayPlots(QWidget):
-    """A legend above two panes, one per run; a pane without a run is hidden."""
+    """A legend above two panes, one per run; without any run the first one says that there is nothing to show."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class OverlayPlots(QWidget):
         runs: list[RunOverlay | None] = [*overlay.runs[: len(self.panes)]]
         runs += [None] * (len(self.panes) - len(runs))
         for pane, run in zip(self.panes, runs, strict=True):
-            pane.widget.setVisible(run is not None)
+            pane.widget.setVisible(run is not None or pane is self.panes[0])
             pane.title.setText(_title(run))
             pane.residual.setVisible(run is not None and run.simulated is not None)
             for key, values in _values(run).items():
