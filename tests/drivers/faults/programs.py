@@ -35,9 +35,12 @@ def place(address: str, folder: Path) -> None:
 
 
 def window(address: str, folder: Path) -> None:
-    """The window, in a run of its four."""
+    """The window, in a run that lasts until the slowest of the other programs has begun."""
     from bench_gui import app
+    from bench_gui.record import recording
+    from core.trajectories import make_trajectory
 
+    recording.paper_set = lambda: [make_trajectory("sin_sin", 600.0)]
     # What it prepares once it is there is of no use here.
     app.Controller.prepare = lambda controller: controller.recording.record_paper_set()
     app.run_window(folder / "lab", address)
