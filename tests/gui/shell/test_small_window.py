@@ -144,9 +144,11 @@ def say(window, *arguments, **more):
 
 
 @pytest.fixture
-def notices(window):
+def notices(qtbot, window):
     window.show_task(RECORD)
     window.resize(1280, 720)
+    # A page that was looked at before may still compute: its button goes when that is done.
+    qtbot.waitUntil(lambda: window.status_line.list_button.text() == "Work", timeout=600_000)
     yield window.messages
     for notice in list(window.messages.notices):
         notice.close_button.click()
