@@ -185,7 +185,7 @@ class Chart(pg.GraphicsView):
             "bottom": LogAxis("bottom") if log_bottom else Axis("bottom"),
         }
         self.decimated = False
-        """True if curves that are added draw only what is in sight, and the extremes of each pixel; x must increase."""
+        """True if curves that are added show only what is visible, as the extremes of each pixel; x must increase."""
         self.drawn: list[Any] = []
         """Curves and other items inside the axes."""
         frame = pg.GraphicsLayout()
