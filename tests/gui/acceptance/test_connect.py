@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLabel
 
 from bench_gui.shell.tasks import BENCH
 from bench_gui.widgets.fields import AngleBox
+from core.trajectories import make_trajectory
 from drivers.recorder import Phase
 from drivers.registry import FAMILIES
 from drivers.servo import ServoState
@@ -171,7 +172,7 @@ def test_dirty_state(person):
     controller.undo.redo()
 
     # In motion nothing can be written, and the reason is said.
-    controller.queue.record([person.window.record.form.trajectory()])
+    controller.queue.record([make_trajectory("sin_sin", 600.0)])
     person.until(lambda: person.state is ServoState.ENABLED)
     person.until(lambda: not card.write_button.isEnabled())
     assert "moving" in card.write_button.toolTip()
@@ -212,7 +213,7 @@ def test_dialog_is_refused_when_motion_begins(person):
     card = person.window.bench.card
     card.fields["kp"].setValue(8)
     person.click(card.write_button)
-    person.controller.queue.record([person.window.record.form.trajectory()])
+    person.controller.queue.record([make_trajectory("sin_sin", 600.0)])
     person.until(lambda: person.state is ServoState.ENABLED)
     person.until(lambda: not card.dialog.write_button.isEnabled())
     assert "moving" in card.dialog.reason.text()
@@ -294,7 +295,7 @@ def test_zeroing_stops_when_the_motor_goes_on(person):
     panel = person.window.bench.zero
     person.click(person.window.bench.zero_button)
     person.until(lambda: math.isfinite(panel.zeroing.position))
-    person.controller.queue.record([person.window.record.form.trajectory()])
+    person.controller.queue.record([make_trajectory("sin_sin", 600.0)])
     person.until(lambda: "The motor is on" in panel.motor.text())
     assert not panel.sweep_button.isEnabled()
     assert not np.isfinite(panel.zeroing.position)

@@ -289,7 +289,7 @@ def test_the_list_has_a_heading_for_each_change_of_the_load(person):
 
 def test_a_paused_list_lets_the_run_that_is_on_end(person):
     person.connect()
-    add(person, "half_sine", 0.6)
+    add(person, "half_sine", 5.0)
     add(person, "sin_sin")
     queue, record = person.controller.queue, person.window.record
     person.click(record.run_button)
@@ -328,7 +328,7 @@ def test_a_run_that_did_not_end_well_is_listed_and_recorded_again(person):
     person.connect()
     record, queue = person.window.record, person.controller.queue
     record.tabs.setCurrentIndex(LIST)
-    add(person, "sin_sin", 60.0)
+    add(person, "sin_sin", 600.0)
     person.click(record.run_button)
     person.until(lambda: record.live.count > 10)
     assert any("▸" in text and "recording" in text for text in shown(record))
