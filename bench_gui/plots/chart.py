@@ -235,7 +235,8 @@ class Chart(pg.GraphicsView):
         self.view.removeItem(item)
 
     def clear(self) -> None:
-        """Remove all curves and items."""
+        """Remove all curves, areas and other items."""
+        self._areas = []
         for item in tuple(self.drawn):
             self.remove_item(item)
 

@@ -69,11 +69,11 @@ def test_abort_keeps_the_samples(person):
     person.record(600.0)
     person.until(lambda: person.window.record.live.count >= 40)
     person.click(person.window.record.start.abort_button)
+    person.until(lambda: "Aborted: Accelerated oscillations. Its" in person.message)
     person.until(lambda: len(person.controller.library.runs) == 1)
     run = person.controller.library.runs[0]
     assert run.exit_status == "abort"
     assert run.samples >= 40
-    assert "Aborted: Accelerated oscillations. Its" in person.message
 
 
 def test_the_next_run_waits_until_this_one_is_over(person):
