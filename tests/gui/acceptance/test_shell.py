@@ -78,7 +78,7 @@ def test_e_stop(person):
             return state is Phase.APPROACH and servo.view.phase is Phase.RUN
 
         while not seen():
-            person.record(0.8 if state is Phase.RETURN else 600.0)
+            person.record(0.8 if state is Phase.RETURN else 20.0)
             person.until(lambda: seen() or missed() or not queue.active)
             if not seen():
                 queue.abort()
