@@ -297,7 +297,7 @@ def planned(person, **changed):
 
 
 def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
-    connect(person)
+    connect(person, AT_ONCE)
     form, record, queue = planned(person), person.window.record, person.controller.queue
     plan = person.controller.plan.plan
     assert (plan.masses, plan.kps, plan.trajectories) == ((0.5, 1.0), (8.0, 16.0), ("half_sine",))
@@ -338,7 +338,7 @@ def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
 
 
 def test_a_cell_recorded_again_takes_the_place_of_the_old_run(person):
-    connect(person)
+    connect(person, AT_ONCE)
     form, record = planned(person, masses="0.5", kps="8, 16"), person.window.record
     person.click(form.add_button)
     person.click(record.run_button)
@@ -362,7 +362,7 @@ def test_a_cell_recorded_again_takes_the_place_of_the_old_run(person):
 
 def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
     """A servo that exists only here is never prompted for; this one is made to count as a real one."""
-    connect(person)
+    connect(person, AT_ONCE)
     queue, record = person.controller.queue, person.window.record
     monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
     queue.countdown.seconds = 0.0
@@ -385,7 +385,7 @@ def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
 
 
 def test_a_simulated_servo_is_never_prompted_for(person):
-    connect(person)
+    connect(person, AT_ONCE)
     form = planned(person, kps="8")
     asked = []
     person.controller.queue.changed.connect(lambda: asked.append(person.controller.queue.by_hand))
@@ -396,7 +396,7 @@ def test_a_simulated_servo_is_never_prompted_for(person):
 
 
 def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
-    connect(person)
+    connect(person, AT_ONCE)
     form = planned(person)
     plan = person.controller.plan.plan
     for text, said in (("0.5, heavy", "list of numbers"), ("0", "positive"), ("1, 1", "twice"), ("", "at least one")):
