@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from bench_gui.identify.fit.messages import Array, FitOverlay
 from bench_gui.plots.chart import Chart, pen
@@ -20,8 +20,8 @@ from core.units import RADIANS, AngleUnit, milliradians
 
 COLUMNS = 600
 """Curves are reduced to the extremes of this many columns, about the width of a pane in pixels."""
-LOWEST, HEAD_HEIGHT = 34, 24
-"""Smallest height of a chart, and height of the heading above it [px]."""
+LOWEST = 34
+"""Smallest height of a chart [px]."""
 MEASURED, INITIAL, SIMULATED, RESIDUAL = "measured", "initial", "simulated", "residual"
 
 
@@ -30,7 +30,6 @@ class _Pane:
     """Charts of one run."""
 
     widget: QWidget
-    head: QHBoxLayout
     title: QLabel
     position: Chart
     residual: Chart
@@ -44,12 +43,12 @@ class OverlayPlots(QWidget):
         super().__init__()
         column = vbox(self, spacing=2, margins=(0, 5, 0, 0))
         self.legend = Legend(self._toggle)
+        column.addWidget(self.legend)
         row = hbox(spacing=10)
         column.addLayout(row, 1)
         self.panes = [_pane("Worst run"), _pane("Median run")]
         for pane in self.panes:
             row.addWidget(pane.widget, 1)
-        self.panes[0].head.addWidget(self.legend)
         self._theme: Theme | None = None
         self._unit = RADIANS
         self._shown = FitOverlay("", ())
@@ -134,13 +133,10 @@ def _pane(name: str) -> _Pane:
     residual = Chart(f"{name}, simulated minus measured", "Residual", "rad")
     residual.view.setXLink(position.view)
     column = vbox(widget, spacing=2)
-    head = QHBoxLayout()
-    head.addWidget(title, 1)
-    title.setFixedHeight(HEAD_HEIGHT)
-    column.addLayout(head)
+    column.addWidget(title)
     column.addWidget(residual, 2)
     column.addWidget(position, 5)
-    pane = _Pane(widget, head, title, position, residual)
+    pane = _Pane(widget, title, position, residual)
     for chart in (position, residual):
         chart.setMinimumHeight(LOWEST)
     for place, key in enumerate((INITIAL, MEASURED, SIMULATED)):

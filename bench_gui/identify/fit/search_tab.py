@@ -136,8 +136,7 @@ class SearchTab(QWidget):
         """Remove every curve; why: text to show instead."""
         self._history = CostHistory()
         self._asked = None
-        for curve in self._curves.values():
-            self.cost.removeItem(curve)
+        self.cost.clear()
         self._curves = {}
         self.nothing.setText(why)
         self._stack.setCurrentWidget(self.nothing)

@@ -193,10 +193,10 @@ class ComplianceMotion(QWidget):
         column.addLayout(self.body, 1)
         turn = np.linspace(0.0, 2.0 * np.pi, 121)
         self._rim = pg.PlotCurveItem(np.cos(turn), np.sin(turn))
-        self.dial.addItem(self._rim)
+        self.dial.add_item(self._rim)
         self._hands: dict[str, Any] = {key: pg.PlotCurveItem() for key in HANDS}
         for hand in self._hands.values():
-            self.dial.addItem(hand)
+            self.dial.add_item(hand)
         self._now = [pg.InfiniteLine(0.0, angle=90) for _ in self.over_time]
         for chart, mark in zip(self.over_time, self._now, strict=True):
             chart.add_item(mark)

@@ -125,7 +125,7 @@ class LearningPlots(QWidget):
         theme = self._theme
         self._curves.clear()
         if self._mark is not None:
-            self.by_iteration.removeItem(self._mark)
+            self.by_iteration.remove_item(self._mark)
             self._mark = None
         if theme is None:
             return

@@ -48,7 +48,7 @@ class _TwoCharts(QWidget):
         """Row of the charts; callers append the readout to it."""
         self.row.setSpacing(8)
         for chart in self.charts:
-            chart.setMinimumHeight(90)
+            chart.setMinimumHeight(60)
             self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
         right.view.setXLink(left.view)

@@ -204,11 +204,13 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings(person, view):
     assert x[-1] >= 96
     assert (np.diff(y) <= 0).all()
 
+    former = view.search.cost.curves
     view.earlier.shown.setCurrentIndex(1)
     view.earlier.shown.activated.emit(1)
     assert fitting.result is fitting.kept[1]
     assert form.settings().trials == 64
     person.until(lambda: len(view.search.cost.curves) == 2)
+    assert not set(former) & set(view.search.cost.curves)
     listed = [e.model for e in person.controller.model_list.entries if e.origin == "identified"]
     assert listed == [row.model for row in fitting.kept[1].models], "what is shown can be used, compared and exported"
 

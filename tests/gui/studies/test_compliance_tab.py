@@ -213,6 +213,7 @@ def test_units_change_what_is_shown_and_nothing_else(tab):
 def test_hands_turn_with_the_motion(tab):
     view = shown(tab)
     tab.motion.show_moment(2.0)
+    assert tab.motion._hands[LINK] in tab.motion.dial.drawn
     x, y = tab.motion._hands[LINK].getData()
     at = view.motion.position[np.searchsorted(view.motion.time, 2.0)]
     assert np.arctan2(x[1], -y[1]) == pytest.approx(at)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyqtgraph as pg
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QFileDialog
 
@@ -166,6 +167,7 @@ def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tm
     # An earlier iteration, by its point and by its number.
     tab.plots.chosen.emit(2)
     assert tab.shown is tab.running.iterations[1]
+    assert [x.value() for x in tab.plots.by_iteration.drawn if isinstance(x, pg.InfiniteLine)] == [2.0]
     (link,) = [c for c in tab.plots.joint_1.seen() if c.name == "Link"]
     np.testing.assert_array_equal(link.y, tab.running.iterations[1].position[:, 0])
     tab.iteration.setValue(1)
