@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from bench_gui.identify.fit.messages import Array, FitOverlay
@@ -37,16 +38,20 @@ class _Pane:
 
 
 class OverlayPlots(QWidget):
-    """A legend above two panes, one per run; without any run the first one says that there is nothing to show."""
+    """Titles and a legend above two panes, one per run; without any run the first pane says that it is empty."""
 
     def __init__(self) -> None:
         super().__init__()
         column = vbox(self, spacing=2, margins=(0, 5, 0, 0))
         self.legend = Legend(self._toggle)
-        column.addWidget(self.legend)
-        row = hbox(spacing=10)
-        column.addLayout(row, 1)
         self.panes = [_pane("Worst run"), _pane("Median run")]
+        worst, median = self.panes
+        head, row = hbox(spacing=10), hbox(spacing=10)
+        for part, share in ((worst.title, 1), (self.legend, 0), (median.title, 1)):
+            head.addWidget(part, share)
+        median.title.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        column.addLayout(head)
+        column.addLayout(row, 1)
         for pane in self.panes:
             row.addWidget(pane.widget, 1)
         self._theme: Theme | None = None
@@ -133,7 +138,6 @@ def _pane(name: str) -> _Pane:
     residual = Chart(f"{name}, simulated minus measured", "Residual", "rad")
     residual.view.setXLink(position.view)
     column = vbox(widget, spacing=2)
-    column.addWidget(title)
     column.addWidget(residual, 2)
     column.addWidget(position, 5)
     pane = _Pane(widget, title, position, residual)
