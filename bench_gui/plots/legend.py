@@ -78,7 +78,7 @@ class Legend(QWidget):
         return QSize(max((size.width() for size in sizes), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fill the lines anew."""
+        """Fill the lines again."""
         self._arrange()
 
     def _arrange(self) -> None:
