@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, capsys):
 
 
 def test_a_person_is_asked_once_for_each_change(tmp_path):
-    """Driven like a servo that can move something real; the servo itself is the simulated one, which loses no sample."""
+    """Driven like a servo that can move something real; the servo itself is simulated and loses no sample."""
     grid = replace(
         dynamixel_plan(), masses=(0.5, 1.0), lengths=(0.1,), kps=(8.0, 16.0), trajectories=("half_sine",), duration=0.3
     )

@@ -19,7 +19,7 @@ def test_the_program_starts_beside_folders_of_the_same_names(tmp_path):
         env={**os.environ, "PYTHONPATH": places},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
     assert done.returncode == 1
     assert done.stderr == "bench: nowhere: there is no such session\n"

@@ -75,11 +75,15 @@ class Rig:
     def driven(self) -> bool:
         return bool(self.truth()["driven"])
 
-    def begin(self, seconds: float = 600.0, sink: Any = None) -> None:
-        """Start a run and wait until a third of a second of it is recorded."""
+    def record(self, seconds: float, sink: Any = None) -> None:
+        """Ask for a run."""
         self.recorder.start()
         self.session = Session.open_or_create(self.folder / "session")
         self.recorder.record(make_trajectory("sin_sin", seconds), self.header, sink or self.session.sink())
+
+    def begin(self, sink: Any = None) -> None:
+        """Start a run of ten minutes and wait until a third of a second of it is recorded."""
+        self.record(600.0, sink)
         self.until(lambda: self._last is not None or recorded(self.recorder) > FIRST_SAMPLES)
         assert self._last is None, f"the run is over already: {self._last}"
 

@@ -207,7 +207,7 @@ def test_a_full_disk_ends_the_run(rig, tmp_path):
 @pytest.mark.parametrize(("servo", "jump"), [(X, 3600.0), (MX, -3600.0)])
 def test_a_jump_of_the_wall_clock_disturbs_nothing(rig, servo, jump, tmp_path):
     with rig(servo, tmp_path) as made:
-        made.begin(1.0, Wrapped(_sink(made), jump=jump))
+        made.record(1.0, Wrapped(_sink(made), jump=jump))
         result = made.ended()
         assert result.exit_status == "success"
         # The SDK's own clock would end every read at once, or never.

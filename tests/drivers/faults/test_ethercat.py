@@ -111,7 +111,7 @@ def test_a_full_disk_ends_the_run(made):
 
 @pytest.mark.parametrize("jump", [3600.0, -3600.0])
 def test_a_jump_of_the_wall_clock_disturbs_nothing(made, jump):
-    made.begin(1.0, Wrapped(Session.open_or_create(made.folder / "session").sink(), jump=jump))
+    made.record(1.0, Wrapped(Session.open_or_create(made.folder / "session").sink(), jump=jump))
     assert made.ended().exit_status == "success"
 
 

@@ -144,7 +144,7 @@ def test_what_comes_from_the_process_loads_no_compiler():
         "print(said.view.path, [m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
     )
     said = pickle.dumps(ArmProgress(0.5, "1 of 2 cases", view=CASES[0]))
-    done = subprocess.run([sys.executable, "-c", program], input=said, capture_output=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", program], input=said, capture_output=True, timeout=600, check=True)
     assert done.stdout.decode().strip() == "Circle []"
 
 

@@ -469,7 +469,7 @@ def test_files_second_launch(person, session, tmp_path):
     )
     try:
         person.until(lambda: person.controller.library.path == Path(session))
-        out, _ = done.communicate(timeout=240)
+        out, _ = done.communicate(timeout=600)
         assert done.returncode == 0
         assert "open already" in out
     finally:
@@ -484,7 +484,7 @@ def test_of_several_starts_at_once_one_opens(tmp_path):
     ]
     try:
         # Whoever hands over ends; the first stays open until it has been rung at by both.
-        said = [start.communicate(timeout=240)[0] for start in starts]
+        said = [start.communicate(timeout=600)[0] for start in starts]
         assert sorted(said) == ["it is open\n", "open already\n", "open already\n"]
     finally:
         for start in starts:
@@ -543,5 +543,5 @@ def test_hygiene(person, session, qtbot, tmp_path):
     assert window.minimumSizeHint().width() <= 1280
     assert window.minimumSizeHint().height() <= 720
     environment = {**os.environ, "QT_SCALE_FACTOR": "2", "SERVOBENCH_HOME": str(tmp_path / "twice")}
-    done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, timeout=600)
     assert done.stdout.strip() == "fine", done.stderr

@@ -289,7 +289,7 @@ def test_page_and_answer_load_no_compiler():
         [sys.executable, "-c", program],
         input=pickle.dumps(simulate(job, None)),
         capture_output=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     assert done.stdout.decode().strip() == "qbMove Advanced, mode 5: motor positions, controlled []"
