@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QMessageBox, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMainWindow, QMessageBox, QPushButton, QStackedWidget, QWidget
 
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
@@ -136,15 +136,13 @@ class MainWindow(QMainWindow):
         self.help = Helping(self, self.work.docks, self._in_sight, lambda: self.appearance.theme)
         self._build_menus()
         self._connect()
+        self._keys = KeysEverywhere(controller.escape)
+        self._keys.listen()
         self.appearance.begin()
         self._layout = Layout(self, self.work, controller.settings, controller.undo)
         self._layout.restore(controller.message.emit)
         self.show_start() if task is None else self.show_task(task)
         self.stack.setFocus()
-        self._keys = KeysEverywhere(controller.escape)
-        app = QApplication.instance()
-        if app is not None:
-            app.installEventFilter(self._keys)
 
     # Pages.
 
@@ -457,9 +455,7 @@ class MainWindow(QMainWindow):
             self._asks_before_closing = True
             event.ignore()
             return
-        app = QApplication.instance()
-        if app is not None:
-            app.removeEventFilter(self._keys)
+        self._keys.listen(False)
         self._layout.keep()
         self.hide()
         self.help.close()
@@ -484,7 +480,9 @@ class MainWindow(QMainWindow):
 
     def _paint(self, theme: Theme) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
-        for part in (*parts, *self._pages.there, self.help):
-            part.set_theme(theme)
-        if self.tour is not None:
-            self.tour.set_theme(theme)
+        with self._keys.deaf():
+            themes.apply(self, theme)
+            for part in (*parts, *self._pages.there, self.help):
+                part.set_theme(theme)
+            if self.tour is not None:
+                self.tour.set_theme(theme)

@@ -15,7 +15,7 @@ from typing import Any
 
 from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from core.terms import FRICTION_MODELS
 
@@ -108,17 +108,16 @@ def prepare(app: QApplication) -> None:
         QDir.addSearchPath("icons", str(folder))
 
 
-def apply(app: QApplication, theme: Theme) -> None:
-    """Apply a theme to the application, unless it has it already; this takes some hundred ms."""
-    if app.property(_APPLIED) == theme.name:
+def apply(window: QWidget, theme: Theme) -> None:
+    """Apply a theme to a window and to all windows that belong to it, unless it has it already."""
+    if window.property(_APPLIED) == theme.name:
         return
-    app.setProperty(_APPLIED, theme.name)
-    # Clearing the style sheet first is faster than replacing it: 0.6 s instead of 2.6 s with all pages made.
-    app.setStyleSheet("")
-    app.setPalette(_palette(theme))
-    size = app.font().pixelSize()
+    window.setProperty(_APPLIED, theme.name)
+    QApplication.setPalette(_palette(theme))
+    size = QApplication.font().pixelSize()
     sizes = {"small": f"{size - 1}px", "large": f"{size + 3}px", "largest": f"{size + 5}px"}
-    app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
+    # Replacing the style sheet of the application instead takes ten times as long.
+    window.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
 
 
 def _palette(theme: Theme) -> QPalette:

@@ -14,6 +14,9 @@ from core.trajectories import Trajectory
 from core.units import duration
 from core.words import capitalised, counted
 
+ARROW_HEIGHT = 31
+"""Height of a button with an arrow [px]: a layout knows only of the 28 that the style sheet asks for."""
+
 
 class StartBar(QWidget):
     """Records the waiting runs, or the chosen trajectory if none waits."""
@@ -38,7 +41,7 @@ class StartBar(QWidget):
         row = QHBoxLayout()
         for part in (self.add_button, self.pause_button, self.abort_button):
             row.addWidget(part, 1)
-        row.addStrut(self.add_button.sizeHint().height())
+        row.addStrut(ARROW_HEIGHT)
         column.addWidget(self.reason)
         column.addWidget(self.run_button)
         column.addLayout(row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtGui import QActionGroup, QGuiApplication
-from PySide6.QtWidgets import QApplication
 
 from bench_gui import theme as themes
 from bench_gui.settings import Settings
@@ -46,10 +45,7 @@ class Appearance:
     def apply(self, name: str) -> None:
         """Apply a theme, plots included."""
         self._name = name
-        app, theme = QApplication.instance(), self.theme
-        if isinstance(app, QApplication):
-            themes.apply(app, theme)
-        self._paint(theme)
+        self._paint(self.theme)
         shown = SYSTEM if self._chosen == SYSTEM else name
         for action in self.actions.actions() if self.actions is not None else ():
             action.setChecked(action.data() == shown)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QLineEdit
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QLineEdit
 
 
 class KeysEverywhere(QObject):
@@ -16,6 +17,21 @@ class KeysEverywhere(QObject):
         super().__init__()
         self._stop = stop
         self._heard = False
+
+    def listen(self, on: bool = True) -> None:
+        """Begin or end to listen."""
+        app = QApplication.instance()
+        if app is not None:
+            (app.installEventFilter if on else app.removeEventFilter)(self)
+
+    @contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Do not listen while every widget gets many events at once: keys wait until that is over in any case."""
+        self.listen(False)
+        try:
+            yield
+        finally:
+            self.listen()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stop on Esc and pass the key on, so that it also closes the open dialog or menu."""

@@ -75,12 +75,11 @@ def test_text_and_curves_stand_out(theme):
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qapp, qtbot, theme):
+def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qtbot, theme):
     """By its border, 3 to 1 (WCAG 2.2, 1.4.11)."""
-    before = qapp.property("servobenchTheme")
-    apply(qapp, load_theme(theme))
     table, view = ProposalTable(), plain_table("Proposals", "Checked ones go into the queue")
     qtbot.addWidget(view)
+    apply(view, load_theme(theme))
     cell = Cell(mass=1.0, length=0.1, kp=8.0, trajectory="sin_sin", repetition=1)
     table.show_proposals([Proposal(cell=cell, nats=1.0, narrowings=())])
     assert table.setData(table.index(0, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
@@ -91,8 +90,6 @@ def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qapp, qtbot, theme)
     picture = view.viewport().grab(place).toImage()
     row, *others = (picture.pixelColor(x, picture.height() // 2).name() for x in range(1, picture.width()))
     assert max(contrast(colour, row) for colour in others) >= 3.0
-    if before:
-        apply(qapp, load_theme(before))
 
 
 def contrast(one, other):
