@@ -117,6 +117,7 @@ def test_escape_releases_the_servo_whatever_has_the_focus(person):
     person.controller.servo.stop_lock = 0.0  # five stops in a row, each with a new run
     person.connect()
     window = person.window
+    window.appearance.choose("dark")  # which does not listen for keys meanwhile
     ways = {"window": window, "field": window.record.form.field("duration"), "dialog": QDialog, "message": QMessageBox}
     for where in (*ways, "menu"):
         person.record(600.0)
