@@ -480,7 +480,7 @@ class MainWindow(QMainWindow):
 
     def _paint(self, theme: Theme) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
-        with self._keys.deaf():
+        with self._keys.paused():
             themes.apply(self, theme)
             for part in (*parts, *self._pages.there, self.help):
                 part.set_theme(theme)

@@ -25,7 +25,7 @@ class KeysEverywhere(QObject):
             (app.installEventFilter if on else app.removeEventFilter)(self)
 
     @contextmanager
-    def deaf(self) -> Iterator[None]:
+    def paused(self) -> Iterator[None]:
         """Do not listen while every widget gets many events at once: keys wait until that is over in any case."""
         self.listen(False)
         try:
