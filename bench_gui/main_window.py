@@ -482,7 +482,8 @@ class MainWindow(QMainWindow):
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
         with self._keys.paused():
             themes.apply(self, theme)
-            for part in (*parts, *self._pages.there, self.help):
+            for part in (*parts, self.help):
                 part.set_theme(theme)
+            self._pages.paint(theme)
             if self.tour is not None:
                 self.tour.set_theme(theme)

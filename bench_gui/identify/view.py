@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -59,7 +59,7 @@ class IdentifyView(TaskPage):
         self.start = StartPart(controller, self.form, self._start, self._resume, self._check_coverage)
         self.start_button, self.stop_button = self.start.start_button, self.start.stop_button
         self.actions_column.addWidget(self.start)
-        self._build_picture()
+        self.earlier = EarlierChoice(controller.fitting)
         self.propose_button: QPushButton = button(
             "Propose recordings",
             "Find the most informative recordings, using the catalogue's model of the servo",
@@ -75,10 +75,57 @@ class IdentifyView(TaskPage):
                 self.propose_button,
             )
         )
+
+    def build(self) -> Iterator[None]:
+        """Create the answer and the tabs, then follow the bench."""
+
+        def add(tab: QWidget, title: str, tip: str) -> None:
+            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
+
+        self.problem = ProblemCard()
+        self.tabs = describe(QTabWidget(), "Results of the identification", "Parameters, overlay, search, evidence")
+        self.tabs.setDocumentMode(True)
+        # The answer keeps its height; the tabs get the remaining space.
+        self.tabs.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self.tabs.setMinimumHeight(LOWEST_TABS)
+        self.tabs.setCornerWidget(self.earlier)
+        self.centre.addWidget(self.problem)
+        self.centre.addWidget(self.tabs, 1)
+        yield
+        form = self.form
+        self.parameters = ParametersTab(form)
+        add(self.parameters, "Parameters", "Values with their intervals inside their bounds")
+        yield
+        self.overlay = OverlayPlots()
+        self.overlay.set_unit(self._controller.angle_unit)
+        add(self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run")
+        self.tabs.setCurrentWidget(self.overlay)
+        yield
+        self.search = SearchTab(self._controller)
+        add(self.search, "Search", "Cost over evaluations, and the figures of each model")
+        yield
+        evidence = self.evidence = EvidenceTab(self._controller, form)
+        add(evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording")
+        yield
+        acts = {
+            steps.FREEZE: lambda known: form.freeze(*known),
+            steps.BOUNDS: lambda _: form.ask_parameters(),
+            steps.HOLD_OUT: form.hold_out,
+            steps.CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
+            steps.SEARCH: lambda trials: form.set_option("trials", trials),
+            steps.POINTS: lambda _: form.set_option("points", False),
+            steps.PROPOSE: lambda _: evidence.proposals.propose(),
+            steps.QUEUE: lambda _: evidence.proposals.enqueue(),
+            steps.COVERAGE: lambda _: self._check_coverage(),
+            steps.IDENTIFY: lambda _: self._start(),
+        }
+        self.answer = AnswerPart(self._controller, self._start, acts, lambda: self.show_evidence("warnings"))
+        self.centre.insertWidget(1, self.answer)
+        yield
         self._connect()
         self._offer()
-        if controller.fitting.result is not None:
-            self._show_result(controller.fitting.result, recalled=True)
+        if self._controller.fitting.result is not None:
+            self._show_result(self._controller.fitting.result, recalled=True)
 
     def _connect(self) -> None:
         controller, fitting, library = self._controller, self._controller.fitting, self._controller.library
@@ -95,6 +142,10 @@ class IdentifyView(TaskPage):
         fitting.unfinished_changed.connect(self._enable)
         for computation in (self.evidence.crossvalidating, self.evidence.proposing):
             computation.changed.connect(self._enable)
+        self.answer.row_changed.connect(self._show_row)
+        self.answer.export_wanted.connect(self.export_wanted)
+        self.tabs.currentChanged.connect(lambda _: self._turn())
+        self.earlier.compared.connect(self.parameters.compare_with)
         self.evidence.certifying.changed.connect(self._show_row)
         self.evidence.turned.connect(self._turn)
         library.runs_changed.connect(self._offer)
@@ -106,50 +157,6 @@ class IdentifyView(TaskPage):
         self.form.changed.connect(self._enable)
         self._overlaying.changed.connect(lambda: self.overlay.show_overlay(self._overlaying.shown))
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
-
-    def _build_picture(self) -> None:
-        self.problem = ProblemCard()
-        self.centre.addWidget(self.problem)
-        self.evidence = EvidenceTab(self._controller, self.form)
-        form, evidence = self.form, self.evidence
-        acts = {
-            steps.FREEZE: lambda known: form.freeze(*known),
-            steps.BOUNDS: lambda _: form.ask_parameters(),
-            steps.HOLD_OUT: form.hold_out,
-            steps.CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
-            steps.SEARCH: lambda trials: form.set_option("trials", trials),
-            steps.POINTS: lambda _: form.set_option("points", False),
-            steps.PROPOSE: lambda _: evidence.proposals.propose(),
-            steps.QUEUE: lambda _: evidence.proposals.enqueue(),
-            steps.COVERAGE: lambda _: self._check_coverage(),
-            steps.IDENTIFY: lambda _: self._start(),
-        }
-        self.answer = AnswerPart(self._controller, self._start, acts, lambda: self.show_evidence("warnings"))
-        self.answer.row_changed.connect(self._show_row)
-        self.answer.export_wanted.connect(self.export_wanted)
-        self.parameters = ParametersTab(form)
-        self.overlay = OverlayPlots()
-        self.overlay.set_unit(self._controller.angle_unit)
-        self.search = SearchTab(self._controller)
-        self.tabs = describe(QTabWidget(), "Results of the identification", "Parameters, overlay, search, evidence")
-        self.tabs.setDocumentMode(True)
-        for tab, title, tip in (
-            (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
-            (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
-            (self.search, "Search", "Cost over evaluations, and the figures of each model"),
-            (self.evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording"),
-        ):
-            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
-        self.tabs.setCurrentWidget(self.overlay)
-        self.tabs.currentChanged.connect(lambda _: self._turn())
-        self.earlier = EarlierChoice(self._controller.fitting)
-        self.earlier.compared.connect(self.parameters.compare_with)
-        self.tabs.setCornerWidget(self.earlier)
-        # The answer keeps its height; the tabs get the remaining space.
-        self.tabs.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
-        self.tabs.setMinimumHeight(LOWEST_TABS)
-        self.centre.addWidget(self.answer)
-        self.centre.addWidget(self.tabs, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for the titles of the tabs."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from bench_gui.shell.tasks import TASKS, import_pages
+from bench_gui.theme import Theme
 from bench_gui.widgets.page import LazyPage, TaskPage
 
 SLICE, PAUSE = 0.01, 10
@@ -36,6 +37,11 @@ class Pages(QObject):
         super().__init__()
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
+        self._begun: dict[int, Iterator[None]] = {}
+        """Steps of the pages whose creation has begun."""
+        self._theme: Theme | None = None
+        self._outdated: set[int] = set()
+        """Pages that do not have the colours of the theme yet."""
         self._making = self._steps()
         self._imports = Thread(target=import_pages, args=(closing,), name="imports", daemon=True)
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
@@ -55,11 +61,8 @@ class Pages(QObject):
 
     def page(self, number: int) -> TaskPage:
         """Return the page of a task."""
-        if number not in self._pages:
-            page = self._pages[number] = self._make(number)
-            cast(_Holder, self.stack.widget(number)).setWidget(page)
-            cast(LazyPage, self.inspectors.widget(number)).put(page.inspector)
-            self.made.emit(number, page)
+        for _ in self._creation(number):
+            pass
         return self._pages[number]
 
     def number(self, page: TaskPage) -> int:
@@ -69,9 +72,15 @@ class Pages(QObject):
     def show(self, number: int) -> TaskPage:
         """Make a page visible."""
         page = self.page(number)
+        self._bring_up_to_date(number)
         self.stack.setCurrentIndex(number)
         self.inspectors.setCurrentIndex(number)
         return page
+
+    def paint(self, theme: Theme) -> None:
+        """Apply a theme to the visible page now, and to each other page when it is shown."""
+        self._theme, self._outdated = theme, set(self._pages)
+        self._bring_up_to_date(self.stack.currentIndex())
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""
@@ -89,6 +98,26 @@ class Pages(QObject):
                 QTimer.singleShot(PAUSE, self, self.make_next)
                 return
 
+    def _bring_up_to_date(self, number: int) -> None:
+        if self._theme is not None and number in self._outdated:
+            self._outdated.discard(number)
+            self._pages[number].set_theme(self._theme)
+
+    def _creation(self, number: int) -> Iterator[None]:
+        """Return the steps that are left of creating a page."""
+        return self._begun.setdefault(number, self._create(number))
+
+    def _create(self, number: int) -> Iterator[None]:
+        page = self._make(number)
+        yield
+        cast(_Holder, self.stack.widget(number)).setWidget(page)
+        yield
+        cast(LazyPage, self.inspectors.widget(number)).put(page.inspector)
+        yield
+        yield from page.build()
+        self._pages[number] = page
+        self.made.emit(number, page)
+
     def _steps(self) -> Iterator[bool]:
         """Create every page with all of its parts and style them, step by step; yields False after each step."""
         self._imports.start()
@@ -96,8 +125,9 @@ class Pages(QObject):
             self._imports.join(SLICE / 2)
             yield False
         for number in range(len(TASKS)):
-            page = self.page(number)
-            yield False
+            for _ in self._creation(number):
+                yield False
+            page = self._pages[number]
             while page.make_more():
                 yield False
             for part in (page, page.inspector):

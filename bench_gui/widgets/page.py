@@ -5,6 +5,8 @@ The window shows the inspector of the visible task in a dock beside the picture.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -89,6 +91,10 @@ class TaskPage(QWidget):
     def actions_offered(self) -> list[ActionSpec]:
         """Return the actions for the menus and the command palette."""
         return []
+
+    def build(self) -> Iterator[None]:
+        """Create the parts that the constructor leaves out, one per step; the page is used after the last step."""
+        yield from ()
 
     def make_more(self) -> bool:
         """Make one more part that is not visible yet; return whether one was left."""
