@@ -58,6 +58,7 @@ def test_e_stop(person):
     assert person.state is ServoState.DISCONNECTED
     assert servo.stop_lock >= 5.0
     servo.stop_lock = 0.0  # four stops in a row, each with a new run
+    person.controller.connecting.choose_servo("simulated:mx106?speed=0.2")  # short phases last long enough to be seen
     person.connect()
 
     def stop():
