@@ -58,9 +58,7 @@ MOST_TRIALS = 3
 
 Repeats confirm each other instead.
 """
-COST_EXPONENT = 1.5
-"""Exponent of the number of free parameters to which the duration of a model's searches is proportional."""
-FIRST_SHARE = 0.7
+FIRST_SHARE = 0.8
 """Share of the duration taken by searches with the first time step; a finer one may follow."""
 PIECE = 1.0
 """Length of the pieces of motion, each from a measured state, that guide a search (multiple shooting) [s]."""
@@ -432,12 +430,12 @@ class ModelFits:
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
         request, budget = self.request, self._budgets[template.friction]
-        weights = [len(self._templates[m].parameters.free) ** COST_EXPONENT for m in request.models]
-        place = request.models.index(template.friction)
+        before = sum(self._budgets[model] for model in request.models[: request.models.index(template.friction)])
         searched = (repeat + min(1.0, generation.evaluations / self._most(budget))) / request.repeats
         again = template.substeps != self._first_steps[template.friction]
         here = FIRST_SHARE + (1.0 - FIRST_SHARE) * searched if again else FIRST_SHARE * searched
-        own = (sum(weights[:place]) + weights[place] * here) / sum(weights)
+        # Every model's evaluations take about the same time.
+        own = (before + budget * here) / sum(self._budgets.values())
         done = self.span[0] + (self.span[1] - self.span[0]) * own
         candidate = None
         if generation.improved:

@@ -140,6 +140,8 @@ class _FoldFits:
         self.stopped = False
         self._searches = 0
         """Number of identifications begun."""
+        self._done = 0.0
+        """Share of the whole that is done."""
 
     def fit(self, fold: Fold, train: Sequence[Recording], held: Sequence[Recording]) -> list[FoldFit]:
         """Fit and score every variant, in their order; empty if it was stopped before the last."""
@@ -149,8 +151,9 @@ class _FoldFits:
             # A model's search starts from the simpler ones, so either all are known or all are searched.
             if all((variant, fold) in self.known for variant in asked):
                 self._searches += 1
+                self._done = self._share(self._searches)
                 for variant in asked:
-                    self._keep(self.known[variant, fold], found, 1.0)
+                    self._keep(self.known[variant, fold], found)
                 continue
             request = replace(
                 self.request,
@@ -174,17 +177,20 @@ class _FoldFits:
                     evaluations=result.evaluations,
                     errors={run.id: run.mae if math.isfinite(run.mae) else math.inf for run in scores.runs},
                 )
-                self._keep(fit, found, (request.models.index(variant.friction) + 1) / len(request.models))
+                self._keep(fit, found)
 
             self._identify(request, fold, train, judge)
             if self.stopped:
                 return []
         return [found[variant] for variant in self.variants]
 
-    def _keep(self, fit: FoldFit, found: dict[Variant, FoldFit], share: float) -> None:
-        """Store a fit and report it; `share` is that of the current identification."""
+    def _keep(self, fit: FoldFit, found: dict[Variant, FoldFit]) -> None:
+        """Store a fit and report it."""
         found[fit.variant] = fit
-        self.on_fit(fit, (self._searches - 1 + share) / (self.folds * len(self.paths)))
+        self.on_fit(fit, self._done)
+
+    def _share(self, searches: float) -> float:
+        return searches / (self.folds * len(self.paths))
 
     def _identify(
         self,
@@ -196,6 +202,7 @@ class _FoldFits:
         before, self._searches = self._searches, self._searches + 1
 
         def report(tell: Callable[[CrossValidationProgress], None] | None, step: Progress) -> None:
+            self._done = self._share(before + step.done)
             if tell is not None:
                 tell(
                     CrossValidationProgress(
@@ -204,7 +211,7 @@ class _FoldFits:
                         folds=self.folds,
                         command_path=bool(request.command_path),
                         step=step,
-                        done=(before + step.done) / (self.folds * len(self.paths)),
+                        done=self._done,
                     )
                 )
 
