@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
 
@@ -30,6 +31,8 @@ class Binding(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.widgets: dict[str, Any] = {}
+        self.last: dict[str, Any] = {}
+        """Values after the last edit or `restore`; they outlive the widgets."""
         self._read: dict[str, Callable[[], Any]] = {}
         self._show: dict[str, Callable[[Any], object]] = {}
 
@@ -49,7 +52,8 @@ class Binding(QObject):
         self.widgets[name] = widget
         self._read[name] = (lambda: read() or None) if optional else read
         self._show[name] = (lambda value: show(value or type(read())())) if optional else show
-        changed.connect(lambda *_: self.edited.emit(name))
+        self.last[name] = self._read[name]()
+        changed.connect(lambda *_: self._edit(name))
         return widget
 
     def add(self, kind: type, name: str) -> Any:
@@ -76,6 +80,27 @@ class Binding(QObject):
         """Values of all bound fields."""
         return {name: read() for name, read in self._read.items()}
 
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Show what `values` returned, possibly after a way through JSON; all of it or nothing.
+
+        Raises:
+            LookupError, TypeError, ValueError: A widget does not have the field or cannot show its value.
+        """
+        before = self.values()
+        wanted = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+        try:
+            for name, value in wanted.items():
+                self._show[name](value)
+                shown = self._read[name]()
+                if shown != value and not (isinstance(value, float) and math.isclose(shown, value)):
+                    raise ValueError(f"{name} cannot be {value!r}")
+        except (LookupError, TypeError, ValueError):
+            for name, value in before.items():
+                self._show[name](value)
+            raise
+        finally:
+            self.last = self.values()
+
     def show(self, data: object) -> None:
         """Show the fields of a dataclass without emitting `edited`."""
         with self.quiet():
@@ -88,6 +113,10 @@ class Binding(QObject):
         for widget in self.widgets.values():
             stack.enter_context(QSignalBlocker(widget))
         return stack
+
+    def _edit(self, name: str) -> None:
+        self.last[name] = self._read[name]()
+        self.edited.emit(name)
 
 
 def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], Any]:

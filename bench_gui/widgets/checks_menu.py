@@ -41,7 +41,12 @@ class ChecksMenu(QPushButton):
     @property
     def checked(self) -> tuple[str, ...]:
         """Keys of the checked and allowed items, in the menu's order."""
-        return tuple(key for key, action in self.choices.items() if action.isChecked() and action.isEnabled())
+        return tuple(key for key in self.wanted if self.choices[key].isEnabled())
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Keys of the checked items, also of those that are not allowed now."""
+        return tuple(key for key, action in self.choices.items() if action.isChecked())
 
     def check(self, keys: Sequence[str]) -> None:
         """Check exactly these items."""

@@ -1,5 +1,6 @@
 """Widgets bound to the fields of a dataclass: read, shown quietly, and told apart when a person edits one."""
 
+import json
 from dataclasses import dataclass, replace
 
 import pytest
@@ -44,6 +45,23 @@ def test_what_is_shown_is_read_again_and_is_no_edit(binding):
         binding.show(asked)
         assert replace(Asked(), **binding.values()) == asked
     assert edited == []
+
+
+def test_what_was_kept_comes_back_through_a_file(binding):
+    binding.show(Asked(kind="a", count=None, step=0.02, tilt=-0.25, quick=False, place="", models=("m2",)))
+    kept = json.loads(json.dumps(binding.values()))
+    binding.show(Asked())
+    binding.restore(kept)
+    assert json.loads(json.dumps(binding.values())) == kept
+    assert binding.last == binding.values()
+
+
+@pytest.mark.parametrize("damage", [{"kind": "c"}, {"count": 51}, {"count": "x"}, {"models": ["m1", "m9"]}, {"no": 1}])
+def test_damaged_values_change_nothing(binding, damage):
+    before = binding.values()
+    with pytest.raises((LookupError, TypeError, ValueError)):
+        binding.restore({"place": "hall", **damage})
+    assert binding.values() == before
 
 
 def test_an_edit_names_its_field(binding):

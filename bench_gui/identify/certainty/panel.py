@@ -9,6 +9,7 @@ from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.symbols import SymbolDelegate
@@ -70,8 +71,8 @@ class CertaintyPanel(QWidget):
         fitting.changed.connect(self._look)
         fitting.recalled.connect(lambda _: self._look())
         fitting.judged.connect(lambda _: self._look())
-        self.profiled.currentIndexChanged.connect(lambda _: self.refresh())
-        self.draws.valueChanged.connect(lambda _: self.refresh())
+        controller.settings.keep("certainty", lambda: self._asked.last, self._asked.restore, self._asked.edited)
+        self._asked.edited.connect(lambda _: self.refresh())
         self._look()
 
     def _head(self) -> QHBoxLayout:
@@ -80,15 +81,18 @@ class CertaintyPanel(QWidget):
         self.stop_button: QPushButton = button(
             "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop
         )
-        self.profiled: QComboBox = choice(
+        self._asked = Binding()
+        profiled = choice(
             "Parameters to profile",
             "Flagged: not determined by the linearised interval, or at a bound",
             list(_PROFILED.items()),
         )
+        self.profiled: QComboBox = self._asked.bind("profiled", profiled)
         self.profiled.setFixedWidth(FIELD_WIDTH)
-        self.draws: QSpinBox = whole(
+        draws = whole(
             "Draws of the bootstrap", "Number of times the runs are resampled; at least 2", DRAWS, 0, MOST_DRAWS, "none"
         )
+        self.draws: QSpinBox = self._asked.bind("draws", draws)
         self.draws.setFixedWidth(DRAWS_WIDTH)
         row.addWidget(self.start_button)
         row.addWidget(self.stop_button)

@@ -90,7 +90,8 @@ class CrossValidationForm(QWidget):
         self._asked.bind("terms", self.terms)
         self._lay_out()
         for binding in (self._asked, self._fit):
-            binding.edited.connect(self.changed)
+            binding.edited.connect(self._note)
+        self._wanted = self.by.wanted
         self._values: dict[str, int] = {}
 
     def _lay_out(self) -> None:
@@ -112,6 +113,23 @@ class CrossValidationForm(QWidget):
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
         grid.setColumnStretch(4, 1)
+
+    def state(self) -> dict[str, Any]:
+        """Return what was chosen as JSON data, also conditions that the present runs do not offer."""
+        return {"asked": self._asked.last | {"by": self._wanted}, "fit": self._fit.last}
+
+    def restore(self, data: Any) -> None:
+        """Apply what `state` returned, before runs are offered.
+
+        Raises:
+            LookupError, TypeError, ValueError: The data are not possible.
+        """
+        self._asked.restore(data["asked"])
+        self._fit.restore(data["fit"])
+
+    def _note(self) -> None:
+        self._wanted = self.by.wanted
+        self.changed.emit()
 
     def offer(self, runs: Sequence[RunSummary]) -> None:
         """Offer the conditions of which these runs have several values."""

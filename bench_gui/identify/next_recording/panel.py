@@ -15,6 +15,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tables import plain_table
@@ -140,14 +141,18 @@ class ProposalPanel(QWidget):
             self.propose,
         )
         self.stop_button: QPushButton = button("Stop", "Stop the computation", self._proposing.stop)
-        self.count: QSpinBox = whole("Recordings", "Number of recordings to propose", 6, 1, MOST)
+        asked = Binding()
+        count = whole("Recordings", "Number of recordings to propose", 6, 1, MOST)
+        self.count: QSpinBox = asked.bind("count", count)
         self.count.setFixedWidth(COUNT_WIDTH)
-        self.objective: QComboBox = choice(
+        objective = choice(
             "Minimise",
             "Joint 95 % confidence region of all parameters, or the single intervals",
             [(text, key) for key, text in _OBJECTIVES.items()],
         )
+        self.objective: QComboBox = asked.bind("objective", objective)
         self.objective.setFixedWidth(FIELD_WIDTH + 52)
+        self._controller.settings.keep("proposals", lambda: asked.last, asked.restore, asked.edited)
         row.addWidget(self.propose_button)
         row.addWidget(self.stop_button)
         row.addSpacing(8)

@@ -56,6 +56,11 @@ def set_everything(window, session):
     window.identify.form.quick_button.click()
     window.identify.form.fields["repeats"].setValue(3)
     window.identify.form.hold_out("none")
+    evidence = window.identify.evidence
+    evidence.crossvalidation.form.take_quick()
+    evidence.crossvalidation.form.most.setValue(50)
+    evidence.certainty.draws.setValue(77)
+    evidence.proposals.count.setValue(9)
     window.compare.overlay.channel.setCurrentIndex(window.compare.overlay.channel.findData("velocity"))
     window.compare.overlay.below.setCurrentIndex(1)
     controller.library.opened.connect(lambda: controller.comparison.choose(("catalogue:mx106:m2",)))
@@ -77,6 +82,11 @@ THINGS = {
     "queue": lambda w: waiting_to_json((r.trajectory, r.header, r.cell) for r in w.controller.queue.waiting),
     "torques and repeats to hold": lambda w: [w.controller.placing.plan.torques, w.controller.placing.plan.repeats],
     "settings of an identification": lambda w: w.identify.form.state(),
+    "what is asked of the evidence": lambda w: [
+        w.identify.evidence.crossvalidation.form.state(),
+        w.identify.evidence.certainty.draws.value(),
+        w.identify.evidence.proposals.count.value(),
+    ],
     "compared models": lambda w: w.controller.comparison.chosen,
     "compared channel, and the chart below": lambda w: [
         box.currentText() for box in (w.compare.overlay.channel, w.compare.overlay.below)
@@ -170,6 +180,9 @@ def test_everything_is_back_after(tmp_path, end, status):
     assert len(before["queue"]) == 3
     fit = before["settings of an identification"]["settings"]
     assert (fit["models"], fit["repeats"], fit["validation"]) == (["m1", "m4", "m6"], 3, "none")
+    asked, draws, proposals = before["what is asked of the evidence"]
+    assert (asked["asked"]["by"], asked["asked"]["most_training_runs"]) == (["mass"], 50)
+    assert (asked["fit"]["models"], draws, proposals) == (["m1", "m4", "m6"], 77, 9)
     after, ended = window_that(tmp_path, "look")
     assert ended == 0
     assert {name: after[name] for name in THINGS} == {name: before[name] for name in THINGS}
