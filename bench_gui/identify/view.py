@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import QSize, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget, QWidget
 
@@ -32,6 +32,13 @@ from core.words import counted
 
 LOWEST_TABS = 150
 """Smallest height of the tabs [px]."""
+
+
+class _Tabs(QTabWidget):
+    """Ask for no more than the smallest height: the answer keeps its own, and the tabs get the remaining space."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), LOWEST_TABS)
 
 
 class IdentifyView(TaskPage):
@@ -83,10 +90,8 @@ class IdentifyView(TaskPage):
             self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
 
         self.problem = ProblemCard()
-        self.tabs = describe(QTabWidget(), "Results of the identification", "Parameters, overlay, search, evidence")
+        self.tabs = describe(_Tabs(), "Results of the identification", "Parameters, overlay, search, evidence")
         self.tabs.setDocumentMode(True)
-        # The answer keeps its height; the tabs get the remaining space.
-        self.tabs.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self.tabs.setMinimumHeight(LOWEST_TABS)
         self.tabs.setCornerWidget(self.earlier)
         self.centre.addWidget(self.problem)

@@ -111,7 +111,8 @@ def _command_path_tried(
     richest = request.models[-1]
     variants = {"without": request.settled(()), "with": request.settled(request.command_path)}
     sizes = {how: len(search_template(asked, richest).parameters.free) for how, asked in variants.items()}
-    share = 1.0 / (sum(sizes.values()) + len(request.models) * sizes["with"])
+    rest = sum(len(search_template(variants["with"], model).parameters.free) for model in request.models)
+    share = 1.0 / (sum(sizes.values()) + rest)
     found: list[Identification] = []
     done = 0.0
     for how, asked in variants.items():

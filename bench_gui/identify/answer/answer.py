@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
@@ -24,6 +24,8 @@ from bench_gui.widgets.tables import plain_table
 
 ROW_HEIGHT = 18
 """Height of a row of the ladder [px]."""
+ALL_COLUMNS, REPEATED = 700, (3, 4)
+"""Smallest width of this part with all columns of the ladder [px]; columns that repeat the dots and the next steps."""
 
 
 class AnswerPart(QWidget):
@@ -61,7 +63,7 @@ class AnswerPart(QWidget):
             self.view.setColumnWidth(place, width)
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
         self.view.setMinimumHeight(4 * ROW_HEIGHT)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.view.hide()
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
         self._use_action = QAction("Use this model", self.view)
         self._use_action.triggered.connect(lambda _=False: self.use())
@@ -80,6 +82,12 @@ class AnswerPart(QWidget):
         row.addWidget(self.next, 1)
         controller.model_list.changed.connect(self.mark_current)
         controller.model_list.current_changed.connect(self.mark_current)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide columns of a narrow ladder whose content is shown elsewhere."""
+        super().resizeEvent(event)
+        for column in REPEATED:
+            self.view.setColumnHidden(column, self.width() < ALL_COLUMNS)
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""

@@ -14,7 +14,7 @@ from bench_gui.identify.answer.steps import Step
 from bench_gui.widgets.fields import button, describe, label
 from core.words import counted
 
-NARROWEST, LOWEST = 190, 186
+NARROWEST, LOWEST = 214, 186
 """Smallest size: two steps are visible without scrolling [px]."""
 NOTHING = "No open doubts about this result: use the model, or export it."
 
@@ -32,7 +32,6 @@ class NextPanel(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self.setMinimumSize(NARROWEST, LOWEST)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         self._acts = acts
         self._steps: tuple[Step, ...] = ()
         self.buttons: list[QPushButton] = []
@@ -44,6 +43,7 @@ class NextPanel(QFrame):
         column.addWidget(label("WHAT TO DO NEXT", "heading"))
         scroll = describe(QScrollArea(), "What to do next", "The most useful steps, most important first")
         scroll.setWidgetResizable(True)
+        scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         body = QWidget()
         self._column = QVBoxLayout(body)
@@ -78,6 +78,7 @@ class NextPanel(QFrame):
             text.setToolTip(step.more or step.text)
             text.setTextFormat(Qt.TextFormat.RichText)
             act = button(step.button, step.tip, partial(self._acts[step.kind], step.value), "small")
+            act.setMinimumWidth(1)  # a long text must not widen the card
             self.texts.append(text)
             self.buttons.append(act)
         if not steps:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolB
 from bench_gui.app import make_window
 from bench_gui.connect.bench.zero_panel import ZeroPanel
 from bench_gui.controller import Controller
+from bench_gui.identify.answer.next_panel import LOWEST
 from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
@@ -115,6 +116,31 @@ def test_no_page_scrolls_sideways_on_a_small_screen(qtbot, window, screen):
         window.show_task(number)
         sideways = holder(window, page).horizontalScrollBar()
         qtbot.waitUntil(lambda bar=sideways: bar.maximum() == 0)
+
+
+@pytest.mark.parametrize("screen", [*SCREENS.values(), (1280, 720)])
+def test_the_answer_of_an_identification_is_whole(qtbot, window, screen):
+    """Its page scrolls instead, before an identification too."""
+    window.resize(*screen)
+    window.show_task(IDENTIFY)
+    page, answer = window.identify, window.identify.answer
+    answer.forget()
+    page.show_empty(False)
+    card = answer.card
+
+    def whole():
+        hold = card.heightForWidth(card.width()) <= card.height() and answer.rect().contains(answer.next.geometry())
+        return hold and page.tabs.y() > answer.geometry().bottom() and answer.next.height() >= LOWEST
+
+    qtbot.waitUntil(whole)
+    card.show_result(
+        "M6 · 32.8 mrad on held-out runs",
+        "Weak evidence: 2 held-out runs. M6 is recommended: lowest validation error on 2 held-out runs, 32.8 mrad.",
+        "Next: hold out kp = 400, then identify again.",
+    )
+    qtbot.waitUntil(whole)
+    card.show_plan("Fits M1 to M6.", "", "Identify")
+    page.show_empty(True)
 
 
 def test_wrapped_text_above_charts_makes_no_page_scroll(qtbot, window):
