@@ -98,7 +98,7 @@ class PendulumView(QWidget):
         quarter = 90.0 if unit is None or unit.per_radian > 1.5 else math.pi / 2
         digits = 0 if quarter == 90.0 else 2
         for k, value in ((0, 0.0), (1, quarter), (2, 2 * quarter), (3, -quarter)):
-            place = at(centre, radius + (14 if k % 2 == 0 else 28), math.radians(90 * k))
+            place = at(centre, radius + (14 if k % 2 == 0 else 20), math.radians(90 * k))
             box = QRectF(place.x() - 26, place.y() - 9, 52, 18)
             text = fixed(value, 0 if value == 0.0 else digits)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, f"{text}°" if digits == 0 else text)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from bench_gui.theme import Theme
 from bench_gui.widgets.pendulum import MARGIN, PendulumView, at
 
-SIDE = 88.0
+SIDE = 74.0
 """Margin beside the longest rod, for the scale and its numbers [px]."""
 RIM = 34.0
 """Distance from the end of the longest rod to the scale [px]."""
