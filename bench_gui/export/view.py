@@ -88,6 +88,7 @@ class ExportView(TaskPage):
         self.settings.addWidget(source)
         self._targets = Section("Target")
         self.target: QComboBox = choice("Target", "Program to export for")
+        self.target.setPlaceholderText("Reading the list…")
         self.target.currentIndexChanged.connect(self._choose_target)
         self._targets.wide(self.target)
         self.about: QLabel = label("", "muted")
@@ -221,6 +222,8 @@ class ExportView(TaskPage):
             for name, target in self._controller.exporting.targets.items():
                 if self.target.findData(name) < 0:
                     self.target.addItem(target.title, name)
+            if self.target.currentIndex() < 0 < self.target.count():
+                self.target.setCurrentIndex(0)
         self.target.setMaxVisibleItems(20)
         self._choose_target()
 
