@@ -78,9 +78,10 @@ class Pages(QObject):
         return page
 
     def paint(self, theme: Theme) -> None:
-        """Apply a theme to the visible page now, and to each other page when it is shown."""
+        """Apply a theme to the visible page now, and to the others one by one, or when they are shown."""
         self._theme, self._outdated = theme, set(self._pages)
         self._bring_up_to_date(self.stack.currentIndex())
+        QTimer.singleShot(PAUSE, self, self._paint_next)
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""
@@ -97,6 +98,11 @@ class Pages(QObject):
             if perf_counter() > end:
                 QTimer.singleShot(PAUSE, self, self.make_next)
                 return
+
+    def _paint_next(self) -> None:
+        if self._outdated and not self._closing():
+            self._bring_up_to_date(min(self._outdated))
+            QTimer.singleShot(PAUSE, self, self._paint_next)
 
     def _bring_up_to_date(self, number: int) -> None:
         if self._theme is not None and number in self._outdated:

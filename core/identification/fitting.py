@@ -58,7 +58,7 @@ MOST_TRIALS = 3
 
 Repeats confirm each other instead.
 """
-FIRST_SHARE = 0.8
+FIRST_SHARE = 0.7
 """Share of the duration taken by searches with the first time step; a finer one may follow."""
 PIECE = 1.0
 """Length of the pieces of motion, each from a measured state, that guide a search (multiple shooting) [s]."""

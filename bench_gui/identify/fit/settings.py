@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, FitResult, Remedy
@@ -103,12 +104,17 @@ class FitSettings(IdentificationOptions):
 def obstacle(settings: FitSettings, servo: str, runs: Sequence[RunSummary]) -> FitFailed | None:
     """Return why these settings cannot work on these runs, with a remedy; None if they can."""
     try:
-        request = settings.request(servo)
-        for friction in request.models:
-            search_template(request, friction)
+        _check_templates(settings.request(servo))
         split_recordings(runs, settings.validation, settings.seed)
     except SplitError as error:
         return FitFailed(str(error), Remedy(SPLIT, rule=DEFAULT_RULE if len(runs) > 1 else "none"))
     except ServoBenchError as error:
         return FitFailed(str(error), Remedy(DEFAULTS))
     return None
+
+
+@lru_cache(maxsize=8)
+def _check_templates(request: IdentificationRequest) -> None:
+    """Raise a ServoBenchError for a model that cannot be searched for; cached, since every change of the runs asks."""
+    for friction in request.models:
+        search_template(request, friction)

@@ -214,7 +214,8 @@ class TestEveryPage:
             window.appearance.choose(name)
             theme = load_theme(name)
             assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
-            for page in window.pages:
+            for number, page in enumerate(window.pages):
+                window.show_task(number)  # until then it keeps its colours
                 for view in page.findChildren(type(window.record.plots.position)):
                     assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
 
