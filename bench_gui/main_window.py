@@ -191,7 +191,7 @@ class MainWindow(QMainWindow):
         """All pages in the order of the rail, complete with their parts."""
         pages = [self.page(number) for number in range(len(TASKS))]
         for page in pages:
-            while page.make_more():
+            for _ in page.more():
                 pass
         return pages
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -180,12 +180,11 @@ class CompareView(TaskPage):
         for each in fresh if self._theme is not None else ():
             each.set_theme(self._theme)
 
-    def make_more(self) -> bool:
-        """Make the next tab; return whether one was left."""
-        missing = [name for name in map(_attribute, range(1, len(_TABS))) if name not in self.__dict__]
-        if missing:
-            getattr(self, missing[0])
-        return bool(missing)
+    def more(self) -> Iterator[None]:
+        """Create the other tabs, one per step."""
+        for tab in range(1, len(_TABS)):
+            getattr(self, _attribute(tab))
+            yield
 
     # User actions.
 

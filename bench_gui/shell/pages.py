@@ -13,7 +13,7 @@ from shiboken6 import isValid
 
 from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.theme import Theme
-from bench_gui.widgets.page import LazyPage, TaskPage
+from bench_gui.widgets.page import InSteps, LazyPage, TaskPage
 
 SLICE, PAUSE = 0.01, 10
 """Duration of one slice of page creation [s], and the pause for user input after it [ms]."""
@@ -37,8 +37,7 @@ class Pages(QObject):
         super().__init__()
         self._make, self._closing = make, closing
         self._pages: dict[int, TaskPage] = {}
-        self._begun: dict[int, Iterator[None]] = {}
-        """Steps of the pages whose creation has begun."""
+        self._creation = InSteps(self._create)
         self._theme: Theme | None = None
         self._outdated: set[int] = set()
         """Pages that do not have the colours of the theme yet."""
@@ -61,8 +60,7 @@ class Pages(QObject):
 
     def page(self, number: int) -> TaskPage:
         """Return the page of a task."""
-        for _ in self._creation(number):
-            pass
+        self._creation.finish(number)
         return self._pages[number]
 
     def number(self, page: TaskPage) -> int:
@@ -109,10 +107,6 @@ class Pages(QObject):
             self._outdated.discard(number)
             self._pages[number].set_theme(self._theme)
 
-    def _creation(self, number: int) -> Iterator[None]:
-        """Return the steps that are left of creating a page."""
-        return self._begun.setdefault(number, self._create(number))
-
     def _create(self, number: int) -> Iterator[None]:
         page = self._make(number)
         yield
@@ -131,10 +125,10 @@ class Pages(QObject):
             self._imports.join(SLICE / 2)
             yield False
         for number in range(len(TASKS)):
-            for _ in self._creation(number):
+            for _ in self._creation.steps(number):
                 yield False
             page = self._pages[number]
-            while page.make_more():
+            for _ in page.more():
                 yield False
             for part in (page, page.inspector):
                 for widget in part.findChildren(QWidget):

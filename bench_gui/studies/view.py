@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
@@ -14,7 +15,7 @@ from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.studies.webots.tab import WebotsTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.page import LazyPage, TaskPage
+from bench_gui.widgets.page import InSteps, LazyPage, TaskPage
 from bench_gui.widgets.tabs import Segments
 
 TABS = (StictionTab, ComplianceTab, LearningTab, WebotsTab)
@@ -28,6 +29,7 @@ class ExploreView(TaskPage):
         self._controller = controller
         self._theme: Theme | None = None
         self._made: dict[int, ExploreTab] = {}
+        self._creation = InSteps(self._create)
         self._stacks = self._pictures, settings, buttons = QStackedWidget(), QStackedWidget(), QStackedWidget()
         for stack in self._stacks:
             for _ in TABS:
@@ -41,7 +43,7 @@ class ExploreView(TaskPage):
         self.centre.addWidget(self._pictures, 1)
         self.settings.addWidget(settings)
         self.actions_column.addWidget(buttons)
-        self.help_page = self.current.help_page
+        self.help_page = TABS[0].help_page
 
     @property
     def stiction(self) -> StictionTab:
@@ -72,12 +74,14 @@ class ExploreView(TaskPage):
         """Switch to a tab, as a click on its title does."""
         self.tabs.choose(TABS.index(type(tab)))
 
-    def make_more(self) -> bool:
-        """Create the next missing tab. Return False if all tabs exist."""
-        missing = [place for place in range(len(TABS)) if place not in self._made]
-        if missing:
-            self._tab(missing[0])
-        return bool(missing)
+    def build(self) -> Iterator[None]:
+        """Create the first tab."""
+        yield from self._creation.steps(0)
+
+    def more(self) -> Iterator[None]:
+        """Create the other tabs."""
+        for place in range(len(TABS)):
+            yield from self._creation.steps(place)
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of the tabs created so far; `offered` announces those of later tabs."""
@@ -95,14 +99,19 @@ class ExploreView(TaskPage):
         self.current.entered()
 
     def _tab(self, place: int) -> ExploreTab:
-        if place not in self._made:
-            tab = self._made[place] = TABS[place](self._controller)
-            for stack, part in zip(self._stacks, (tab, tab.settings, tab.buttons), strict=True):
-                cast(LazyPage, stack.widget(place)).put(part)
-            if self._theme is not None:
-                tab.set_theme(self._theme)
-            self.offered.emit(tab.actions_offered())
+        self._creation.finish(place)
         return self._made[place]
+
+    def _create(self, place: int) -> Iterator[None]:
+        tab = TABS[place](self._controller)
+        yield
+        for stack, part in zip(self._stacks, (tab, tab.settings, tab.buttons), strict=True):
+            cast(LazyPage, stack.widget(place)).put(part)
+            yield
+        if self._theme is not None:
+            tab.set_theme(self._theme)
+        self._made[place] = tab
+        self.offered.emit(tab.actions_offered())
 
     def _show_tab(self, place: int) -> None:
         for stack in self._stacks:

@@ -5,7 +5,7 @@ The window shows the inspector of the visible task in a dock beside the picture.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -24,6 +24,24 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, hbox, vbox
 
 INSPECTOR_WIDTH = 304
+
+
+class InSteps:
+    """Creates numbered things step by step when there is time, or at once when one is needed."""
+
+    def __init__(self, create: Callable[[int], Iterator[None]]) -> None:
+        """Prepare; create: creates the thing with a number and yields between its parts."""
+        self._create = create
+        self._begun: dict[int, Iterator[None]] = {}
+
+    def steps(self, number: int) -> Iterator[None]:
+        """Return the steps that are left."""
+        return self._begun.setdefault(number, self._create(number))
+
+    def finish(self, number: int) -> None:
+        """Do all steps that are left."""
+        for _ in self.steps(number):
+            pass
 
 
 class TaskPage(QWidget):
@@ -96,9 +114,9 @@ class TaskPage(QWidget):
         """Create the parts that the constructor leaves out, one per step; the page is used after the last step."""
         yield from ()
 
-    def make_more(self) -> bool:
-        """Make one more part that is not visible yet; return whether one was left."""
-        return False
+    def more(self) -> Iterator[None]:
+        """Create the parts that are not visible yet, one per step."""
+        yield from ()
 
     def set_theme(self, theme: Theme) -> None:
         """Apply theme colours that the style sheet does not reach."""

@@ -79,9 +79,11 @@ class FrictionCurves(_TwoCharts):
 
     def show_law(self, kind: str, law: FrictionLaw, bristle: Bristle) -> None:
         """Draw a law on a bristle. If the two do not fit, the curve of Φ_Z visibly folds back."""
-        self._shown = (kind, law, bristle)
-        self._draw()
-        self.fit()
+        asked = (kind, law, bristle)
+        if asked != self._shown:
+            self._shown = asked
+            self._draw()
+            self.fit()
 
     def fit(self) -> None:
         """Zoom to the full extent of all curves."""
