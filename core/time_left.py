@@ -9,7 +9,7 @@ KNOWN_AFTER = 2.0
 """Shortest time of observation before an estimate is given [s] …"""
 KNOWN_SHARE = 0.01
 """… and smallest share of the job done in that time."""
-RECENT = 0.7
+RECENT = 0.6
 """The pace during the latest part of the time, this share, has the same weight as the pace overall."""
 SMOOTHING = 0.05
 """The displayed estimate follows a new one within this share of the elapsed time."""
