@@ -105,7 +105,8 @@ class MainWindow(QMainWindow):
         self.tour: GuidedTour | None = None
         """Created at first use."""
         self.appearance = Appearance(controller.settings, theme, self._paint)
-        self._pages = Pages(self._make_page, lambda: not self._asks_before_closing)
+        self._keys = KeysEverywhere(controller.escape)
+        self._pages = Pages(self._make_page, lambda: not self._asks_before_closing, self._keys.paused)
         self.stack, self.completed = self._pages.stack, self._pages.completed
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(SMALLEST)
@@ -136,7 +137,6 @@ class MainWindow(QMainWindow):
         self.help = Helping(self, self.work.docks, self._in_sight, lambda: self.appearance.theme)
         self._build_menus()
         self._connect()
-        self._keys = KeysEverywhere(controller.escape)
         self._keys.listen()
         self.appearance.begin()
         self._layout = Layout(self, self.work, controller.settings, controller.undo)
@@ -378,7 +378,7 @@ class MainWindow(QMainWindow):
         """Show the command palette."""
         from bench_gui.shell.command_palette import CommandPalette
 
-        palette = CommandPalette(self.menus, self)
+        palette = CommandPalette(self.menus, self._in_sight())
         palette.exec()
         # Otherwise its parent would keep each palette until the window closes.
         palette.deleteLater()
@@ -388,7 +388,7 @@ class MainWindow(QMainWindow):
         from bench_gui.shell.preferences import PreferencesDialog
 
         assert self.appearance.actions is not None
-        dialog = PreferencesDialog(self, self.controller, self.menus, self._units, self.appearance.actions)
+        dialog = PreferencesDialog(self._in_sight(), self.controller, self.menus, self._units, self.appearance.actions)
         dialog.exec()
         dialog.deleteLater()
 
@@ -451,7 +451,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Release the servo and end all work before the window closes; ask once if that cancels work."""
         attended, self._asks_before_closing = self._asks_before_closing, False
-        if attended and not may_close(self, self.controller.busy()):
+        if attended and not may_close(self._in_sight(), self.controller.busy()):
             self._asks_before_closing = True
             event.ignore()
             return
@@ -479,10 +479,12 @@ class MainWindow(QMainWindow):
             self.controller.journal.look()
 
     def _paint(self, theme: Theme) -> None:
-        parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
+        parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
         with self._keys.paused():
-            themes.apply(self, theme)
-            for part in (*parts, self.help):
+            themes.use(theme)
+            for part in (*parts, self.menuBar(), self.start, self.activity_list):
+                themes.dress(part, theme)
+            for part in (*parts, self.work, self.help):
                 part.set_theme(theme)
             self._pages.paint(theme)
             if self.tour is not None:

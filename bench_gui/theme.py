@@ -108,16 +108,25 @@ def prepare(app: QApplication) -> None:
         QDir.addSearchPath("icons", str(folder))
 
 
-def apply(window: QWidget, theme: Theme) -> None:
-    """Apply a theme to a window and to all windows that belong to it, unless it has it already."""
-    if window.property(_APPLIED) == theme.name:
-        return
-    window.setProperty(_APPLIED, theme.name)
+def use(theme: Theme) -> None:
+    """Make a theme that of the application; its windows have it once their parts are dressed."""
     QApplication.setPalette(_palette(theme))
-    size = QApplication.font().pixelSize()
+
+
+def dress(part: QWidget, theme: Theme) -> None:
+    """Style a part of a window, and all that is in it or belongs to it, unless it has the theme already.
+
+    Qt styles all widgets below a style sheet at once, which takes most of a second for a whole window.
+    """
+    if part.property(_APPLIED) != theme.name:
+        part.setProperty(_APPLIED, theme.name)
+        part.setStyleSheet(_style(theme, QApplication.font().pixelSize()))
+
+
+@cache
+def _style(theme: Theme, size: int) -> str:
     sizes = {"small": f"{size - 1}px", "large": f"{size + 3}px", "largest": f"{size + 5}px"}
-    # Replacing the style sheet of the application instead takes ten times as long.
-    window.setStyleSheet(Template(_STYLE).substitute(theme.__dict__, **sizes))
+    return Template(_STYLE).substitute(theme.__dict__, **sizes)
 
 
 def _palette(theme: Theme) -> QPalette:
@@ -195,9 +204,6 @@ QFrame#rail QToolButton:focus { color: $accent; }
 
 QFrame#inspector { background: $panel; border: none; border-left: 1px solid $border; }
 QFrame#dockTitle { background: $window; border: none; border-top: 1px solid $border; }
-QMainWindow::separator { background: $border; width: 2px; height: 2px; }
-QMainWindow::separator:hover { background: $accent; }
-QDockWidget { border: none; }
 QTabBar { background: $window; qproperty-drawBase: 0; }
 QTabBar::tab { background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
     padding: 4px 12px; }
@@ -299,6 +305,7 @@ QFrame#notice, QFrame#messageBar { background: $moving_soft; border: 1px solid $
 QFrame#notice QToolButton, QFrame#messageBar QToolButton { padding: 2px 6px; min-height: 14px; }
 QFrame#notice[level="error"], QFrame#messageBar[level="error"] { background: $fault_soft; border-color: $fault; }
 QFrame#notice[level="info"], QFrame#messageBar[level="info"] { background: $accent_soft; border-color: $accent; }
+QFrame#tourCard { background: $panel; border: 1px solid $accent; border-left: 4px solid $accent; border-radius: 8px; }
 QFrame#statusLine { background: $panel; border: none; border-top: 1px solid $border; }
 QFrame#activityList { background: $panel; border: 1px solid $border; border-radius: 6px; }
 QLabel#menuTip { background: $panel; color: $muted; border-top: 1px solid $border; padding: 0 14px; }

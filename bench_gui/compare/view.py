@@ -199,7 +199,7 @@ class CompareView(TaskPage):
         """Request what changed while the page was hidden."""
         if self.isVisible():
             self._controller.comparison.enter()
-            self._look()
+        self._look()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Request what changed while the page was hidden."""
@@ -239,7 +239,7 @@ class CompareView(TaskPage):
 
     def ask_model(self) -> None:
         """Ask for a model file and compare it."""
-        file, _ = QFileDialog.getOpenFileName(self.window(), "Open a model file", "", "Models (*.json);;All files (*)")
+        file, _ = QFileDialog.getOpenFileName(self, "Open a model file", "", "Models (*.json);;All files (*)")
         if file:
             self._controller.open_model(Path(file))
 
@@ -254,7 +254,7 @@ class CompareView(TaskPage):
 
     def _export_table(self) -> None:
         contents = self.errors.table_contents()
-        path = ask_plot_file(self.window(), f"{file_name(contents.title)}_errors.csv", TABLE_FILTERS)
+        path = ask_plot_file(self, f"{file_name(contents.title)}_errors.csv", TABLE_FILTERS)
         if path is not None:
             self._controller.save_plot(contents, path)
 
@@ -279,14 +279,17 @@ class CompareView(TaskPage):
         self._unasked |= set(JUDGING)
 
     def _runs_changed(self) -> None:
-        self._invalidate()
-        if self.isVisible():
-            self.entered()
+        self._outdate()
+        self.entered()
 
     def _invalidate(self) -> None:
+        self._outdate()
+        self._look()
+
+    def _outdate(self) -> None:
         """Mark all tabs as outdated: other runs or models."""
         self._unasked = set(range(len(_TABS)))
-        self._arrived(*range(len(_TABS)))
+        self._undrawn |= self._unasked
 
     def _arrived(self, *tabs: int) -> None:
         self._undrawn |= set(tabs)

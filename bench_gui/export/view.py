@@ -172,7 +172,7 @@ class ExportView(TaskPage):
 
     def ask_folder(self) -> None:
         """Ask for the folder to export into."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Export into a folder")
+        folder = QFileDialog.getExistingDirectory(self, "Export into a folder")
         if folder:
             self.set_folder(Path(folder))
 

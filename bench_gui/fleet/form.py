@@ -185,15 +185,13 @@ class FleetForm(QWidget):
     def ask_sessions(self) -> None:
         """Ask for a session or a folder of sessions."""
         begin = self.sessions.sessions[-1].parent if self.sessions.sessions else home()
-        folder = QFileDialog.getExistingDirectory(self.window(), "Add a session, or a folder of sessions", str(begin))
+        folder = QFileDialog.getExistingDirectory(self, "Add a session, or a folder of sessions", str(begin))
         if folder:
             self.sessions.add([Path(folder)])
 
     def ask_folder(self) -> None:
         """Ask for the fleet's folder."""
-        folder = QFileDialog.getExistingDirectory(
-            self.window(), "Choose the folder of the fleet", str(self.folder.parent)
-        )
+        folder = QFileDialog.getExistingDirectory(self, "Choose the folder of the fleet", str(self.folder.parent))
         if folder:
             self.set_folder(Path(folder))
 

@@ -186,7 +186,7 @@ class SpreadTab(QWidget):
 
     def ask_folder(self, target: str) -> None:
         """Ask for a folder, then write the files."""
-        folder = QFileDialog.getExistingDirectory(self.window(), f"Write the spread for {TITLES[target]} into a folder")
+        folder = QFileDialog.getExistingDirectory(self, f"Write the spread for {TITLES[target]} into a folder")
         if folder:
             self.write(target, Path(folder))
 

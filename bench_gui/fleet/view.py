@@ -173,7 +173,7 @@ class FleetView(TaskPage):
 
     def ask_fleet(self) -> None:
         """Ask for a fleet's folder and show it."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Open a fleet", str(home()))
+        folder = QFileDialog.getExistingDirectory(self, "Open a fleet", str(home()))
         if folder:
             self.open_fleet(Path(folder))
 
@@ -205,7 +205,7 @@ class FleetView(TaskPage):
     def export_table(self) -> None:
         """Export the visible table as numbers."""
         panel: TablePanel = self.spread.contents() if self.tabs.current == SPREAD else self.units.table.contents()
-        path = ask_plot_file(self.window(), f"{file_name(self._title())}.csv", TABLE_FILTERS)
+        path = ask_plot_file(self, f"{file_name(self._title())}.csv", TABLE_FILTERS)
         if path is not None:
             self._controller.save_plot(PlotContents(self._title(), (panel,)), path)
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetIt
 
 from bench_gui.help.pages import COOKBOOK, FIRST, followed, page_file, pages, place_name
 from bench_gui.icons import icon
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, dress
 from bench_gui.widgets.fields import describe, tool
 
 PICTURE_WIDTH = 620
@@ -99,7 +99,8 @@ class HelpWindow(QWidget):
         self._read()
 
     def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
+        """Apply a theme."""
+        dress(self, theme)
         self.back_button.setIcon(icon("back", theme.text, 16))
         self.forward_button.setIcon(icon("forward", theme.text, 16))
         self.page.document().setDefaultStyleSheet(f"a {{ color: {theme.accent}; }}")

@@ -118,7 +118,7 @@ class PlotExport:
     def ask(self) -> None:
         """Ask for a file and export what is visible."""
         contents = self.contents()
-        path = ask_plot_file(self._shown.window(), f"{file_name(contents.title)}.svg")
+        path = ask_plot_file(self._shown, f"{file_name(contents.title)}.svg")
         if path is not None:
             self._save(contents, path)
 

@@ -91,7 +91,7 @@ class SessionPanel(QFrame):
         library.runs_changed.connect(self._show)
         library.annotations_changed.connect(self._show_annotations)
         library.selection_changed.connect(self._count)
-        library.recovered.connect(lambda found: RecoveryDialog(self.window(), found, self.editing.exclude).show())
+        library.recovered.connect(lambda found: RecoveryDialog(self, found, self.editing.exclude).show())
         library.table_found.connect(self.questions.ask_columns)
         self._progress = QTimer(self)
         self._progress.setInterval(PROGRESS_PERIOD)

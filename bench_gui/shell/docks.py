@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, QChildEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QShowEvent
-from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QToolButton, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QTabBar, QToolButton, QWidget
 
+from bench_gui import theme as themes
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import tool
@@ -69,6 +70,13 @@ class DockTitle(QFrame):
         self.hide_button.setIcon(icon("close", theme.muted, 12))
 
 
+_STYLE = """
+QMainWindow::separator { background: palette(mid); width: 2px; height: 2px; }
+QMainWindow::separator:hover { background: palette(highlight); }
+QDockWidget { border: none; }
+"""
+
+
 class WorkArea(QMainWindow):
     """The central page and its docks."""
 
@@ -80,6 +88,7 @@ class WorkArea(QMainWindow):
     def __init__(self, centre: QWidget) -> None:
         super().__init__()
         self.setWindowFlags(Qt.WindowType.Widget)
+        self.setStyleSheet(_STYLE)
         self.setDockOptions(
             QMainWindow.DockOption.AllowTabbedDocks
             | QMainWindow.DockOption.AllowNestedDocks
@@ -88,6 +97,7 @@ class WorkArea(QMainWindow):
         self.setCentralWidget(centre)
         self.docks: dict[str, QDockWidget] = {}
         self._titles: list[DockTitle] = []
+        self._theme: Theme | None = None
         self._unfolded: dict[str, tuple[int, int]] = {}
         """Minimum height of a folded dock's content, and height of the unfolded dock [px]."""
         self._default = QByteArray()
@@ -179,9 +189,20 @@ class WorkArea(QMainWindow):
         return good
 
     def set_theme(self, theme: Theme) -> None:
-        """Draw the title bars' icons in a theme's colours."""
+        """Style what is between the page and the content of the docks."""
+        self._theme = theme
+        self.style().polish(self)
         for title in self._titles:
+            themes.dress(title, theme)
             title.set_theme(theme)
+        for tabs in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            themes.dress(tabs, theme)
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Style the tabs of docks, which Qt creates when docks are stacked."""
+        super().childEvent(event)
+        if event.polished() and isinstance(tabs := event.child(), QTabBar) and self._theme is not None:
+            themes.dress(tabs, self._theme)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Note the arrangement when first shown: until then all docks count as hidden."""

@@ -54,7 +54,7 @@ class Helping:
         from importlib.metadata import version
 
         QMessageBox.about(
-            self._owner,
+            self._page(),
             "About ServoBench",
             f"<b>ServoBench {version('servobench')}</b><br>Makes simulated servos behave like real ones: record, "
             "identify, compare, export.<br><br>Apache License 2.0",

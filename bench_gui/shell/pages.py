@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from itertools import chain
 from threading import Thread
 from time import perf_counter
 from typing import cast
@@ -12,7 +15,7 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from bench_gui.shell.tasks import TASKS, import_pages
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, dress
 from bench_gui.widgets.page import InSteps, LazyPage, TaskPage
 
 SLICE, PAUSE = 0.01, 10
@@ -27,20 +30,30 @@ class Pages(QObject):
     completed = Signal()
     """All pages have been created."""
 
-    def __init__(self, make: Callable[[int], TaskPage], closing: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], TaskPage],
+        closing: Callable[[], bool],
+        quietly: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         """Create the stacks.
 
         Args:
             make: Returns the page of a task.
             closing: Returns True while the window closes; then no further page is created.
+            quietly: Returns a context in which it costs little that widgets get many events.
         """
         super().__init__()
-        self._make, self._closing = make, closing
+        self._make, self._closing, self._quietly = make, closing, quietly
         self._pages: dict[int, TaskPage] = {}
         self._creation = InSteps(self._create)
         self._theme: Theme | None = None
-        self._outdated: set[int] = set()
-        """Pages that do not have the colours of the theme yet."""
+        self._painting = InSteps(self._paint)
+        self._unpainted: Iterator[None] = iter(())
+        self._painter = QTimer(self)
+        self._painter.setInterval(PAUSE)
+        self._painter.setSingleShot(True)
+        self._painter.timeout.connect(self._paint_next)
         self._making = self._steps()
         self._imports = Thread(target=import_pages, args=(closing,), name="imports", daemon=True)
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
@@ -70,16 +83,21 @@ class Pages(QObject):
     def show(self, number: int) -> TaskPage:
         """Make a page visible."""
         page = self.page(number)
-        self._bring_up_to_date(number)
+        self._painting.finish(number)
         self.stack.setCurrentIndex(number)
         self.inspectors.setCurrentIndex(number)
         return page
 
     def paint(self, theme: Theme) -> None:
-        """Apply a theme to the visible page now, and to the others one by one, or when they are shown."""
-        self._theme, self._outdated = theme, set(self._pages)
-        self._bring_up_to_date(self.stack.currentIndex())
-        QTimer.singleShot(PAUSE, self, self._paint_next)
+        """Apply a theme step by step, to the visible page first; to any other at the latest when it is shown."""
+        self._theme, self._painting = theme, InSteps(self._paint)
+        first = self.stack.currentIndex()
+        pages = sorted(range(len(TASKS)), key=lambda number: number != first)
+        self._unpainted = chain.from_iterable(map(self._painting.steps, pages))
+        if self._pages:
+            self._painter.start()
+        else:  # nothing is there yet that would take time
+            deque(self._unpainted, 0)
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""
@@ -98,14 +116,20 @@ class Pages(QObject):
                 return
 
     def _paint_next(self) -> None:
-        if self._outdated and not self._closing():
-            self._bring_up_to_date(min(self._outdated))
-            QTimer.singleShot(PAUSE, self, self._paint_next)
+        if not self._closing():
+            with self._quietly():
+                for _ in self._unpainted:
+                    self._painter.start()
+                    break
 
-    def _bring_up_to_date(self, number: int) -> None:
-        if self._theme is not None and number in self._outdated:
-            self._outdated.discard(number)
+    def _paint(self, number: int) -> Iterator[None]:
+        assert self._theme is not None
+        for place in (self.stack.widget(number), self.inspectors.widget(number)):
+            dress(place, self._theme)
+            yield
+        if number in self._pages:
             self._pages[number].set_theme(self._theme)
+            yield
 
     def _create(self, number: int) -> Iterator[None]:
         page = self._make(number)

@@ -24,6 +24,8 @@ from bench_gui.shell.menus import Menus
 from bench_gui.widgets.fields import ElidedLabel, Section, button, choice, describe, number
 
 WIDTH, HEIGHT = 460, 520
+CHOICE_WIDTH = 150
+"""Room for the longest choice of a menu [px]."""
 
 
 class PreferencesDialog(QDialog):
@@ -33,7 +35,7 @@ class PreferencesDialog(QDialog):
         """Build the dialog.
 
         Args:
-            owner: The window.
+            owner: Widget it belongs to, whose style it has.
             controller: The program.
             menus: Source of the shortcuts.
             units: Choices of the units menu.
@@ -108,6 +110,7 @@ def _repeat(name: str, tip: str, group: QActionGroup) -> QComboBox:
     """Return a field with the choices of a menu."""
     actions = group.actions()
     made = choice(name, tip, [(action.text(), None) for action in actions])
+    made.setFixedWidth(CHOICE_WIDTH)
     made.setCurrentIndex(next(place for place, action in enumerate(actions) if action.isChecked()))
     made.currentIndexChanged.connect(lambda place: actions[place].trigger())
     return made

@@ -8,17 +8,13 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, dress
 from bench_gui.widgets.fields import button, describe, label, vbox
 
 WIDTH = 320
 OUTLINE, MARGIN = 3, 6
 """Width of the outline and its distance from the target [px]."""
 ROUND = 7.0
-_STYLE = """
-QFrame#tourCard {{ background: {panel}; border: 1px solid {accent}; border-left: 4px solid {accent};
-    border-radius: 8px; }}
-"""
 
 
 class TourCard(QFrame):
@@ -70,7 +66,7 @@ class TourCard(QFrame):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
-        self.setStyleSheet(_STYLE.format(**theme.__dict__))
+        dress(self, theme)
         self._fit()
 
     def _fit(self) -> None:

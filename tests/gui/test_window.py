@@ -23,7 +23,7 @@ from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.identify.next_recording.panel import ProposalTable
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
-from bench_gui.theme import THEMES, apply, load_theme
+from bench_gui.theme import THEMES, dress, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.identification.next.proposal import Proposal
 from core.plan import Cell
@@ -79,7 +79,7 @@ def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qtbot, theme):
     """By its border, 3 to 1 (WCAG 2.2, 1.4.11)."""
     table, view = ProposalTable(), plain_table("Proposals", "Checked ones go into the queue")
     qtbot.addWidget(view)
-    apply(view, load_theme(theme))
+    dress(view, load_theme(theme))
     cell = Cell(mass=1.0, length=0.1, kp=8.0, trajectory="sin_sin", repetition=1)
     table.show_proposals([Proposal(cell=cell, nats=1.0, narrowings=())])
     assert table.setData(table.index(0, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)

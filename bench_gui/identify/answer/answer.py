@@ -183,7 +183,7 @@ class AnswerPart(QWidget):
         if result is None or result.folder is None:
             return
         file, _ = QFileDialog.getSaveFileName(
-            self.window(), "Write a report", str(result.folder / "report.html"), "Web page (*.html)"
+            self, "Write a report", str(result.folder / "report.html"), "Web page (*.html)"
         )
         if file:
             self._controller.write_report(Path(file))

@@ -295,7 +295,7 @@ class SettingsForm(QWidget):
         if not self._servo or not self._settings.models:
             return
         dialog = ParameterDialog(
-            self._settings.parameters(self._servo), self._settings.frozen, self._settings.bounds, self.window()
+            self._settings.parameters(self._servo), self._settings.frozen, self._settings.bounds, self
         )
         if dialog.exec():
             self.set_parameters(*dialog.table.chosen())
@@ -359,7 +359,7 @@ class SettingsForm(QWidget):
     def _pick_start(self) -> None:
         key = self.start.currentData()
         if key == _FROM_FILE:
-            file, _ = QFileDialog.getOpenFileName(self.window(), "Start from a model", "", "Model (*.json)")
+            file, _ = QFileDialog.getOpenFileName(self, "Start from a model", "", "Model (*.json)")
             key = self._model_list.open_file(Path(file)) or _KEPT if file else _KEPT
         self.start_from(key)
 

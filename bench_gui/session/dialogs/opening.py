@@ -23,31 +23,31 @@ class Opening:
 
     def ask_open(self) -> None:
         """Ask for a session folder and open it."""
-        folder = QFileDialog.getExistingDirectory(self._owner.window(), "Open a session folder")
+        folder = QFileDialog.getExistingDirectory(self._owner, "Open a session folder")
         if folder:
             self._library.open(Path(folder))
 
     def ask_open_file(self) -> None:
         """Ask for a session exported as one file and open it."""
-        file, _ = QFileDialog.getOpenFileName(self._owner.window(), "Open an exported session", "", SESSION_FILES)
+        file, _ = QFileDialog.getOpenFileName(self._owner, "Open an exported session", "", SESSION_FILES)
         if file:
             self._library.open(Path(file))
 
     def ask_new(self) -> None:
         """Ask for a new folder and create a session in it."""
-        folder, _ = QFileDialog.getSaveFileName(self._owner.window(), "New session: name its folder")
+        folder, _ = QFileDialog.getSaveFileName(self._owner, "New session: name its folder")
         if folder:
             self._library.create(Path(folder))
 
     def ask_import(self) -> None:
         """Ask for recordings and import them."""
-        files, _ = QFileDialog.getOpenFileNames(self._owner.window(), "Import recordings", "", IMPORTABLE)
+        files, _ = QFileDialog.getOpenFileNames(self._owner, "Import recordings", "", IMPORTABLE)
         if files:
             self._library.import_files([Path(file) for file in files])
 
     def ask_import_folder(self) -> None:
         """Ask for a folder and import every recording in it."""
-        folder = QFileDialog.getExistingDirectory(self._owner.window(), "Import a folder of recordings")
+        folder = QFileDialog.getExistingDirectory(self._owner, "Import a folder of recordings")
         if folder:
             self._library.import_files([Path(folder)])
 

@@ -55,7 +55,7 @@ class Questions:
         def changed(tags: tuple[str, ...]) -> None:
             self._editing.change_tags(ids, tags, [tag for tag in common if tag not in tags])
 
-        self._ask(TagsDialog(self._owner.window(), len(ids), common, self._library.known_tags(), changed))
+        self._ask(TagsDialog(self._owner, len(ids), common, self._library.known_tags(), changed))
 
     def ask_reason(self) -> None:
         """Ask for the reason to exclude the selected runs."""
@@ -63,9 +63,7 @@ class Questions:
         if not ids:
             return
         known = sorted({annotation.reason for annotation in self._library.annotations.values() if annotation.reason})
-        self._ask(
-            ExcludeDialog(self._owner.window(), len(ids), known, lambda reason: self._editing.exclude(ids, reason))
-        )
+        self._ask(ExcludeDialog(self._owner, len(ids), known, lambda reason: self._editing.exclude(ids, reason)))
 
     def ask_trim(self) -> None:
         """Ask for the part of the selected run to use."""
@@ -75,7 +73,7 @@ class Questions:
         run = runs[0]
         self._withdraw()
         if self._trim is None:
-            self._trim = TrimDialog(self._owner.window(), self._theme)
+            self._trim = TrimDialog(self._owner, self._theme)
             self._trim.finished.connect(lambda _: self._answered(self._trim))
         self.dialog = dialog = self._trim
         dialog.ask(
@@ -102,7 +100,7 @@ class Questions:
             self._library.import_files(paths, tables)
 
         columns, servo = settings.tables.get(key, table.guess), self._library.main_servo()
-        self._ask(TableDialog(self._owner.window(), paths, table, columns, servo, answered))
+        self._ask(TableDialog(self._owner, paths, table, columns, servo, answered))
 
     def _ask(self, dialog: RunDialog) -> None:
         self._withdraw()

@@ -154,7 +154,7 @@ class ArmForm(QWidget):
     def ask_links(self) -> None:
         """Ask for a file with links."""
         file, _ = QFileDialog.getOpenFileName(
-            self.window(), "Open links of an arm", "", "Links (*.yml *.yaml *.txt);;All files (*)"
+            self, "Open links of an arm", "", "Links (*.yml *.yaml *.txt);;All files (*)"
         )
         if file:
             self.links_path = Path(file)
@@ -164,7 +164,7 @@ class ArmForm(QWidget):
     def ask_recording(self) -> bool:
         """Ask for the recording of a measured arm and make it the truth. Return True if a file was chosen."""
         file, _ = QFileDialog.getOpenFileName(
-            self.window(), "Open a measured arm", "", "Recordings of an arm (*.csv *.csv.gz *.gz);;All files (*)"
+            self, "Open a measured arm", "", "Recordings of an arm (*.csv *.csv.gz *.gz);;All files (*)"
         )
         if file:
             self.recording_path = Path(file)

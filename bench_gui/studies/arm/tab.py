@@ -195,7 +195,7 @@ class ArmTab(QWidget):
     def _export(self, what: str, ending: str, filters: dict[str, str], contents: Callable[[], PlotContents]) -> None:
         job = self.comparison.job
         stem = file_name("_".join(m.servo for m in job.joints)) if job is not None else "arm"
-        path: Path | None = ask_plot_file(self.window(), f"{stem}_{what}{ending}", filters)
+        path: Path | None = ask_plot_file(self, f"{stem}_{what}{ending}", filters)
         if path is not None:
             self._controller.save_plot(contents(), path)
 

@@ -145,7 +145,7 @@ class ComplianceTab(ExploreTab):
 
     def ask_gazebo(self) -> None:
         """Ask for a folder and export the joint to it."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Write the joint for Gazebo")
+        folder = QFileDialog.getExistingDirectory(self, "Write the joint for Gazebo")
         job = self._job() if folder else None
         if job is not None:
             self._writer.start(GazeboJob(job=job, folder=Path(folder)))

@@ -187,9 +187,7 @@ class LearningForm(QWidget):
 
     def ask_reference(self) -> None:
         """Ask for a file with a motion."""
-        file, _ = QFileDialog.getOpenFileName(
-            self.window(), "Open a motion of two joints", "", "Motions (*.csv);;All files (*)"
-        )
+        file, _ = QFileDialog.getOpenFileName(self, "Open a motion of two joints", "", "Motions (*.csv);;All files (*)")
         if file:
             self.reference_path = Path(file)
             chosen = self.file_button

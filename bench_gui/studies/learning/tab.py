@@ -116,7 +116,7 @@ class LearningTab(ExploreTab):
         if job is None or shown is None:
             return
         file, _ = QFileDialog.getSaveFileName(
-            self.window(), "Write the learned input", f"input_{shown.number}.csv", "Numbers (*.csv)"
+            self, "Write the learned input", f"input_{shown.number}.csv", "Numbers (*.csv)"
         )
         if not file:
             return
@@ -233,6 +233,6 @@ class LearningTab(ExploreTab):
         if job is None or not self.running.iterations:
             return
         title = f"{job.title}, errors"
-        path = ask_plot_file(self.window(), f"{file_name(title)}.svg")
+        path = ask_plot_file(self, f"{file_name(title)}.svg")
         if path is not None:
             self._controller.save_plot(gather((self.plots.by_iteration,), title), path)

@@ -170,7 +170,7 @@ class WebotsTab(ExploreTab):
         view = self.fitting.result
         if view is None:
             return
-        path: Path | None = ask_plot_file(self.window(), "webots_servo_errors.csv", TABLE_FILTERS)
+        path: Path | None = ask_plot_file(self, "webots_servo_errors.csv", TABLE_FILTERS)
         if path is not None:
             self._controller.save_plot(PlotContents(f"Webots Servo, {view.title}", (table_panel(view),)), path)
 

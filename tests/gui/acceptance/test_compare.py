@@ -12,6 +12,7 @@ from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
 from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
 from bench_gui.shell.tasks import BENCH, COMPARE
+from bench_gui.theme import load_theme
 from core.simulation import on_grid, simulate_recording
 from core.units import significant
 from sessions import Session
@@ -222,6 +223,7 @@ def test_plot_export(compared, exported):
         np.testing.assert_allclose(columns[place + 2], (motion - run.position)[inside] * 1e3, rtol=0, atol=1e-9)
 
     compared.window.appearance.choose("dark")
+    compared.until(lambda: plots.overlay.backgroundBrush().color().name() == load_theme("dark").plot.lower())
     svg = exported(".svg").read_text("utf-8")
     assert svg.startswith("<?xml")
     assert "#ffffff" in svg

@@ -15,12 +15,18 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractItemView,
     QAbstractSpinBox,
     QApplication,
     QDialog,
     QDoubleSpinBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
     QMessageBox,
     QPushButton,
+    QTabBar,
+    QWidget,
 )
 
 from bench_gui.app import make_window
@@ -39,6 +45,19 @@ from tests.gui.test_window import check_names
 
 def escape(person):
     person.qtbot.keyClick(person.window.windowHandle(), Qt.Key.Key_Escape)
+
+
+def has_style(widget):
+    """Whether a widget looks wrong without a style sheet; docks have buttons of Qt that are never shown."""
+    kinds = QLabel | QAbstractButton | QAbstractItemView | QLineEdit | QMenu | QTabBar
+    return isinstance(widget, kinds) and not widget.objectName().startswith("qt_dockwidget")
+
+
+def styled(widget, theme):
+    """Whether a widget or one around it has the style sheet of a theme."""
+    while widget is not None and theme.panel not in widget.styleSheet():
+        widget = widget.parentWidget()
+    return widget is not None
 
 
 def recover(person):
@@ -205,19 +224,32 @@ class TestEveryPage:
         assert palette.texts() == []
         palette.field.setText("dark theme")
         whole.qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-        assert window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
+        plot, dark = window.record.plots.position, load_theme("dark").plot.lower()
+        whole.until(lambda: plot.backgroundBrush().color().name() == dark)
 
-    def test_theme(self, whole, session):
+    @pytest.mark.parametrize("name", [*THEMES, THEMES[0]])
+    def test_theme(self, whole, session, name):
         whole.open(session)
-        window = whole.window
-        for name in (*THEMES, "light"):
-            window.appearance.choose(name)
-            theme = load_theme(name)
-            assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
-            for number, page in enumerate(window.pages):
-                window.show_task(number)  # until then it keeps its colours
-                for view in page.findChildren(type(window.record.plots.position)):
-                    assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
+        window, theme = whole.window, load_theme(name)
+        window.appearance.choose(name)
+        assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
+        for number, page in enumerate(window.pages):
+            window.show_task(number)  # until then it keeps its colours
+            for view in page.findChildren(type(window.record.plots.position)):
+                assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
+        window.show_log()  # beside the session, under tabs that Qt creates for both
+        window.help.show()
+        dialogs = []
+
+        def look():
+            dialogs.append(styled(QApplication.activeModalWidget(), theme))
+            QApplication.activeModalWidget().reject()
+
+        for show in (window.show_preferences, window.show_palette, window.help.show_about):
+            QTimer.singleShot(0, look)
+            show()
+        assert dialogs == [True] * 3
+        whole.until(lambda: all(styled(part, theme) for part in window.findChildren(QWidget) if has_style(part)))
 
     def test_help(self, whole):
         window = whole.window
