@@ -124,8 +124,8 @@ class Pages(QObject):
 
     def _paint(self, number: int) -> Iterator[None]:
         assert self._theme is not None
-        for place in (self.stack.widget(number), self.inspectors.widget(number)):
-            dress(place, self._theme)
+        for stack in (self.stack, self.inspectors):
+            dress(cast(QWidget, stack.widget(number)), self._theme)
             yield
         if number in self._pages:
             self._pages[number].set_theme(self._theme)
