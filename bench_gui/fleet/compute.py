@@ -104,7 +104,7 @@ class _Teller:
 def _step(progress: FleetProgress) -> FleetStep:
     what = f", {progress.unit} {progress.friction.upper() or 'on all units'}" if progress.unit else ""
     return FleetStep(
-        done=progress.done / progress.tasks,
+        done=progress.share,
         text=f"{progress.done} of {progress.tasks}{what}",
         recorded=not progress.computed,
         computed=progress.computed,

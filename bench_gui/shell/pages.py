@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import chain
@@ -94,10 +93,9 @@ class Pages(QObject):
         first = self.stack.currentIndex()
         pages = sorted(range(len(TASKS)), key=lambda number: number != first)
         self._unpainted = chain.from_iterable(map(self._painting.steps, pages))
-        if self._pages:
-            self._painter.start()
-        else:  # nothing is there yet that would take time
-            deque(self._unpainted, 0)
+        for number in () if self._pages else pages:  # at the start nothing is there yet that would take time
+            self._painting.finish(number)
+        self._painter.start()
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""

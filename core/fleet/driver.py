@@ -28,6 +28,8 @@ from core.identification.result import ModelResult
 
 POLL = 0.2
 """Interval between checks for a stop request [s]."""
+ROW_COST = 0.01
+"""Duration of a row of the transfer matrix as a share of a fit's: a row simulates each model once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,8 @@ class FleetProgress:
     """Finished tasks, including those stored earlier."""
     tasks: int
     """Total number of tasks: fits, and one per unit for the transfer matrix."""
+    share: float
+    """Share of the work done, 0 to 1, by duration."""
     computed: int
     """Number of tasks computed by this run."""
     seconds: float
@@ -154,7 +158,7 @@ class _Run:
         self._skipped = 0
         """Number of fits that are skipped because their unit cannot be fitted."""
         self._rows = 0
-        self._tasks = plan.tasks + (len(plan.units) if len(plan.units) > 1 else 0)
+        self._all_rows = len(plan.units) if len(plan.units) > 1 else 0
         self._facts = {unit.name: unit for unit in plan.units}
 
     def fit(self) -> None:
@@ -286,11 +290,12 @@ class _Run:
 
     def _tell(self, unit: str, friction: str, note: str = "") -> None:
         seconds = time.monotonic() - self._started
-        done = len(self.found) + self._skipped + self._rows
+        fits, all_fits = len(self.found) + self._skipped, self.plan.tasks
         self.watch.progressed(
             FleetProgress(
-                done=done,
-                tasks=self._tasks,
+                done=fits + self._rows,
+                tasks=all_fits + self._all_rows,
+                share=(fits + ROW_COST * self._rows) / (all_fits + ROW_COST * self._all_rows),
                 computed=self._computed,
                 seconds=seconds,
                 unit=unit,

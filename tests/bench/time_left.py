@@ -95,7 +95,7 @@ def fleet(tell: Tell, units: int, trials: int | None) -> None:
         sessions = simulated_sessions("mx106", units, Path(place) / "sessions")
         request = FleetRequest(fit=IdentificationRequest(servo="mx106", trials=trials))
         plan = make_plan(request, gather_units(sessions), load_unit)
-        watch = FleetWatch(progressed=lambda step: tell(step.done / step.tasks))
+        watch = FleetWatch(progressed=lambda step: tell(step.share))
         store = FleetStore(Path(place) / "fleet")
         run_fleet(plan, store, lambda: contextlib.nullcontext(PlainLoop(load_unit)), watch)
 

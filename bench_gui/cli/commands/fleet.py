@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
             bar.clear()
             print(step.note, file=sys.stderr)
         what = f", {step.unit} {step.friction.upper() or 'on all units'}" if step.unit else ""
-        bar.show(step.done / step.tasks, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
+        bar.show(step.share, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
 
     with Interrupt() as interrupt:
         watch = FleetWatch(progressed=progress, should_stop=lambda: interrupt.asked)

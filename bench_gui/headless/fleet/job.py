@@ -66,4 +66,4 @@ def _executor(plan: FleetPlan, load: LoadUnit, engine: EngineChoice, watch: Flee
 
 
 def _note(plan: FleetPlan, text: str) -> FleetProgress:
-    return FleetProgress(done=0, tasks=plan.tasks, computed=0, seconds=0.0, unit="", friction="", note=text)
+    return FleetProgress(done=0, tasks=plan.tasks, share=0.0, computed=0, seconds=0.0, unit="", friction="", note=text)

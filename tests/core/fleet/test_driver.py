@@ -132,9 +132,14 @@ def test_what_was_done_before_it_stopped_is_not_done_again(plan, plain, tmp_path
     assert half.done == 3
     assert not half.complete
     assert half.transfer is None
-    rest = Counting(Load(2))
-    assert numbers(run(plan, tmp_path, rest)) == numbers(plain[1])
+    rest, told = Counting(Load(2)), []
+    assert numbers(run(plan, tmp_path, rest, progressed=told.append)) == numbers(plain[1])
     assert len(rest.begun) == plan.tasks - 3 + 2
+    shares = [step.share for step in told]
+    assert shares == sorted(shares)
+    assert shares[0] == pytest.approx(3 / plan.tasks, rel=0.01)
+    assert shares[-3] > 0.99, "the two rows of the matrix take hardly any time"
+    assert shares[-1] == 1.0
 
 
 def test_a_damaged_fit_and_a_longer_list_of_models_cost_only_themselves(plan, plain, tmp_path):
