@@ -279,17 +279,13 @@ class CompareView(TaskPage):
         self._unasked |= set(JUDGING)
 
     def _runs_changed(self) -> None:
-        self._outdate()
+        self._unasked, self._undrawn = set(range(len(_TABS))), set(range(len(_TABS)))
         self.entered()
 
     def _invalidate(self) -> None:
-        self._outdate()
-        self._look()
-
-    def _outdate(self) -> None:
-        """Mark all tabs as outdated: other runs or models."""
+        """Mark all tabs as outdated: other models."""
         self._unasked = set(range(len(_TABS)))
-        self._undrawn |= self._unasked
+        self._arrived(*self._unasked)
 
     def _arrived(self, *tabs: int) -> None:
         self._undrawn |= set(tabs)

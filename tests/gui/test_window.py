@@ -132,7 +132,8 @@ def test_colours_that_change_while_the_servo_is_driven_cost_no_run(person):
     person.record(0.5)
     person.until(lambda: person.controller.servo.busy)
     person.window.appearance.choose("dark")
-    assert person.window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
+    plot, dark = person.window.record.plots.position, load_theme("dark").plot.lower()
+    person.until(lambda: plot.backgroundBrush().color().name() == dark)
     person.until(lambda: [run.exit_status for run in person.controller.library.runs] == ["success"])
 
 

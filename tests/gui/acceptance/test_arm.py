@@ -194,7 +194,7 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     page.controller.set_angle_unit(RADIANS)
     check_names(page.window)
     page.window.appearance.choose("dark")
-    assert curve(plots.shoulder, "true").colour == load_theme("dark").measured.lower()
+    page.until(lambda: curve(plots.shoulder, "true").colour == load_theme("dark").measured.lower())
     assert curve(plots.plane, "M6").colour == load_theme("dark").model("m6").lower()
     written(arm, tmp_path, monkeypatch)
 

@@ -217,7 +217,7 @@ class TestEveryPage:
             assert action.text().split("\t")[0].replace("&", "").rstrip("…") in names
         keys = [a.shortcut().toString() for a in window.findChildren(QAction) if not a.shortcut().isEmpty()]
         assert len(keys) == len(set(keys)), sorted(keys)
-        palette = CommandPalette(window.menus, window)
+        palette = CommandPalette(window.menus, window.record)
         palette.field.setText("dark them")
         assert palette.texts()[0].endswith("Dark theme")
         palette.field.setText("zzzzqqqq")

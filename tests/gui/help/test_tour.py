@@ -178,7 +178,7 @@ def test_it_follows_size_and_colours(person, tour):
 
 
 def test_the_palette_has_it(person):
-    palette = CommandPalette(person.window.menus, person.window)
+    palette = CommandPalette(person.window.menus, person.window.record)
     palette.field.setText("guided tour")
     assert palette.texts()[0].endswith("Guided tour")
 
