@@ -139,6 +139,7 @@ class Pages(QObject):
         yield from page.build()
         self._pages[number] = page
         self.made.emit(number, page)
+        yield
 
     def _steps(self) -> Iterator[bool]:
         """Create every page with all of its parts and style them, step by step; yields False after each step."""

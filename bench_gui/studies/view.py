@@ -112,6 +112,7 @@ class ExploreView(TaskPage):
             tab.set_theme(self._theme)
         self._made[place] = tab
         self.offered.emit(tab.actions_offered())
+        yield
 
     def _show_tab(self, place: int) -> None:
         for stack in self._stacks:
