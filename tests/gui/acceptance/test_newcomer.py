@@ -33,7 +33,7 @@ from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
 from tests.waiting import wait_until
 
-SPEED = 8
+SPEED = 4
 MOUSE = 0.02
 """A pendulum that slips back by more than this was beyond the edge [rad]."""
 STRIDE = 0.2
@@ -146,7 +146,7 @@ def test_newcomer(newcomer, tmp_path):
     person = newcomer
     person.click("Connect")
     person.until(lambda: "READY" in person.says(), "the servo to be ready")
-    # The limit while a torque is held is for hands; this mouse moves in jerks, at eight times a hand's speed.
+    # The limit while a torque is held is for hands; this mouse moves in jerks, at several times a hand's speed.
     recorder = person.window.controller.servo.recorder
     recorder.limits = replace(recorder.limits, hold_speed=20.0)
 
