@@ -48,13 +48,13 @@ def escape(person):
 
 
 def has_style(widget):
-    """Whether a widget looks wrong without a style sheet; docks have buttons of Qt that are never shown."""
+    """Return True if a widget looks wrong without a style sheet; docks have buttons of Qt that are never shown."""
     kinds = QLabel | QAbstractButton | QAbstractItemView | QLineEdit | QMenu | QTabBar
     return isinstance(widget, kinds) and not widget.objectName().startswith("qt_dockwidget")
 
 
 def styled(widget, theme):
-    """Whether a widget or one around it has the style sheet of a theme."""
+    """Return True if a widget or one around it has the style sheet of a theme."""
     while widget is not None and theme.panel not in widget.styleSheet():
         widget = widget.parentWidget()
     return widget is not None
