@@ -109,7 +109,7 @@ def prepare(app: QApplication) -> None:
 
 
 def use(theme: Theme) -> None:
-    """Make a theme that of the application; its windows have it once their parts are dressed."""
+    """Set the palette of the application; `dress` styles the parts of its windows."""
     QApplication.setPalette(_palette(theme))
 
 

@@ -40,7 +40,7 @@ class Pages(QObject):
         Args:
             make: Returns the page of a task.
             closing: Returns True while the window closes; then no further page is created.
-            quietly: Returns a context in which it costs little that widgets get many events.
+            quietly: Returns a context without the window's event filter, which would slow down the styling.
         """
         super().__init__()
         self._make, self._closing, self._quietly = make, closing, quietly
