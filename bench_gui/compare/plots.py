@@ -127,11 +127,12 @@ class ComparePlots(QWidget):
 
     def show_below(self, what: int, pair: tuple[str, str]) -> None:
         """Show ERROR, SPECTRUM or DIFFERENCE in the lower chart; pair: keys of the two models for DIFFERENCE."""
-        self.below, self._pair = what, pair
+        another, self.below, self._pair = what != self.below, what, pair
         self._lower.setCurrentWidget(self.lower)
         self.overlay.set_bottom(TIME if what == SPECTRUM else "")
         self.show_picture(self._picture)
-        self.lower.fit()
+        if another and not self._zoomed:
+            self.lower.fit()
 
     def show_picture(self, picture: Picture) -> None:
         """Draw recordings, and the simulations that are ready."""
