@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -56,7 +56,7 @@ class CompareView(TaskPage):
     ) -> None:
         """Create the page; make_arm: makes the last tab; record_four, example: buttons of the empty state."""
         super().__init__()
-        self._controller, self._make_arm = controller, make_arm
+        self._controller, self._make_arm = controller, cache(lambda: make_arm(controller))
         self._unasked = set(range(len(_TABS)))
         self._undrawn = set(range(len(_TABS)))
         self._wanted_run = ""
@@ -156,7 +156,7 @@ class CompareView(TaskPage):
     @cached_property
     def arm(self) -> ArmTab:
         """Tab with an arm of two servos."""
-        arm = self._make_arm(self._controller)
+        arm = self._make_arm()
         arm.started.connect(lambda: self.tabs.choose(ARM))
         self.actions_column.insertWidget(0, arm.buttons)
         arm.buttons.setVisible(self.tabs.current == ARM)
@@ -181,8 +181,11 @@ class CompareView(TaskPage):
             each.set_theme(self._theme)
 
     def more(self) -> Iterator[None]:
-        """Create the other tabs, one per step."""
+        """Create the other tabs, one per step; the arm's, which takes longest, in two."""
         for tab in range(1, len(_TABS)):
+            if tab == ARM:
+                self._make_arm()
+                yield
             getattr(self, _attribute(tab))
             yield
 

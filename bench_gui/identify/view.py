@@ -312,10 +312,9 @@ class IdentifyView(TaskPage):
     def _offer(self) -> None:
         library = self._controller.library
         servo = library.main_servo()
-        self.form.offer(library.for_fit(), servo)
         self.form.offer_points(sum(point.servo == servo for point in self._controller.placing.points))
+        self.form.offer(library.for_fit(), servo)
         self._show_what_there_is()
-        self._enable()
         self._choose_overlay()
 
     def _show_what_there_is(self) -> None:

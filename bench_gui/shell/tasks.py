@@ -23,8 +23,11 @@ TASKS = [
     ("Fleet", "fleet", "Identify many units of a servo and compare them"),
 ]
 """Name, icon and purpose."""
-_MODULES = "connect.view place.view identify.view compare.view studies.arm.tab export.view studies.view fleet.view"
-"""Modules of the pages that are hidden at the start, in the order of their creation."""
+_MODULES = (
+    "numpy.ma numpy.random .connect.view .place.view .identify.view .compare.view .studies.arm.tab .export.view "
+    ".studies.view .fleet.view"
+)
+"""Modules of the pages that are hidden at the start, in the order of creation, after what numpy imports at need."""
 
 
 def task_number(name: str) -> int:
@@ -41,7 +44,7 @@ def import_pages(stopped: Callable[[], bool]) -> None:
     for module in _MODULES.split():
         if stopped():
             return
-        import_module(f"bench_gui.{module}")
+        import_module(module, "bench_gui")
 
 
 def make_page(number: int, controller: Controller, suppliers: Suppliers) -> TaskPage:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import perf_counter
 from typing import Any
 
 from core.errors import ServoBenchError
 
+SLICE = 0.01
+"""Time given to results before the window's other events come first [s]."""
 Done = Callable[[Any], object]
 Failed = Callable[[str], object]
 
@@ -43,8 +46,11 @@ class Background:
         self._pending.append((future, done, failed or self._failed))
 
     def poll(self) -> None:
-        """Deliver the results since the last call, in the order of submission."""
+        """Deliver the results since the last call, in the order of submission; after SLICE the next call goes on."""
+        end = perf_counter() + SLICE
         for entry in [entry for entry in self._pending if entry[0].done()]:
+            if perf_counter() > end:
+                return
             if entry not in self._pending:
                 continue  # delivered by a nested poll
             self._pending.remove(entry)
