@@ -14,6 +14,7 @@ from drivers.recorder import Phase
 from drivers.registry import FAMILIES
 from drivers.servo import ServoState
 from tests.drivers.silent_family import IDS
+from tests.waiting import FAST
 
 QUICK = 0.01
 """How long the silent family waits for an answer [s]."""
@@ -224,7 +225,7 @@ def test_dialog_is_refused_when_motion_begins(person):
 
 def test_zeroing(person):
     """Bar: sweep first, zero after; an unmoved joint is refused at once. The truth: mounted 0.1 rad off."""
-    person.controller.connecting.choose_servo("simulated:mx106?speed=4")
+    person.controller.connecting.choose_servo(FAST)
     person.window.show_task(BENCH)
     person.click(person.window.bench.connect_button)
     person.until(lambda: person.state is ServoState.READY)

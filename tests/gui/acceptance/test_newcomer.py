@@ -31,9 +31,8 @@ from core.shipped import load_model
 from sessions import Session
 from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
-from tests.waiting import wait_until
+from tests.waiting import FAST, wait_until
 
-SPEED = 4
 MOUSE = 0.02
 """A pendulum that slips back by more than this was beyond the edge [rad]."""
 STRIDE = 0.2
@@ -133,7 +132,7 @@ class Newcomer:
 @pytest.fixture
 def newcomer(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    window = make_window(Controller(f"simulated:mx106?speed={SPEED}"), "light")
+    window = make_window(Controller(FAST), "light")
     window.show()
     QTimer.singleShot(PREPARE_AFTER, window.controller.prepare)
     yield Newcomer(qtbot, window)

@@ -12,6 +12,7 @@ from bench_gui.widgets.fields import refusals
 from core.trajectories import make_trajectory
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose
+from tests.waiting import FAST
 
 RECORDED, STOPPED, REFUSED, PLACED, IDENTIFIED = 3, 2, 5, 1, 1
 """How often each is done."""
@@ -21,7 +22,7 @@ RECORDED, STOPPED, REFUSED, PLACED, IDENTIFIED = 3, 2, 5, 1, 1
 def person(qtbot, tmp_path, monkeypatch):
     """At a simulated servo eight times as fast as a real one."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    controller = Controller("simulated:mx106?speed=8")
+    controller = Controller(FAST)
     controller.servo.stop_lock = 0.0
     window = make_window(controller, "light", RECORD)
     window.show()

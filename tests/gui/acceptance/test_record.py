@@ -14,9 +14,8 @@ from bench_gui.record.view import LIST, LIVE
 from core.plan import GridPlan
 from drivers.servo import ServoState
 from sessions import Session
+from tests.waiting import FAST
 
-FAST = "simulated:mx106?speed=8"
-"""Real time passes eight times as fast."""
 AT_ONCE = "simulated:mx106?clock=virtual"
 """Runs take no time and lose no sample, however busy the machine is."""
 

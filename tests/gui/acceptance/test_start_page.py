@@ -17,8 +17,7 @@ from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose
-
-SPEED = 8
+from tests.waiting import FAST
 
 
 class Counting(Person):
@@ -73,7 +72,7 @@ def in_a_hurry(person):
 
 
 def test_four_clicks_lead_from_the_first_start_to_identified_models(start):
-    person = start(f"simulated:mx106?speed={SPEED}")
+    person = start(FAST)
     window = person.window
     assert window.start.isVisible()
     assert "SIMULATED" in window.status_bar.servo.text()

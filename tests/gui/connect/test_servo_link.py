@@ -14,6 +14,7 @@ from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase
 from drivers.registry import FAMILIES
 from drivers.servo import ServoState
+from tests.waiting import FAST
 
 SETTINGS = ServoSettings(servo="mx106", kp=16.0, supply_voltage=15.0)
 HEADER = RunHeader(trajectory="hold", bench=Bench(mass=1.0, length=0.15), settings=SETTINGS, rate=200.0)
@@ -54,7 +55,7 @@ class Link:
 
 @pytest.fixture
 def bench(qtbot):
-    bench = Link(qtbot, "simulated:mx106?speed=8")
+    bench = Link(qtbot, FAST)
     yield bench
     bench.link.close()
 

@@ -21,7 +21,7 @@ from drivers.servo import ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
-from tests.waiting import wait_until
+from tests.waiting import FAST, wait_until
 
 TRUTH = load_model("mx106", "m6")
 MOUSE = 0.01
@@ -89,10 +89,10 @@ class Hands:
 
 
 @pytest.fixture
-def hands(qtbot, tmp_path, monkeypatch, request):
-    """The page in a window of its own, at a simulated MX-106 that lives eight times as fast, or as a test says."""
+def hands(qtbot, tmp_path, monkeypatch):
+    """The page in a window of its own, at a simulated MX-106 that lives faster than the machine."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    controller = Controller(f"simulated:mx106?speed={getattr(request, 'param', 8)}")
+    controller = Controller(FAST)
     controller.servo.stop_lock = 0.0
     window = QWidget()
     row = QHBoxLayout(window)
