@@ -12,6 +12,8 @@ from drivers.emulators.ethercat.esc import Esc
 ETHERTYPE = 0x88A4
 FIRST_DATAGRAM = 16
 """Offset of the first datagram, after the Ethernet header (14) and the EtherCAT header (2)."""
+NUMBER = FIRST_DATAGRAM + 1
+"""Offset of the number by which the sender of a frame recognises its answer."""
 
 _HEADER = struct.Struct("<BBHHHH")
 _COUNTER = struct.Struct("<H")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.catalogue import load_servo
 from drivers.emulators.ethercat import veth
 from drivers.emulators.ethercat.commands import add_commands
-from drivers.emulators.ethercat.datagrams import ETHERTYPE, circulate
+from drivers.emulators.ethercat.datagrams import ETHERTYPE, NUMBER, circulate
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.ethercat.states import AlState
@@ -44,6 +44,8 @@ class EthercatEmulator(Emulator):
         for number, slave in zip(self._numbers, self.slaves, strict=True):
             slave.connect(len(self.slaves) - number)
         self.faults = WireFaults()
+        self._waiting: dict[bytes, bytearray] = {}
+        """The last frame with each number that is not answered yet."""
         self._late: list[tuple[float, int, bytes]] = []
         self._sent = 0
         add_commands(self.console, self.slaves, self.faults)
@@ -95,17 +97,25 @@ class EthercatEmulator(Emulator):
     def serve(self, ready: Collection[int]) -> float:
         """Answer the frames that came in and advance to the current time."""
         answered = 0
-        while ready and answered < MOST_FRAMES:
-            try:
-                frame, address = self._socket.recvfrom(LONGEST_FRAME)
-            except OSError:
-                break  # no frame is left, or the interface went down and may come up again
-            if address[2] != socket.PACKET_OUTGOING:
-                self._answer(bytearray(frame))
-                answered += 1
+        while answered < MOST_FRAMES and self._listen():
+            self._answer(self._waiting.pop(next(iter(self._waiting))))
+            answered += 1
         if not answered or self.faults.unplugged:
             self._step(time.perf_counter_ns())
-        return self._send_late()
+        rest = self._send_late()
+        return 0.0 if self._waiting else rest
+
+    def _listen(self) -> bool:
+        """Receive the frames that came in; return True if any waits for its answer."""
+        with contextlib.suppress(OSError):  # no frame is left, or the interface went down and may come up again
+            while True:
+                frame, address = self._socket.recvfrom(LONGEST_FRAME)
+                if address[2] != socket.PACKET_OUTGOING:
+                    # A real segment is never late: the master would take a late answer for that to a later frame.
+                    number = frame[NUMBER : NUMBER + 1]
+                    self._waiting.pop(number, None)
+                    self._waiting[number] = bytearray(frame)
+        return bool(self._waiting)
 
     def _step(self, now: int) -> None:
         for slave in self.slaves:

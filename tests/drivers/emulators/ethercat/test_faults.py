@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import signal
 import socket
 import struct
 
 import pytest
 
+from drivers.emulators.ethercat.datagrams import ETHERTYPE, FIRST_DATAGRAM, Command
 from drivers.errors import CommandError
 from tests.drivers.emulators.ethercat.conftest import LOST, SHORT, open_bench
 from tests.waiting import LIMIT, wait_until
@@ -75,6 +78,29 @@ def test_duplicate_frames(running):
         assert running.exchange() == 3
         assert ear.recv(2000) == ear.recv(2000)
         assert running.exchange() == 3
+
+
+def test_an_emulator_that_stood_still_answers_the_last_frame_with_a_number(running):
+    first, last = 0x0130, 0x0000
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88A4)) as wire:
+        wire.bind(("ecm0", 0x88A4))
+        wire.settimeout(LIMIT)
+        os.kill(running.emulator.pid, signal.SIGSTOP)
+        for register in (first, last):
+            wire.send(broadcast_read(register))
+        os.kill(running.emulator.pid, signal.SIGCONT)
+        assert struct.unpack_from("<BBHH", wire.recv(2000), FIRST_DATAGRAM) == (Command.BRD, 5, 1, last)
+        running.say("help")  # it looks at its console when nothing is left to answer
+        wire.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            wire.recv(2000)
+
+
+def broadcast_read(register: int) -> bytes:
+    """A frame with the number 5 that reads two bytes of every slave."""
+    datagram = struct.pack("<BBHHHH2sH", Command.BRD, 5, 0, register, 2, 0, bytes(2), 0)
+    frame = bytes(12) + struct.pack(">H", ETHERTYPE) + struct.pack("<H", 0x1000 | len(datagram)) + datagram
+    return frame.ljust(60, b"\0")
 
 
 def test_a_muted_slave(running):
