@@ -1,6 +1,8 @@
 """The interface for scripts and notebooks: its examples run, it is light, and it leaves other packages alone."""
 
 import doctest
+import importlib
+import inspect
 import json
 import os
 import subprocess
@@ -13,6 +15,8 @@ import pytest
 
 import servobench as sb
 from core.errors import InputError
+from core.terms import COMMAND_PATH_TERMS
+from sessions.results.certifying import CertaintyQuestion
 
 ROOT = Path(sb.__file__).parent
 HEAVY = ("PySide6", "pyqtgraph", "numba", "numpy", "scipy", "matplotlib", "h5py")
@@ -111,6 +115,116 @@ class TestData:
     def test_nothing_is_no_recordings(self):
         with pytest.raises(InputError, match="no recordings"):
             sb.evaluate("xl330:m6", [])
+
+
+class Reached(BaseException):
+    """What computes was called with these arguments."""
+
+
+class TestArguments:
+    """Each of them reaches what computes."""
+
+    @pytest.fixture
+    def reach(self, monkeypatch):
+        """Arguments by name with which a function calls what computes, where the call ends."""
+
+        def call(target, function, *arguments, **named):
+            keywords = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+            assert keywords <= set(named) | {"progress"}, "every argument is given"
+            module, _, name = target.rpartition(".")
+            place = importlib.import_module(module)
+            signature = inspect.signature(getattr(place, name))
+
+            def reached(*arguments, **named):
+                raise Reached(signature.bind(*arguments, **named).arguments)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, reached)
+                with pytest.raises(Reached) as caught:
+                    function(*arguments, **named)
+            return caught.value.args[0]
+
+        return call
+
+    def test_of_a_recording(self):
+        time = np.arange(0.0, 1.0, 0.01)
+        run = sb.recording(time, time, time, servo="mx64", mass=0.3, length=0.2, kp=9.0, supply_voltage=11.0, id="a",
+                           trajectory="b", torque_enable=np.zeros(100), current=0.5 * time)  # fmt: skip
+        assert (run.id, run.trajectory, run.bench) == ("a", "b", sb.Bench(mass=0.3, length=0.2))
+        assert run.settings == sb.ServoSettings(servo="mx64", kp=9.0, supply_voltage=11.0)
+        assert not run.torque_enable.any()
+        np.testing.assert_allclose(run.channels["current"], 0.5 * time)
+
+    def test_of_a_record(self, reach, place):
+        target, motions = "bench_gui.headless.recording.record_plan", ["sin_sin"]
+        given = reach(target, sb.record, "mx64", place / "lab", mass=0.3, length=0.2, trajectories=motions, kp=9.0)
+        plan = given["plan"]
+        assert (plan.servo, plan.kp, plan.fast) == ("simulated:mx64", 9.0, True)
+        assert plan.bench == sb.Bench(mass=0.3, length=0.2)
+        assert [trajectory.name for trajectory in plan.trajectories] == ["sin_sin"]
+        assert given["session_path"] == place / "lab"
+
+    def test_of_an_import(self, reach, place):
+        given = reach("sessions.import_paths", sb.import_logs, "a.csv", place / "lab", columns="time=t:ms",
+                      from_name="{trajectory}", servo="MX-64", mass=0.3, kp=9.0)  # fmt: skip
+        paths, session, _, tables = given.values()
+        assert (paths, session) == (["a.csv"], place / "lab")
+        assert (tables.facts, tables.name_pattern) == ({"servo": "mx64", "mass": 0.3, "kp": 9.0}, "{trajectory}")
+        assert [(column.name, column.unit) for column in tables.columns.values()] == [("t", "ms")]
+
+    def test_of_a_simulation(self, reach, session):
+        run = session.load(session.runs()[0].id)
+        given = reach("core.comparison.compare", sb.simulate, "xl330:m6", run, dt=0.02, supply="header")
+        assert given == {"model": sb.load_model("xl330:m6"), "recording": run, "dt": 0.02, "supply": "header"}
+
+    @pytest.mark.parametrize(
+        ("path", "terms", "if_better"),
+        [(None, COMMAND_PATH_TERMS, True), (True, COMMAND_PATH_TERMS, False), (False, (), False)],
+    )
+    def test_of_an_identification(self, reach, session, place, path, terms, if_better):
+        target = "sessions.results.identifying.run_identification"
+        given = reach(target, sb.identify, session, "m2, m4", servo="mx64", command_path=path, output=place / "kept",
+                      trials=77, seed=5)  # fmt: skip
+        request = given["request"]
+        assert (request.servo, request.models, request.trials, request.seed) == ("mx64", ("m2", "m4"), 77, 5)
+        assert (request.command_path, request.command_path_if_better) == (terms, if_better)
+        assert (request.data_hash, given["folder"]) == (session.data_hash(), place / "kept")
+        assert given["selection"].runs == tuple(run.id for run in given["recordings"])
+
+    @pytest.mark.parametrize(("path", "searched"), [(None, "both"), (True, "on"), (False, "off")])
+    def test_of_a_cross_validation(self, reach, session, place, path, searched):
+        target = "sessions.results.crossvalidating.run_crossvalidation"
+        given = reach(target, sb.cross_validate, session, "m2, m4", by="kp, unit", command_path=path, servo="mx64",
+                      output=place / "kept", trials=77)  # fmt: skip
+        question = given["question"]
+        assert (question.by, question.command_path) == (("kp", "unit"), searched)
+        assert (question.request.servo, question.request.models, question.request.trials) == ("mx64", ("m2", "m4"), 77)
+        assert (question.request.data_hash, given["folder"]) == (session.data_hash(), place / "kept")
+
+    def test_of_a_certainty(self, reach, session, place):
+        target = "sessions.results.certifying.run_certainty"
+        given = reach(target, sb.certainty, session, place, model="m2", parameters="kt, R", draws=7, seed=5)
+        assert given["question"] == CertaintyQuestion(
+            session=session.path, folder=place, friction="m2", profiled=("kt", "R"), draws=7, seed=5
+        )
+
+    def test_of_a_proposal(self, reach, session):
+        target = "bench_gui.headless.next_recordings.next_recordings"
+        given = reach(target, sb.propose, session, "xl330:m2", count=2, objective="widths")
+        assert (given["model"], given["count"], given["objective"]) == (sb.load_model("xl330:m2"), 2, "widths")
+        assert [run.id for run in given["recordings"]] == [run.id for run in session.runs()]
+
+    def test_of_an_export(self, reach, place):
+        target = "core.export.exporting.export_model"
+        given = reach(target, sb.export, "mx106:m2", "drake", place / "out", name="arm", force=True, kp=9.0)
+        assert given == {"model": sb.load_model("mx106:m2"), "target": "drake", "folder": place / "out", "name": "arm",
+                         "force": True, "options": {"kp": 9.0}}  # fmt: skip
+
+    def test_of_a_diagram_and_of_a_coverage(self, reach, session):
+        given = reach("core.diagram.drive_backdrive_diagram", sb.drive_backdrive, "mx106:m2", [0.5], [0.0, 2.0])
+        assert given == {"model": sb.load_model("mx106:m2"), "motor_torque": [0.5], "velocity": [0.0, 2.0]}
+        given = reach("core.identification.coverage.report.coverage", sb.coverage, session, "xl330:m2")
+        assert given["model"] == sb.load_model("xl330:m2")
 
 
 class TestResults:

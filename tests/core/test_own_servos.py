@@ -84,6 +84,20 @@ def test_an_added_servo_is_known_at_once_and_a_new_version_replaces_it(folder, c
     assert "hexa" not in servos()
 
 
+@pytest.mark.parametrize("other", ["time", "size", "file"])
+def test_a_file_is_read_again_when_one_of_its_marks_is_another(folder, other):
+    """The time of its last change, its size, or the file itself."""
+    path, edited = folder / "hexa.toml", "stall_torque = 12.0" if other == "size" else "stall_torque = 4.0"
+    written(folder, "hexa", TEXT)
+    assert load_servo("hexa").stall_torque == 3.0
+    before = path.stat()
+    if other == "file":
+        path.rename(folder / "earlier")
+    written(folder, "hexa", TEXT.replace("stall_torque = 3.0", edited))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + (10**9 if other == "time" else 0)))
+    assert load_servo("hexa").stall_torque == float(edited.split()[-1])
+
+
 def test_a_broken_file_costs_its_servo_only(folder):
     add_servo(own_servo(TEXT))
     written(folder, "bad", TEXT.replace('"hexa"', '"bad"').replace("stall_torque = 3.0", "stall_torque = -3"))

@@ -13,7 +13,9 @@ from core.contact.bristle import Bristle
 from core.contact.laws import Stribeck
 from core.errors import ExportError
 from core.export import approximation, export_model
+from core.export.approximation import Approximation
 from core.export.contract import ServoOptions
+from core.export.drives.fit import DriveFit
 from core.export.drives.plain import PlainDrive
 from core.export.files import README, slug
 from core.export.targets.choreonoid.body import (
@@ -229,6 +231,21 @@ class TestExport:
         beginning = "Kf and Bf are the model's own" if own else "The model's bristle"
         assert sum(note.startswith(beginning) for note in result.notes) == 1
         assert not any("written as a rigid one" in note for note in result.notes)
+
+    @pytest.mark.parametrize(("timestep", "raised"), [(0.001, False), (0.02, True)])
+    def test_a_breakaway_speed_that_is_not_the_fitted_one_is_said(self, tmp_path, monkeypatch, timestep, raised):
+        """K_c^s/(J/h + K_v) is 0.02 rad/s at 1 ms and 0.45 at 20 ms."""
+        model, drive = load_model("mx106", "m6"), replace(DRIVE, extra_at_rest=0.5, stribeck_speed=0.1)
+        known = Approximation(model=model, refitted=(), errors=np.zeros(1), runs=(), held_back_error=0.0)
+        fit = DriveFit(approximation=known, drive=drive, notes=())
+        monkeypatch.setattr("core.export.targets.choreonoid.body.fit_drive", lambda *_: fit)
+
+        result = write_choreonoid(model, tmp_path, ServoOptions(bench=PENDULUM, timestep=timestep))
+
+        found, _ = read_friction(tmp_path / f"{slug(model.title)}.friction.yaml")
+        assert (found.w_brk > 0.1) is raised
+        said = f"w_brk is {found.w_brk:.4g} rad/s, not the fitted 0.1, which no bristle can follow"
+        assert sum(note.startswith(said) for note in result.notes) == raised
 
     def test_m6_is_fitted_with_the_seeds_exponent(self, tmp_path):
         """Ts = K_c + K_c^s, Tc = K_c, w_brk = v_s of the refitted model; error stated and found again."""

@@ -166,6 +166,22 @@ class TestPlain:
         assert "limit by the supply voltage" in result.notes[0]
         assert found.mean_mrad < 1.0
 
+    @pytest.mark.parametrize(("servo", "share"), [("erob80_50", 0.5), ("mx106", 1.0)])
+    def test_a_quarter_of_the_gain_halves_the_damping_of_a_current_law(
+        self, tmp_path, no_genesis, monkeypatch, servo, share
+    ):
+        """kd = k_t·damping·√kp; that of a voltage law does not depend on kp."""
+        model, errors = load_model(servo, "m1"), []
+        kp = model.default_settings().kp
+        drive = dict.fromkeys(DRIVE_NUMBERS, 0.0) | {"kp": 40.0, "kv": 4.0, "torque_limit": 30.0, "armature": 0.1}
+        soft = drive | {"kp": 10.0, "kv": share * 4.0}
+        monkeypatch.setattr(protocol, "PAPER_TRAJECTORIES", ("up_and_down",))
+        for numbers, own, gain in ((drive, kp, 0.25), (soft, 0.25 * kp, 1.0)):
+            monkeypatch.setattr(protocol, "CONDITIONS", {"": (1.0, gain)})
+            file_of(model, tmp_path, "genesis.json").write_text(drive_text(numbers))
+            errors.append(check_genesis(model, tmp_path, GenesisOptions(drive="plain", kp=own)).mean_mrad)
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+
     @pytest.mark.parametrize(
         ("before", "after", "reason"),
         [

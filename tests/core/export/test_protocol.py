@@ -1,6 +1,7 @@
 """One protocol for all checks: held goals, the example's step, half and double load and gain."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from bench_gui.cli import main
 from core.export import check_export, export_model
 from core.export.contract import ServoOptions
+from core.export.drives.plain import PlainDrive
 from core.export.files import README
-from core.export.protocol import conditions, measured
+from core.export.protocol import at_gain, conditions, measured
 from core.export.references import converged_positions, default_bench
 from core.shipped import load_model
 
@@ -75,6 +77,15 @@ def test_a_lead_of_half_a_step_is_an_error(some_conditions):
 
     found = measured(MODEL, ServoOptions(timestep=0.005), "a target", "run here", leading)
     assert found.errors["sin_sin"] > 2.0
+
+
+@pytest.mark.parametrize(("servo", "damping"), [("mx106", 4.0), ("erob80_50", 2.0)])
+def test_a_quarter_of_the_gain_halves_the_damping_of_a_current_law(servo, damping):
+    """kd = k_t·damping·√kp; that of a voltage law does not depend on kp."""
+    drive = PlainDrive(
+        stiffness=40.0, damping=4.0, torque_limit=30.0, no_load_speed=6.0, friction=0.2, viscous=0.05, armature=0.1
+    )
+    assert at_gain(drive, load_model(servo, "m1"), 0.25) == replace(drive, stiffness=10.0, damping=damping)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from core.errors import ExportError
 from core.export.approximation import Approximation, Form
 from core.export.contract import Check
 from core.export.files import README, add_notes, readme_section, state_check, write_files
-from core.export.notes import fit_notes, settings_note
+from core.export.notes import fit_notes, lead_note, settings_note
 from core.export.randomisation.files import Engine, Nearest, Preparation, RandomisationOptions, native_spread
 from core.export.references import GridRun
 from core.fleet.agreement import Agreement
@@ -37,6 +37,14 @@ MODEL = load_model("mx106", "m6")
 def test_the_settings_that_are_fixed_are_all_said(gains, said):
     settings = ServoSettings(servo="mx106", kp=8.0, supply_voltage=11.1, **gains)
     assert settings_note(settings) == f"Fixed by this export: {said} Derivative gain is 0."
+
+
+@pytest.mark.parametrize(
+    ("timestep", "said"), [(0.001, "0.5 mrad for each rad/s at 1 ms"), (0.005, "2.5 mrad for each rad/s at 5 ms")]
+)
+def test_a_joint_leads_by_half_a_time_step(timestep, said):
+    """At 1 rad/s it turns 1 mrad in 1 ms."""
+    assert f"by half a time step: {said}." in lead_note(timestep)
 
 
 def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():

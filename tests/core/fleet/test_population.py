@@ -195,6 +195,25 @@ def test_a_unit_with_twice_the_viscous_friction_is_named():
     assert "times their median: check the servo" in outlier.text
 
 
+@pytest.mark.parametrize(
+    ("name", "changed", "remedy"),
+    [
+        ("kt", 3.2, "check the supply voltage in its header, then its winding and cable"),
+        ("R", 4.4, "check the supply voltage in its header, then its winding and cable"),
+        ("armature", 0.04, "check mass, arm mass and length in its header, then whether its gearbox is the same"),
+        ("q_offset", 0.1, "its load is mounted at another angle, or its zero differs: set the zero again"),
+        ("friction_base", 0.3, "check the servo (wear, lubrication, temperature, preload), and record it again"),
+    ],
+)
+def test_each_parameter_has_the_remedy_of_what_changes_it(name, changed, remedy):
+    units = fleet(20, {"kt": 0.03, "R": 0.03, "armature": 0.03, "friction_base": 0.06}, seed=6)
+    units[4] = unit("odd", {name: changed})
+    found = find_outliers(population(units, "m1"), units)
+    (outlier,) = found.found
+    assert (outlier.unit, outlier.what) == ("odd", name)
+    assert remedy in outlier.text
+
+
 @pytest.mark.parametrize("count", [3, 5, 8, 9, 12, 13, 400])
 def test_the_robust_deviation_is_the_standard_deviation_of_a_normal_distribution(count):
     """On average, of few units as of many (Croux and Rousseeuw 1992)."""

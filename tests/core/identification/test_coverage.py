@@ -20,13 +20,14 @@ from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
-from core.identification.coverage.doubts import HeaderDoubt
+from core.identification.coverage.doubts import REMEDIES, HeaderDoubt, doubt_of
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.outliers import freezes, position_steps, spikes
 from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import command_lag, lagged_correlation
+from core.identification.coverage.suspects import Fact, Suspect
 from core.identification.coverage.timing import encoder_step, timing_of
 from core.identification.search.objective import Batch
 from core.model import ServoModel, build_model
@@ -295,6 +296,37 @@ def test_a_gain_that_is_wrong_everywhere_is_named() -> None:
     doubts, _ = accused("kp_all", "sts3215")
     assert [d.fact for d in doubts] == ["kp"]
     assert doubts[0].factor == pytest.approx(1.25, rel=0.1)
+
+
+def resting(name: str, mass: float = 0.5) -> Recording:
+    """Twenty samples at 0 with kp 32 at 12 V."""
+    time, still = 0.005 * np.arange(20), np.zeros(20)
+    return Recording(
+        id=name,
+        trajectory="x",
+        bench=Bench(mass=mass, length=0.15),
+        settings=ServoSettings(servo="mx106", kp=32.0, supply_voltage=12.0),
+        channels={"time": time, "goal_position": still, "torque_enable": np.ones(20), "position": still},
+    )
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "said"),
+    [
+        (Fact("mass", (0,)), math.log(1.2), "load should be about 0.6 kg instead of 0.5 kg"),
+        (Fact("mass", (0, 1)), math.log(1.2), "load should be about 1.2 times the stated value"),
+        (Fact("kp", (0, 1)), math.log(0.5), "gain kp should be about 16 instead of 32"),
+        (Fact("supply_voltage", (1,)), math.log(0.8), "supply voltage should be about 9.6 V instead of 12 V"),
+        (Fact("angle_offset", (0,)), -0.05, "angle of the load lies off by -0.05 rad"),
+        (Fact("angle_offset", (0,), 0.05), 0.1, "angle of the load slips by +0.1 rad"),
+    ],
+)
+def test_a_doubt_says_what_a_header_should_say(fact: Fact, value: float, said: str) -> None:
+    runs = [resting("a"), resting("b", 1.0)]
+    doubt = doubt_of(Suspect(fact, "somewhere", 1), value, 0.4, [], runs)
+    assert doubt.text == f"somewhere: {said}; that explains 40 % of the error"
+    assert doubt.remedy == REMEDIES[fact.name]
+    assert doubt.runs == tuple(runs[i].id for i in fact.runs)
 
 
 @pytest.mark.parametrize(("late", "jitter"), [(4, 0.0), (6, 0.002), (12, 0.002)])

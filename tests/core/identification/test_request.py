@@ -7,12 +7,14 @@ import itertools
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template, tunable_parameters
+from core.identification.runs.conditions import suited
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
@@ -174,3 +176,27 @@ def test_yielding_a_processor_changes_nothing_but_time() -> None:
     yielding = identify(request, recordings(), should_yield=lambda: next(turn)).results[0]
     assert yielding.model.values == steady.model.values
     assert yielding.train_mae == steady.train_mae
+
+
+@pytest.mark.parametrize(
+    ("measured", "supply", "path", "without"),
+    [
+        (0, "logged", COMMAND_PATH_TERMS, set()),
+        (1, "logged", COMMAND_PATH_TERMS, {"supply_sag"}),
+        (3, "logged", COMMAND_PATH_TERMS, {"supply_sag"}),
+        (3, "header", COMMAND_PATH_TERMS, set()),
+        (3, "logged", ("command_delay", "supply_sag"), set()),
+        (3, "logged", (), set()),
+    ],
+)
+def test_the_usual_command_path_has_no_sag_where_a_supply_was_measured(measured, supply, path, without) -> None:
+    """In one run or more, unless it is not used; terms that were chosen stay."""
+    runs = [
+        replace(
+            run,
+            channels={**run.channels, "supply_voltage": np.full(run.samples, 11.5)} if i < measured else run.channels,
+        )
+        for i, run in enumerate(recordings())
+    ]
+    found = suited(replace(SMALL, supply=supply, command_path=path), runs)
+    assert found.command_path == tuple(term for term in path if term not in without)

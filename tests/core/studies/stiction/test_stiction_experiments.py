@@ -180,9 +180,11 @@ class TestHolding:
         assert tanh.drift == pytest.approx(0.01 * np.arctanh(PULL / 2.5), rel=0.1)
         assert (karnopp.reversals, karnopp.drift) == (0.0, 0.0)
 
-    def test_more_than_static_friction(self):
+    @pytest.mark.parametrize("torque", [1.0, -1.0, -1.5])
+    def test_no_less_than_static_friction(self, torque):
+        """F_S = 1 N·m, in either direction."""
         with pytest.raises(ModelError, match="smaller torque"):
-            hold_for(elastoplastic(LAWS["coulomb"]), 1.0)
+            hold_for(elastoplastic(LAWS["coulomb"]), torque, 1.0)
 
 
 class TestStickSlip:
