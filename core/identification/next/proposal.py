@@ -13,6 +13,7 @@ from typing import Any
 from core.identification.choice.words import listed
 from core.plan import Cell, GridPlan
 from core.recording import Recording
+from core.trajectories import canonical_name
 
 SMALL_SHRINKING = 1.2
 """Factor below which an interval does not count as narrower."""
@@ -113,7 +114,8 @@ class Proposal:
 def candidate_cells(plan: GridPlan, recordings: Sequence[Recording] = ()) -> tuple[Cell, ...]:
     """Return every combination of a grid's axes once, in the plan's order, without those already recorded."""
     recorded = {
-        Cell(run.bench.length, run.bench.mass, run.settings.kp, run.trajectory, 1).condition for run in recordings
+        Cell(run.bench.length, run.bench.mass, run.settings.kp, canonical_name(run.trajectory), 1).condition
+        for run in recordings
     }
     return tuple(cell for cell in plan.cells() if cell.repetition == 1 and cell.condition not in recorded)
 

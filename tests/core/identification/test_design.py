@@ -136,6 +136,13 @@ def test_braking_asks_for_a_release() -> None:
     assert driving.narrowings[-1].factor == pytest.approx(1.0)
 
 
+def test_a_motion_recorded_under_its_other_name_is_not_proposed_again() -> None:
+    cells = candidate_cells(SMALL)
+    slow = next(cell for cell in cells if cell.trajectory == "sin_sin")
+    recorded = replace(record(slow), trajectory="slow_oscillations")
+    assert candidate_cells(SMALL, [recorded]) == tuple(cell for cell in cells if cell != slow)
+
+
 def test_a_servo_that_is_stuck_tells_nothing() -> None:
     model = build_model(SERVO, "m1")
     low, high = model.parameters.bounds().T
