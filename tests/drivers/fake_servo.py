@@ -14,7 +14,7 @@ from multiprocessing import get_context
 
 from core.recording import ServoSettings
 from drivers.clock import RealClock
-from drivers.errors import BusError, NoAnswer
+from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
@@ -29,6 +29,7 @@ FIELDS = (
     "closes",
     "released_at",
     "blind_releases",
+    "blind_releases_alone",
 )
 
 
@@ -56,6 +57,8 @@ class FakeSource:
     """From this driven read on the bus is broken."""
     lost_reads: tuple[int, ...] = ()
     """Driven reads with these numbers are not answered."""
+    lost_idle_reads: tuple[int, ...] = ()
+    """Reads of the released servo with these numbers are not answered."""
     mute: bool = False
     """Connecting fails."""
     jump: int = -1
@@ -68,6 +71,8 @@ class FakeSource:
     """So many attempts to release raise."""
     speed: float = 1.0
     """Seconds of its clock in one of the machine's."""
+    watchdog: float = 0.0
+    """Time after which it stops on a silent bus [s]; 0 for none."""
 
     def open(self) -> FakeServo:
         return FakeServo(self)
@@ -79,11 +84,14 @@ class GuardedSource(FakeSource):
 
     deaf: int = 0
     """So many blind releases fail first."""
+    failure: type[DriverError] = BusError
+    """What they raise."""
 
     def release_blindly(self, alone: bool = False) -> None:
         self.log["blind_releases"] += 1
+        self.log["blind_releases_alone"] += alone
         if self.log["blind_releases"] <= self.deaf:
-            raise BusError("fake servo 1: the bus cannot be reached")
+            raise self.failure("fake servo 1: no blind release this time")
         self.log["driven"] = 0
         self.log["released_at"] = time.perf_counter_ns()
 
@@ -99,7 +107,7 @@ class FakeServo(Servo):
         self.position = 0.0
         self.sent: list[object] = []
         self._failing = self.source.failing_releases
-        self._driven_reads = 0
+        self._driven_reads = self._idle_reads = 0
 
     def _connect(self) -> None:
         if self.source.mute:
@@ -107,7 +115,7 @@ class FakeServo(Servo):
         self.log["pid"] = os.getpid()
 
     def _identify(self) -> ServoIdentity:
-        return ServoIdentity(model="fake", title="Fake servo", position_step=0.001)
+        return ServoIdentity(model="fake", title="Fake servo", position_step=0.001, watchdog=self.source.watchdog)
 
     def _configure(self, settings: ServoSettings) -> None:
         self.sent.append(settings)
@@ -136,6 +144,10 @@ class FakeServo(Servo):
             if 0 <= self.source.jump <= self._driven_reads:
                 position = 9.0
             position += 200 / 4096 * math.tau * (self._driven_reads == self.source.glitch)
+        else:
+            self._idle_reads += 1
+            if self._idle_reads in self.source.lost_idle_reads:
+                raise NoAnswer("fake servo 1: no answer to a read; check its cable")
         if self.source.shaking:
             position += 0.1 * math.sin(self.log["reads"])
         return Reading(position=position, velocity=0.0, current=0.0, supply_voltage=12.0, temperature=30.0)

@@ -79,6 +79,7 @@ def test_a_driven_servo_is_released_after_the_same_time_of_the_machine_at_every_
     assert result.exit_status == status
     if status == "fail":
         assert "stood still for 2" in result.reason
+        assert result.busy
 
 
 @pytest.mark.parametrize("speed", [1.0, 8.0])

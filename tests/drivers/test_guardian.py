@@ -60,7 +60,7 @@ def test_a_recorder_that_hangs_loses_the_servo_and_is_in_fault_when_it_goes_on(i
         assert log["driven"] == 0
         os.kill(log["pid"], signal.SIGCONT)
         result = recorder.wait(LIMIT)
-        assert result.exit_status == "fail"
+        assert (result.exit_status, result.busy) == ("fail", True)
         assert "stood still" in result.reason
         assert recorder.state is ServoState.FAULT
         assert (log["driven"], log["blind_releases"]) == (0, 1)

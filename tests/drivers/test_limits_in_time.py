@@ -10,6 +10,7 @@ import pytest
 from sitecustomize import FACTOR
 
 from drivers.clock import SLICE
+from drivers.errors import BusError, NoAnswer
 from drivers.limits import Limits
 from drivers.recorder import guardian
 from drivers.recorder.child import SILENCE_LIMIT
@@ -109,6 +110,7 @@ def test_a_silent_program_loses_the_servo_after_its_time_on_an_accelerated_bench
     result = drive(program)
     assert result.exit_status == "fail"
     assert "no sign of life for 20" in result.reason
+    assert drive is Program.hold or result.busy
     assert program.servo.state is ServoState.FAULT
     last_beat = 1e-9 * program.view.get("beat")
     assert last_beat == pytest.approx(102.0, abs=SLICE + COMPUTING)
@@ -124,7 +126,7 @@ def test_an_emergency_stop_is_heeded_at_once_in_every_phase_and_within_a_slow_cy
         program.acts.append((lambda: program.view.get("run_done") > rate, program.abort))
     program.acts.append((program.phase(phase), program.stop))
     result = program.record(rate)
-    assert result.exit_status == "abort"
+    assert (result.exit_status, result.busy) == ("abort", False)
     assert program.servo.state is ServoState.FAULT
     assert program.released_at - program.acted_at < SLICE + COMPUTING < 0.050
     asked, told = program.view.get("stop_requested_at"), program.view.get("stop_released_at")
@@ -152,8 +154,8 @@ def test_a_second_abort_releases_on_the_way_back(machine):
 class Guarded:
     """A recorder that drives a servo and, from a moment on [s], hangs or is dead, beside the guardian."""
 
-    def __init__(self, machine, monkeypatch, fails_at, dies=False, driven=True, deaf=0):
-        self.source = GuardedSource(deaf=deaf)
+    def __init__(self, machine, monkeypatch, fails_at, dies=False, driven=True, **faults):
+        self.source = GuardedSource(**faults)
         self.log = self.source.log
         self.log["driven"] = driven
         self._control = Control(CONTEXT)
@@ -194,7 +196,8 @@ needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no pidfd
 def test_a_recorder_that_hangs_is_replaced_after_its_time_once(machine, monkeypatch):
     guarded = Guarded(machine, monkeypatch, 101.0)
     assert GUARD_LIMIT - LOOK_PERIOD <= guarded.guard() <= GUARD_LIMIT + LOOK_PERIOD + COMPUTING
-    assert guarded.log["blind_releases"] == 1
+    # Beside the recorder, which still has the bus.
+    assert (guarded.log["blind_releases"], guarded.log["blind_releases_alone"]) == (1, 0)
     assert guarded.view.get("guard_confirmed_at") >= guarded.log["released_at"]
 
 
@@ -202,7 +205,8 @@ def test_a_recorder_that_hangs_is_replaced_after_its_time_once(machine, monkeypa
 def test_a_recorder_that_dies_is_replaced_at_once(machine, monkeypatch):
     guarded = Guarded(machine, monkeypatch, 101.0, dies=True)
     assert guarded.guard() <= LOOK_PERIOD + COMPUTING
-    assert guarded.log["blind_releases"] == 1
+    # Whoever has taken the bus meanwhile is responsible for the servo.
+    assert (guarded.log["blind_releases"], guarded.log["blind_releases_alone"]) == (1, 1)
 
 
 @needs_pidfd
@@ -210,6 +214,16 @@ def test_a_bus_that_cannot_be_reached_is_tried_again_soon(machine, monkeypatch):
     guarded = Guarded(machine, monkeypatch, 101.0, dies=True, deaf=5)
     assert guarded.guard() <= 6 * LOOK_PERIOD + COMPUTING
     assert guarded.log["blind_releases"] == 6
+
+
+@needs_pidfd
+@pytest.mark.parametrize(("failure", "driven"), [(BusError, 1), (NoAnswer, 0)])
+def test_only_a_bus_that_cannot_be_reached_is_given_up_after_half_a_minute(machine, monkeypatch, failure, driven):
+    """A hundred attempts a second for three seconds, then two: the 401st, after 53 s, switches the motor off."""
+    monkeypatch.setattr(os, "fork", lambda: 0)  # it goes on in a process of its own
+    guarded = Guarded(machine, monkeypatch, 101.0, dies=True, deaf=400, failure=failure)
+    guarded.guard()
+    assert guarded.log["driven"] == driven
 
 
 @needs_pidfd

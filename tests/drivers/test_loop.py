@@ -132,11 +132,15 @@ def test_late_cycles_are_skipped_and_counted_and_the_goal_keeps_to_the_time():
     assert np.all((begin >= cycle / 200.0 - 1e-9) & (begin < (cycle + 1) / 200.0 + 1e-9))
 
 
-def test_a_servo_that_does_not_rest_is_not_recorded():
+@pytest.mark.parametrize(("enable", "seconds"), [(1, 5), (0, 20)])
+def test_a_servo_that_does_not_rest_is_not_recorded(enable, seconds):
+    """A released pendulum may swing for longer than a driven one."""
     servo, sink = fake(shaking=True), MemorySink()
-    result = record_inline(servo, STEPS, HEADER, sink)
+    still = recorded_trajectory("still", [0.0, 0.5, 1.0], [0.0, 0.0, 0.0], [enable] * 3)
+    result = record_inline(servo, still, HEADER, sink)
     assert result.exit_status == sink.exit_status == "fail"
-    assert "did not come to rest" in result.reason
+    assert f"did not come to rest within {seconds} s" in result.reason
+    assert seconds <= servo.clock.now() < seconds + 0.5
     assert len(sink.rows) == 0
     assert servo.state is ServoState.READY
     assert servo.log["driven"] == 0
@@ -248,6 +252,21 @@ def test_the_program_sees_what_the_loop_tells():
     link.held(-0.75)
     link.phase(Phase.HOLD)
     assert (control.number("held_torque"), control.get("phase")) == (-0.75, Phase.HOLD)
+
+
+@pytest.mark.parametrize(
+    "begin", [lambda link: link.begin_run(2, 1), lambda link: link.begin_hold(1, 0)], ids=["run", "hold"]
+)
+def test_what_ended_the_last_run_does_not_end_the_next_one(begin):
+    control = Control(get_context("spawn")).view()
+    link = SharedLink(control, None, os.getppid(), math.inf)
+    control.set("abort_requests", 1)
+    control.stamp("guarded_at")
+    assert "its guardian switched the motor off" in link.pending().reason
+    begin(link)
+    assert link.pending() is None
+    control.set("abort_requests", 2)
+    assert link.pending().reason == "aborted"
 
 
 def test_a_run_keeps_what_the_device_said_about_itself(monkeypatch):

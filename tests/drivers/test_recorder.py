@@ -270,6 +270,14 @@ def test_an_exception_in_the_servo_releases_it_and_marks_the_run(log, tmp_path):
     assert (tmp_path / "end.txt").read_text().startswith("fail")
 
 
+@pytest.mark.parametrize(("lost", "state"), [((3, 4, 6, 7), ServoState.READY), ((3, 4, 5), ServoState.FAULT)])
+def test_a_released_servo_is_in_fault_after_three_lost_answers_in_a_row(log, lost, state):
+    with Recorder(FakeSource(log=log, lost_idle_reads=lost)) as recorder:
+        recorder.start()
+        wait_until(lambda: log["reads"] > 10, recorder.beat)
+        assert recorder.state is state
+
+
 def test_a_motor_that_may_still_be_on_is_switched_off_when_the_servo_answers_again(log):
     """Nobody has to ask: three attempts after the fault fail, later ones are made until one is confirmed."""
     with Recorder(FakeSource(log=log, break_read=150, failing_releases=7)) as recorder:
@@ -493,6 +501,18 @@ def test_what_does_not_go_with_holding_is_refused(holder, recorder, log):
         holder.set_torque(math.nan)
     holder.set_torque(0.4)
     wait_until(lambda: holder.status.held_torque == 0.4, holder.beat)
+
+
+def test_cycles_are_so_frequent_that_the_servos_watchdog_does_not_stop_it(log):
+    with Recorder(FakeSource(log=log, watchdog=0.1), limits=HOLD_LIMITS) as recorder:
+        recorder.start()
+        slow = replace(HEADER, rate=19.0)
+        for refused in (lambda: recorder.record(SHORT, slow), lambda: recorder.hold(0.3, slow)):
+            with pytest.raises(CommandError, match="its watchdog waits 100 ms; choose at least 20 Hz"):
+                refused()
+        assert not recorder.busy
+        recorder.record(SHORT, replace(HEADER, rate=20.0))
+        assert recorder.wait(LIMIT).exit_status == "success"
 
 
 def test_an_emergency_stop_while_a_torque_is_held_releases_at_once(holder, log):

@@ -131,6 +131,9 @@ def test_a_release_forgets_delayed_commands_at_once():
     assert not servo.plant.driven
     servo.clock.wait_until(servo.clock.now() + 0.2, lambda: False)
     assert servo.read().position == 0.0
+    # It does not wait for them either: driven from 20 ms on, the motor is off at 25 ms, not at 30 ms.
+    released = speed_at(0.04, (0.01, 1.0), (0.02, 2.0), (0.025, None), delay=0.01)
+    assert released == pytest.approx(1.0 * 0.005 / INERTIA, rel=1e-9)
 
 
 def test_a_recording_tells_when_its_goals_were_commanded():

@@ -144,21 +144,26 @@ def test_factory_settings_of_other_programs_are_put_right(emulate):
         EmulatedDynamixel(servo="mx64", id=1, registers={"cw_angle_limit": 0, "ccw_angle_limit": 0}),
         EmulatedDynamixel(servo="xm430_w350", id=2, registers={"operating_mode": 1}),
         EmulatedDynamixel(servo="xl320", id=3, registers={"control_mode": 1}),
+        # A change of the mode clears a profile; here there is none.
+        EmulatedDynamixel(servo="xm430_w350", id=4),
     )
     left = (
-        ["set moving_speed 10 id=1", "set torque_limit 100 id=1", "set status_return_level 0 id=1"],
-        ["set profile_velocity 3 id=2", "set goal_pwm 20 id=2", "set status_return_level 0 id=2"],
-        ["set moving_speed 5 id=3", "set torque_limit 10 id=3", "set status_return_level 0 id=3"],
+        {"moving_speed": 10, "goal_acceleration": 1, "torque_limit": 100},
+        {"profile_velocity": 3, "goal_pwm": 20},
+        {"moving_speed": 5, "torque_limit": 10},
+        {"profile_velocity": 3, "profile_acceleration": 1, "feedforward_1st_gain": 50, "feedforward_2nd_gain": 50},
     )
     emulator = emulate(DynamixelEmulation(servos=servos))
-    for index, lines in enumerate(left):
-        for line in lines:
-            emulator.say(line)
+    for index, registers in enumerate(left):
+        for register, value in {**registers, "status_return_level": 0}.items():
+            emulator.say(f"set {register} {value} id={index + 1}")
         with connected(emulator, index) as servo:
             name = servo.spec.name
             servo.configure(settings(name))
             reading = cycles(servo, PositionGoal(0.5), 150)
             assert reading.position == pytest.approx(0.5, abs=0.2), name
+            for register in registers.keys() - {"torque_limit", "goal_pwm"}:
+                assert emulator.say(f"get {register} id={index + 1}") == "0", register
 
 
 def test_narrow_limits_in_the_servo_become_its_ratings(emulate):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from serial import SerialException
 
 import drivers.dynamixel.bus as bus_module
-from drivers.dynamixel import DynamixelSource, family
+from drivers.dynamixel import DynamixelSource, checks, family
 from drivers.dynamixel.bus import Bus
 from drivers.errors import AddressError, BusError, NoAnswer
 from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
@@ -43,6 +43,21 @@ def test_a_slow_adapter_is_told_to_be_prompt_or_named_with_the_remedy(tmp_path):
     assert file.read_text() == "1\n"
     # Ports without the file, e.g. pseudo terminals, deliver when they like.
     assert shorten_latency("/dev/pts/7", Adapter(), tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("latency", "told"),
+    [("16\n", "delayed by 16 ms, which leaves about 31 cycles a second"), ("1\n", "delivered at once")],
+)
+def test_the_doctor_names_a_slow_adapter_with_the_remedy(monkeypatch, tmp_path, latency, told):
+    """An answer in every cycle is one delay; a cycle of 1/31 s has two."""
+    file = tmp_path / "latency_timer"
+    file.write_text(latency)
+    monkeypatch.setattr(checks, "serial_ports", lambda: [(str(file), "FTDI adapter")])
+    monkeypatch.setattr(checks, "latency_file", lambda path: file)
+    *_, port = checks.examine()
+    assert (port.subject, port.text) == (f"serial port {file}", f"FTDI adapter: answers are {told}")
+    assert port.remedy == ("" if port.status == "ok" else f"echo 1 | sudo tee {file}")
 
 
 def test_a_missing_port_names_those_there_are():

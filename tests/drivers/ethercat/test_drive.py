@@ -245,12 +245,13 @@ def test_a_warning_bit_is_no_fault(wire):
     assert wire.drive.trouble is None
 
 
-def test_a_count_that_never_changes_under_a_strong_current_ends_the_run(wire):
-    wire.run(TorqueGoal(0.9 * 12.0 * KT))
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_count_that_never_changes_under_a_strong_current_ends_the_run(wire, sign):
+    wire.run(TorqueGoal(sign * 0.9 * 12.0 * KT))
     wait(wire, limits.STUCK_LIMIT - 0.02)
     assert wire.drive.trouble is None
     wait(wire, 0.04)
-    assert failed(wire, ServoFault, "the encoder gives the same count for 150 ms under 10.8 A")
+    assert failed(wire, ServoFault, f"the encoder gives the same count for 150 ms under {sign * 10.8:.1f} A")
 
 
 def test_a_pendulum_held_at_rest_is_not_stuck(wire):

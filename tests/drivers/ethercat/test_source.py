@@ -6,8 +6,8 @@ import pytest
 
 from core.catalogue import load_servo
 from core.errors import ModelError
-from drivers.errors import AddressError
-from drivers.ethercat import EthercatSource
+from drivers.errors import AddressError, BusError
+from drivers.ethercat import EthercatSource, nic
 from drivers.ethercat.profile import Profile, drives, fitting
 from drivers.registry import BlindlyReleased, ServoAddress, family, resolve
 from drivers.servo import ServoState
@@ -63,6 +63,17 @@ def test_nothing_is_touched_before_a_servo_is_connected():
     assert not servo.clock.virtual
     assert isinstance(source, BlindlyReleased)
     assert str(ServoAddress.parse("ethercat:nowhere0:1")) == "ethercat:nowhere0:1"
+
+
+def test_a_drive_whose_interface_has_a_new_owner_is_left_to_it():
+    source, lock = EthercatSource(interface="imagined0"), nic.Lock("imagined0")
+    with pytest.raises(BusError, match="imagined0 is in use by this program"):
+        source.release_blindly(alone=True)
+    lock.release()
+    # Each attempt gives the interface back.
+    for alone in (True, True, False):
+        with pytest.raises(BusError, match="no network interface 'imagined0'"):
+            source.release_blindly(alone=alone)
 
 
 TABLE = {"vendor_id": 0x5A65726F, "product_codes": [0x29252]}
