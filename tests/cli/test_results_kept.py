@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import shutil
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
@@ -23,20 +23,22 @@ from core.errors import IdentificationError
 from core.identification.evidence.certainty import Bootstrap, Profile, ProfilePoint, Spread
 from core.identification.request import IdentificationRequest
 from core.identification.search.prior import Prior
+from core.identification.search.study import StorageError
 from core.placement import PlacedPoint, points_from_json, points_to_json
-from sessions import Session
+from sessions import Annotation, Session
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
 from sessions.results.identification import load_identification
+from sessions.results.identifying import Watch, load_again, run_identification
 from sessions.results.record import ENDINGS, read_record
 
+POINT = PlacedPoint(motor_torque=0.1, angle=0.4, side="drive", bench=Bench(mass=0.5, length=0.1), servo="xl330")
 RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0008_up_and_down_kp400")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = example_session(tmp_path_factory.mktemp("home"))
-    point = PlacedPoint(motor_torque=0.1, angle=0.4, side="drive", bench=Bench(mass=0.5, length=0.1), servo="xl330")
-    Session.open(place).set_document("placed_points", points_to_json([point]))
+    Session.open(place).set_document("placed_points", points_to_json([POINT]))
     return place
 
 
@@ -111,6 +113,41 @@ def test_only_an_identification_that_finished_is_not_called_stopped(identified, 
         assert load_identification(folder).stopped is (ending != "finished")
 
 
+@pytest.mark.parametrize(
+    ("raised", "ending"),
+    [(StorageError("the disk is full"), "stopped"), (IdentificationError("no"), "failed"), (Reached(), "")],
+)
+def test_a_continued_identification_that_breaks_off_is_on_record(
+    session, identified, monkeypatch, tmp_path, raised, ending
+) -> None:
+    """While it runs it has no ending; what a full disk or a death cuts short can be continued again."""
+    folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    record = read_record(folder)
+    during: list[str] = []
+
+    def broken(*_: Any, **__: Any) -> None:
+        during.append(read_record(folder).ending)
+        raise raised
+
+    monkeypatch.setattr("sessions.results.identifying.identify", broken)
+    recordings = Session.open(session).load_for_fit(record.runs)
+    with pytest.raises(type(raised)):
+        run_identification(recordings, record.request, folder, Watch(), resume=True)
+    assert (record.ending, during, read_record(folder).ending) == ("finished", [""], ending)
+
+
+def test_an_identification_is_not_continued_without_its_runs(session, identified, tmp_path) -> None:
+    copy = Session.open(shutil.copytree(session, tmp_path / "copy"))
+    record = read_record(identified)
+    assert [run.id for run in load_again(record, copy)] == list(RUNS)
+    copy.annotate(RUNS[1], Annotation(excluded=True))
+    with pytest.raises(IdentificationError, match=rf"begun \({RUNS[1]} excluded\); begin a new one"):
+        load_again(record, copy)
+    (copy.path / "runs" / f"{RUNS[0]}.h5").unlink()
+    with pytest.raises(IdentificationError, match=rf"begun \(.*run {RUNS[0]} is gone\); begin a new one"):
+        load_again(record, copy)
+
+
 def question(session: Path, folder: Path, **more: Any) -> CertaintyQuestion:
     return CertaintyQuestion(session=session, folder=folder, friction="m1", profiled=("kt", "R"), threads=1, **more)
 
@@ -137,11 +174,17 @@ def test_intervals_have_the_prior_of_the_fit(session, identified, monkeypatch) -
     ("profiles", "draws", "asked", "stopped"),
     [(2, 3, 3, False), (2, 0, 0, False), (2, 2, 3, True), (2, None, 3, True), (1, 3, 3, True), (1, None, 3, True)],
 )
+@pytest.mark.parametrize("points", [(), (POINT,)])
 def test_a_certainty_is_complete_with_all_profiles_and_draws(
-    session, identified, monkeypatch, tmp_path, profiles, draws, asked, stopped
+    session, identified, monkeypatch, tmp_path, profiles, draws, asked, stopped, points
 ) -> None:
-    """Of two profiles and three draws asked for; None: it was stopped before enough of them."""
+    """Of two profiles and three draws asked for; None: it was stopped before enough of them.
+
+    Points placed by hand that the fit has used are no part of it, which is said.
+    """
     folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    record = read_record(folder)
+    replace(record, request=replace(record.request, points=points)).write()
     model = load_identification(folder).results[0].model
     left = iter(range(profiles))
 
@@ -158,6 +201,7 @@ def test_a_certainty_is_complete_with_all_profiles_and_draws(
     made = run_certainty(question(session, folder, draws=asked))
     assert (made.stopped, made.draws) == (stopped, draws or 0)
     assert sum(p.profile is not None for p in made.parameters) == profiles
+    assert any("the points placed by hand" in note for note in made.notes) is bool(points)
     assert read_certainty(folder, model) == made
 
 

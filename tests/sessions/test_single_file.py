@@ -80,6 +80,15 @@ def test_one_damaged_run_is_named_and_the_others_open(exported):
     assert "mass" in opened.problems()[0]
 
 
+def test_a_renamed_run_of_a_file_is_not_taken_for_another_one(exported):
+    with h5py.File(exported, "r+") as file:
+        first, *others = sorted(file["runs"])
+        file.move(f"runs/{first}", "runs/0009_other")
+    opened = Session.open(exported)
+    assert [run.id for run in opened.runs()] == others
+    assert opened.damaged() == {"0009_other": f"{exported}: 0009_other holds run {first}"}
+
+
 def test_a_cut_off_file_is_refused(exported, tmp_path):
     content = exported.read_bytes()
     cut = tmp_path / "cut.h5"

@@ -247,6 +247,15 @@ def test_the_index_opens_only_what_changed(session, recording):
     assert [ids[0] in problem for problem in again.problems()] == [True]
 
 
+def test_a_renamed_run_is_not_taken_for_another_one(session, recording):
+    first, second = session.add_all([recording(seed=1), recording(seed=2)])
+    runs = session.path / "runs"
+    (runs / f"{first}.h5").rename(runs / "0007_other.h5")
+    again = Session.open(session.path)
+    assert [run.id for run in again.runs()] == [second]
+    assert again.problems() == [f"{runs / '0007_other.h5'}: the file was renamed, it holds run {first}"]
+
+
 def test_runs_of_other_processes_and_removed_runs_are_noticed(session, recording):
     session.add(recording())
     assert len(session.runs()) == 1

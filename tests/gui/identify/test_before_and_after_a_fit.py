@@ -1,6 +1,7 @@
 """What stands beside a fit: coverage before it, the next recordings after it, cross-validation for the choice."""
 
 import json
+import os
 import re
 import shutil
 
@@ -347,3 +348,10 @@ def test_a_damaged_cross_validation_is_said(tmp_path, text):
     for read, place in ((newest_crossvalidation, tmp_path), (read_crossvalidation, folder)):
         with pytest.raises(IdentificationError, match=r"crossvalidation\.json.*cross-validat"):
             read(place)
+    # The newest is the one written last, whatever its folder is called.
+    older = tmp_path / "results" / "two"
+    older.mkdir()
+    (older / CROSSVALIDATION).write_text(text)
+    os.utime(older / CROSSVALIDATION, (0, 0))
+    with pytest.raises(IdentificationError, match=r"one/crossvalidation\.json"):
+        newest_crossvalidation(tmp_path)

@@ -29,7 +29,7 @@ from sessions import Annotation, Session
 from sessions.results.folder import RECORD, new_result_folder, working_on
 from sessions.results.identification import load_latest
 from sessions.results.identifying import Watch, run_identification
-from sessions.results.record import begin_record, check_resumable, newest_unfinished, read_record
+from sessions.results.record import IdentificationRecord, begin_record, check_resumable, newest_unfinished, read_record
 
 FIRST_SEEN = IDENTIFY
 
@@ -307,6 +307,21 @@ def test_a_folder_that_is_worked_on_is_left_alone(tmp_path):
             pass
     (folder / RECORD).write_text("{")
     assert newest_unfinished(tmp_path / "results") is None
+
+
+def test_what_can_be_continued_is_the_newest_that_no_later_one_has_finished(tmp_path):
+    """By their times, in whatever zone: the first began 20 minutes before the second."""
+    request = FitSettings(models=("m1",)).request("mx106")
+    begun = {"one": "2026-03-29T03:10:00+02:00", "two": "2026-03-29T01:30:00+00:00"}
+    first, second = (
+        IdentificationRecord(folder=tmp_path / name, begun=moment, runs=("0001_x",), request=request).ended("stopped")
+        for name, moment in begun.items()
+    )
+    assert newest_unfinished(tmp_path) == second
+    second.ended("failed")
+    assert newest_unfinished(tmp_path) == first
+    second.ended("finished")
+    assert newest_unfinished(tmp_path) is None
 
 
 def test_another_request_is_not_gone_on_with(tmp_path):
