@@ -407,6 +407,9 @@ def test_what_could_be_dangerous_or_endless_is_refused_before_anything_moves():
     wide = recorded_trajectory("wide", [0.0, 0.5, 1.0], [0.0, 4.0, 0.0], [1, 1, 1])
     with pytest.raises(CommandError, match="outside the limits"):
         record_inline(servo, wide, HEADER)
+    # A released servo follows no goal.
+    dropped = recorded_trajectory("dropped", [0.0, 0.1, 0.2, 1.0], [0.0, 0.0, 4.0, 4.0], [1, 0, 0, 0])
+    RunPlan.sample(dropped, RATE).check(servo.limits)
     with pytest.raises(CommandError, match="rate"):
         record_inline(servo, STEPS, HEADER, rate=0.0)
     with pytest.raises(CommandError, match="at least 2"):

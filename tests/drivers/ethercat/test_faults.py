@@ -12,6 +12,7 @@ from multiprocessing import get_context
 
 import pytest
 
+from core.recording import ServoSettings
 from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
 from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
@@ -102,11 +103,14 @@ def test_without_frames_the_drives_own_watchdog_ends_it(servo, segment):
 
 
 def test_a_drive_whose_power_came_back_is_set_up_anew(servo, segment):
+    gains = ServoSettings(servo="erob80_50", kp=40.0, supply_voltage=48.0, damping=0.5)
+    servo.configure(gains)
     trouble = broken(servo, segment, "power-cycle")
     assert isinstance(trouble, (BusError, ServoFault))
     assert segment.esc()["al"] == "INIT"
     mended(servo, segment)
     assert segment.esc()["synchronous"] == "1"
+    assert servo.settings() == gains
 
 
 @pytest.mark.parametrize(
