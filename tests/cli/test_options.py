@@ -492,6 +492,18 @@ def test_spread(monkeypatch, tmp_path) -> None:
     assert (options.draws, options.seed, options.kp, seen[-1]) == (7, 5, 9.0, True)
 
 
+@pytest.mark.parametrize(("asked", "friction"), [([], "m2"), (["--friction-model", "m1"], "m1")])
+def test_outliers_of_a_spread_are_judged_by_the_transfer_of_its_own_model(reach, monkeypatch, asked, friction) -> None:
+    transfer = SimpleNamespace(friction="m2")
+    result = SimpleNamespace(recommended="m2", transfer=transfer, having=lambda chosen: f"units with {chosen}")
+    monkeypatch.setattr("core.fleet.store.FleetStore.result", lambda _: result)
+    spread = SimpleNamespace(population="a population")
+    monkeypatch.setattr("bench_gui.headless.fleet.spreading.judged_spread", lambda *_: (spread, ""))
+    every = tuple(vars(build_parser().parse_args(["spread", "folder"])))
+    given = tuple(reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values())
+    assert given == ("a population", f"units with {friction}", transfer if friction == "m2" else None)
+
+
 FORMER = [
     (("identify", "s", "-o", "r"), ("--model", "m1,m4"), ("--models", "m1,m4")),
     (("identify", "s", "-o", "r"), ("--terms", "dead_band"), ("--command-path-terms", "dead_band")),

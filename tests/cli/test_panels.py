@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace as Of
 
@@ -81,6 +82,19 @@ def test_a_disk_that_is_nearly_full_is_an_error(monkeypatch, free, severity, sai
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Of(free=free))
     finding = doctor._space()
     assert (finding.subject, finding.status, finding.text) == ("disk", severity, said)
+
+
+@pytest.mark.parametrize(("absent", "severity"), [*((p, "error") for p in doctor.PACKAGES), ("pyqtgraph", "note")])
+def test_only_a_package_that_everything_needs_is_an_error(monkeypatch, absent, severity) -> None:
+    def version(name: str) -> str:
+        if name == absent:
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr(doctor, "version", version)
+    findings = {finding.subject: finding.status for finding in doctor._packages()}
+    assert findings.pop(absent) == severity
+    assert set(findings.values()) == {"ok"}
 
 
 @pytest.mark.parametrize("torque", [0.5, -0.5])

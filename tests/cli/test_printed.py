@@ -90,7 +90,7 @@ def test_a_table_has_numbers_to_the_right_and_a_dash_for_none(capsys) -> None:
     assert (milliradians(0.002), milliradians(None)) == (2.0, None)
 
 
-def test_runs(printed, session) -> None:
+def test_runs(printed, session, capsys) -> None:
     first, second, third = (r.id for r in Session.open(session).runs())
     home = Session.open(session)
     home.annotate(first, Annotation(note="n" * 60, tags=("a", "b"), trim_begin=0.02, trim_end=0.05))
@@ -106,6 +106,13 @@ def test_runs(printed, session) -> None:
     assert rows[2][-3:] == ["c", "to 0.1 s", "third"]
     run("runs", session, "--tag", "c,d")
     assert [row[0] for row in printed()[1:]] == [third]
+    (home.path / "annotations.json").write_text("{")
+    run("runs", session)
+    assert printed()[-1][0].startswith("note: ")
+    run("runs", session, "--json")
+    told = capsys.readouterr()
+    assert [row["id"] for row in json.loads(told.out)] == [first, second, third]
+    assert told.err.startswith("note: ")
 
 
 SCORES = (
@@ -166,9 +173,7 @@ def test_coverage(printed, stub, session) -> None:
     assert lines[-1] == ["no problems found in these recordings"]
 
 
-def test_crossvalidate(printed) -> None:
-    from bench_gui.cli.commands import crossvalidate as crossvalidate_command
-
+def test_crossvalidate(printed, stub, session) -> None:
     def number(mean: float, error: float = 0.0) -> Of:
         return Of(mean=mean, standard_error=error)
 
@@ -178,7 +183,7 @@ def test_crossvalidate(printed) -> None:
         folds=[Of(label="kp 1"), Of(label="kp 2")],
         skipped=[("mass", "one mass")],
         stopped=True,
-        choice=Of(best=variant, text="M2 it is"),
+        choice=Of(best=variant, text="M2 it is", chosen=Of(friction="m2", command_path=("command_delay",))),
         error=lambda _: number(0.001, 0.002),
         difference=lambda *_: number(0.003, 0.004),
         fit=lambda _, fold: number(0.005 if fold.label == "kp 1" else 0.006),
@@ -191,8 +196,10 @@ def test_crossvalidate(printed) -> None:
         floors=[Of(trajectory="", repetitions=3, floor=0.031, error=0.032, ratio=1.25)],
         floors_text="floors",
     )
-    crossvalidate_command._print(kept)  # type: ignore[arg-type]
-    assert [line for line in printed() if line != [""]] == [
+    stub("sessions.results.crossvalidating.run_crossvalidation", kept)
+    run("crossvalidate", session)
+    lines = [line for line in printed() if line != [""]]
+    assert lines[:-2] == [
         ["held out, mrad", "mean", "±", "to best", "±", "kp 1", "kp 2"],
         ["M2", "1", "2", "3", "4", "5", "6"],
         ["M2 it is"],
@@ -209,6 +216,11 @@ def test_crossvalidate(printed) -> None:
         ["all", "3", "31", "32", "1.25"],
         ["floors"],
     ]
+    following = f"next: bench identify {session} --models m2"
+    assert lines[-2] == [f"{following} --command-path --validation none -o RESULT"]
+    found.choice.chosen.command_path = ()
+    run("crossvalidate", session)
+    assert printed()[-2] == [f"{following} --no-command-path --validation none -o RESULT"]
 
 
 def test_identify(printed, tmp_path) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.commands.record import _ask
 from bench_gui.cli.terminal import ProgressBar
+from bench_gui.headless import recording
 from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
 from core.bench import Bench
 from core.errors import InputError
 from core.plan import GridPlan, dynamixel_plan
+from drivers.recorder import RunResult
 from sessions import Annotation, Session
 
 SMALL = ("--masses", "0.5,1", "--lengths", "0.1,0.15", "--kps", "8", "--trajectory", "sin_sin", "--duration", "0.5")
@@ -91,6 +95,21 @@ def test_a_person_is_asked_once_for_each_change(tmp_path):
     assert _record_live(plan, runs, lambda: session, lambda share, text: None, lambda change: False) == []
 
 
+@pytest.mark.parametrize("status", ["fail", "abort"])
+@pytest.mark.parametrize("how", [["--fast"], []])
+def test_a_run_that_does_not_end_well_is_the_last(tmp_path, monkeypatch, capsys, how, status):
+    result = RunResult(run=1, exit_status=status, reason="too hot")
+    recorder = SimpleNamespace(
+        start=lambda: SimpleNamespace(model="mx106", regular_rate=lambda rate: rate),
+        record=lambda *_: None,
+        wait=lambda progress: result,
+    )
+    monkeypatch.setattr(recording, "Recorder", lambda _: nullcontext(recorder))
+    monkeypatch.setattr(recording, "record_inline", lambda *_: result)
+    assert main(["record", "--trajectory", "half_sine,sin_sin", "-o", str(tmp_path / "s"), *how]) == 1
+    assert capsys.readouterr().out == f"half_sine: {status}, too hot\n"
+
+
 def test_the_question_waits_for_enter(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     assert _ask(ProgressBar(True), "Hang 1 kg at 0.1 m")
@@ -100,8 +119,6 @@ def test_the_question_waits_for_enter(monkeypatch, capsys):
 
 
 def test_only_a_simulated_servo_can_be_fast(tmp_path, monkeypatch):
-    from bench_gui.headless import recording
-
     class Elsewhere:
         family = "elsewhere"
 

@@ -2,6 +2,7 @@
 
 import math
 from datetime import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,17 +13,22 @@ from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.record.estimate import end_time, file_size, size_in_words
+from bench_gui.record.queue import QueuedRun
+from bench_gui.record.run_list import RunList
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.state.servo_link import ServoView
-from bench_gui.state.setup import Gains, Hanging
+from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
+from core.catalogue import load_servo
 from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
 from core.placement import PlacedPoint
 from core.sealed import EDITED, SEAL, is_edited
+from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS, with_uncertainty
+from drivers.recorder import RunResult
 from drivers.servo import ServoState
 from sessions import Annotation
 from tests.gui.session.test_run_words import RUN
@@ -153,6 +159,21 @@ def test_what_a_run_will_take():
     assert [size_in_words(count) for count in (999_499, 1_000_000, 2_540_000)] == ["999 kB", "1.0 MB", "2.5 MB"]
     now = datetime(2026, 3, 6, 23, 30)
     assert [end_time(seconds, now) for seconds in (60.0, 1799.0, 1800.0)] == ["23:31", "23:59", "Sat 00:00"]
+
+
+def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):
+    monkeypatch.setattr("bench_gui.record.run_list.MOST_SHOWN", 2)
+    motion, setup = make_trajectory("steps"), BenchSetup(load_servo("mx106"))
+    setup.set_bench(mass=0.5, length=0.1)
+    runs = [QueuedRun(number, motion, setup.header(motion, "simulated:mx106")) for number in range(1, 8)]
+    past = [(run, RunResult(run=run.number, id=f"000{run.number}_steps", exit_status="success")) for run in runs[:4]]
+    queue = SimpleNamespace(past=past, running=None, waiting=runs[4:], keep=None)
+    shown = RunList(queue, SimpleNamespace(done={}, changed=SimpleNamespace(connect=lambda _: None)))
+    qtbot.addWidget(shown)
+    shown.show()
+    assert [shown.list.item(place).text().rpartition("·  ")[2] for place in range(shown.list.count())] == [
+        "2 earlier runs", "0.5 kg at 0.1 m", "0003", "0004", "waiting", "waiting", "and 1 more",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

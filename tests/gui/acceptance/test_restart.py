@@ -18,7 +18,7 @@ from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
 from bench_gui.record.waiting import waiting_to_json
-from bench_gui.settings import NAME
+from bench_gui.settings import NAME, Settings
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.state.setup import Gains
 from core.plan import suggested_plan
@@ -220,6 +220,28 @@ def test_a_damaged_value_costs_itself_only(kept, qapp, part, damage):
     assert part == "rate" or setup.rate == 125.0
     assert part == "queue" or len(queue.waiting) == 1
     assert queue.paused or not queue.waiting
+
+
+@pytest.mark.parametrize(
+    ("damaged", "theme", "said"),
+    [
+        ((), "light", ""),
+        ((".json",), "dark", "the previous settings are used"),
+        ((".json", ".backup"), "system", "the settings were reset to their defaults"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_those_saved_before(qapp, tmp_path, monkeypatch, damaged, theme, said):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    settings = Settings()
+    for chosen in ("dark", "light"):
+        settings.set("theme", chosen)
+        settings.save()
+    for suffix in damaged:
+        (tmp_path / NAME).with_suffix(suffix).write_text("{")
+    again = Settings()
+    assert again.theme == theme
+    assert again.notice.endswith(said)
+    assert bool(again.notice) == bool(damaged)
 
 
 def test_what_was_entered_is_kept_when_another_servo_is_chosen_after_a_restart(kept, qapp):

@@ -14,8 +14,11 @@ from PySide6.QtGui import QColor
 
 from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
+from bench_gui.compare.comparison import ErrorBook
 from bench_gui.compare.diagram import DiagramPlot
+from bench_gui.compare.errors_tab import GRIDS, ErrorsTab
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
+from bench_gui.controller import Controller
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
@@ -35,6 +38,8 @@ from core.units import DEGREES
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
+from tests.gui.conftest import LONG
+from tests.gui.session.test_run_words import RUN
 
 FIRST_SEEN = COMPARE
 
@@ -79,6 +84,62 @@ def test_bars_and_heat_map_are_in_milliradians():
     assert (heat.left, heat.bottom, heat.rows, heat.columns) == ("Mass [kg]", "Gain kp", ("0.5", "1"), ("8", "16"))
     assert "[mrad]" in heat.scale
     np.testing.assert_allclose(heat.values, [[10.0, 20.0], [30.0, math.nan]])
+
+
+@pytest.fixture
+def errors_of_one_run(qtbot):
+    """The errors page with one run and M1, which errs by 4 mrad on it."""
+    entry, book = ModelEntry("m1", CATALOGUE, load_model("mx106", "m1")), ErrorBook()
+    book.add(entry, {RUN.id: 0.004})
+    tab = ErrorsTab(SimpleNamespace(runs=[RUN], entries=[entry], book=book, title=lambda: "one run"))
+    qtbot.addWidget(tab)
+    tab.show_runs()
+    return tab
+
+
+@pytest.mark.parametrize(
+    ("chosen", "row"),
+    [
+        ("trajectory", "sin_sin"),
+        ("mass", "0.567 kg"),
+        ("length", "0.15 m"),
+        ("gain kp", "kp 16"),
+        ("mass and gain", "0.567 kg, kp 16"),
+        ("supply", "14.8 V"),
+    ],
+)
+def test_rows_of_the_errors_share_what_was_chosen(errors_of_one_run, chosen, row):
+    errors_of_one_run.rows.setCurrentText(chosen)
+    assert errors_of_one_run.table_contents().panels[0].rows[1] == (row, "1 run", 4.0)
+
+
+@pytest.mark.parametrize("chosen", [text for text, _ in GRIDS])
+def test_a_heat_map_lies_over_what_was_chosen(errors_of_one_run, chosen):
+    errors_of_one_run.over.setCurrentText(chosen)
+    (heat,) = errors_of_one_run.heat_contents().panels
+    named = {
+        "mass": ("Mass [kg]", "0.567"),
+        "length": ("Length [m]", "0.15"),
+        "gain": ("Gain kp", "16"),
+        "trajectory": ("Trajectory", "sin_sin"),
+    }
+    row, column = (named[word] for word in chosen.split(" × "))
+    assert ((heat.left, *heat.rows), (heat.bottom, *heat.columns)) == (row, column)
+
+
+def test_errors_of_one_session_are_not_those_of_another(qtbot, session, tmp_path, monkeypatch):
+    """Their runs have the same names."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    controller = Controller("simulated:mx106")
+    comparison = controller.comparison
+    for place, known in ((session, 3), (shutil.copytree(session, tmp_path / "other"), 0)):
+        with qtbot.waitSignal(controller.library.opened, timeout=LONG):
+            controller.library.open(place)
+        comparison.choose(tuple(entry.key for entry in controller.model_list.entries[:1]))
+        if known:
+            comparison.book.add(comparison.entries[0], {run.id: 0.004 for run in comparison.runs})
+        assert comparison.judged == (known, 3)
+    controller.close()
 
 
 def test_runs_are_divided_as_the_identification_did():

@@ -157,7 +157,9 @@ def test_every_method_has_a_column_of_the_evidence():
     folds = [
         replace(row.model, parameters=row.model.parameters.with_values({"R": value * share})) for share in (0.9, 1.2)
     ]
-    fits = [SimpleNamespace(variant=SimpleNamespace(friction="m1", command_path=()), model=fold) for fold in folds]
+    far = replace(row.model, parameters=row.model.parameters.with_values({"R": 2.0 * value}))
+    variants = [("m1", (), folds[0]), ("m1", (), folds[1]), ("m2", (), far), ("m1", ("command_delay",), far)]
+    fits = [SimpleNamespace(variant=SimpleNamespace(friction=f, command_path=c), model=m) for f, c, m in variants]
     coverage = {"R": {"verdict": "weak", "text": "record another gain"}}
     found = evidence_rows(row, certain(row, spread=spread), SimpleNamespace(fits=fits), coverage)
     assert [r[0].text for r in found] == [p.symbol for p in row.model.parameters.free]

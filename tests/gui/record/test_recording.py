@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +11,17 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
+from bench_gui.controller import Controller
 from bench_gui.record.plots import STRIPS
 from bench_gui.record.view import LIST
 from bench_gui.session.runs.table import TRAJECTORY
 from core.trajectories import make_trajectory
 from core.units import DEGREES
+from drivers.recorder import RunResult
 from drivers.recorder.run import Phase
 from drivers.servo import ServoState
+from sessions import Session
+from tests.gui.conftest import LONG
 
 
 @pytest.fixture(autouse=True)
@@ -184,8 +189,6 @@ def test_a_window_that_hangs_loses_the_servo(person):
 
 
 def test_a_trajectory_beyond_the_limits_cannot_be_run(person):
-    from dataclasses import replace
-
     person.connect()
     recorder = person.controller.servo.recorder
     recorder.limits = replace(recorder.limits, highest_position=0.5)
@@ -353,6 +356,20 @@ def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
     assert library.runs[0].exit_status != "success"
     assert not queue.active
     assert [ended.trajectory.name for ended, _ in queue.past] == ["sin_time_square"], "it can be recorded again"
+
+
+@pytest.mark.parametrize(("status", "replaced"), [("success", True), ("abort", False), ("fail", False)])
+def test_only_a_run_that_ended_well_replaces_another(qtbot, session, tmp_path, monkeypatch, status, replaced):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    controller = Controller("simulated:mx106")
+    with qtbot.waitSignal(controller.library.opened, timeout=LONG):
+        controller.library.open(session)
+    queue, old = controller.queue, controller.library.runs[0].id
+    queue.last = replace(queue.made(make_trajectory("sin_sin")), replaces=old)
+    queue.ended.emit(RunResult(run=1, exit_status=status, id="0004_sin_sin"))
+    qtbot.waitUntil(lambda: not controller.background.busy, timeout=LONG)
+    assert (old in Session.open(session).annotations()) == replaced
+    controller.close()
 
 
 def test_the_button_counts_the_lock_after_a_stop(person):
