@@ -9,6 +9,8 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.connect.bench.presets import Preset
+from bench_gui.export.exporting import Exporting
+from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
@@ -21,6 +23,8 @@ from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
 from bench_gui.widgets.status_bar import StatusBar
+from bench_gui.work.activity import Activities
+from bench_gui.work.computation import Computation, Computations
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
@@ -159,6 +163,29 @@ def test_what_a_run_will_take():
     assert [size_in_words(count) for count in (999_499, 1_000_000, 2_540_000)] == ["999 kB", "1.0 MB", "2.5 MB"]
     now = datetime(2026, 3, 6, 23, 30)
     assert [end_time(seconds, now) for seconds in (60.0, 1799.0, 1800.0)] == ["23:31", "23:59", "Sat 00:00"]
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "kp", "folder", "written"),
+    [
+        ("m1", "mujoco", 24.0, "out", True),
+        ("m2", "mujoco", 24.0, "out", False),
+        ("m1", "c", 24.0, "out", False),
+        ("m1", "mujoco", 25.0, "out", False),
+        ("m1", "mujoco", 24.0, "elsewhere", False),
+    ],
+)
+def test_a_check_takes_the_written_files_if_they_are_what_is_chosen(
+    qapp, monkeypatch, tmp_path, model, target, kp, folder, written
+):
+    monkeypatch.setattr(Computation, "start", lambda self, job: setattr(self, "job", job))
+    exporting = Exporting(None, None, Computations(Activities()))
+    exporting.set_folder(tmp_path / "out")
+    exporting.export("m1", "mujoco", {"kp": 24.0})
+    exporting.writer.finished.emit(Exported((), (), None))
+    exporting.set_folder(tmp_path / folder)
+    exporting.check(model, target, {"kp": kp})
+    assert exporting.checker.job.folder == (tmp_path / "out" if written else None)
 
 
 def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):

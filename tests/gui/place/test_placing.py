@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
+from bench_gui.state.servo_link import ServoLink, ServoView
 from core.placement import PlacedPoint, boundary_torque, expected_angles, points_from_json, points_to_json
 from core.shipped import load_model
 from core.units import DEGREES
+from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
@@ -243,6 +246,27 @@ def test_another_key_is_learned_and_escape_is_none(hands):
     QTest.keyClick(key, Qt.Key.Key_F9)
     assert hands.controller.settings.capture_key == "F9"
     assert key.text() == "F9"
+
+
+def test_a_point_belongs_to_the_bench_that_was_held(qapp, tmp_path, monkeypatch):
+    """What is entered while a torque is held is for the next hold."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106", position_step=0.0015))
+    monkeypatch.setattr(ServoLink, "hold", lambda *_: None)
+    controller = Controller("simulated:mx106")
+    servo, placing = controller.servo, controller.placing
+    monkeypatch.setattr(servo, "view", ServoView(state=ServoState.READY))
+    monkeypatch.setattr(controller.library, "sink_for", lambda _servo, then, _failed: then(None))
+    held = controller.setup.bench
+    placing.hold()
+    for begin, angle in ((0.0, 0.3), (2.0, 0.2)):
+        rows = np.zeros(300, LIVE_DTYPE)
+        rows["clock"], rows["position"] = begin + 0.005 * np.arange(300), angle
+        rows["phase"], rows["held_torque"] = Phase.HOLD, placing.target.torque
+        servo.rows.emit(rows)
+        controller.setup.set_bench(mass=2.0 * held.mass)
+    assert [(point.angle, point.bench) for point in placing.points] == [(pytest.approx(0.2), held)]
+    controller.close()
 
 
 def test_an_emergency_stop_ends_the_hold_and_keeps_the_points(hands):

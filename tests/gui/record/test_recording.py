@@ -13,8 +13,10 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from bench_gui.controller import Controller
 from bench_gui.record.plots import STRIPS
+from bench_gui.record.queue import RecordQueue
 from bench_gui.record.view import LIST
 from bench_gui.session.runs.table import TRAJECTORY
+from bench_gui.state.servo_link import ServoLink, ServoView
 from core.trajectories import make_trajectory
 from core.units import DEGREES
 from drivers.recorder import RunResult
@@ -369,6 +371,31 @@ def test_only_a_run_that_ended_well_replaces_another(qtbot, session, tmp_path, m
     queue.ended.emit(RunResult(run=1, exit_status=status, id="0004_sin_sin"))
     qtbot.waitUntil(lambda: not controller.background.busy, timeout=LONG)
     assert (old in Session.open(session).annotations()) == replaced
+    controller.close()
+
+
+@pytest.mark.parametrize(("state", "asked"), [(ServoState.READY, False), (ServoState.DISCONNECTED, True)])
+def test_a_person_is_asked_again_what_hangs_on_a_servo_that_was_away(tmp_path, monkeypatch, qapp, state, asked):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(RecordQueue, "simulated", False)
+    monkeypatch.setattr(RecordQueue, "obstacle", "")
+    monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106"))
+    controller = Controller("simulated:mx106")
+    monkeypatch.setattr(controller.library, "sink_for", lambda *_: None)
+    queue, plan = controller.queue, controller.plan.plan
+    cell = plan.cells()[0]
+    hang = f"Hang {cell.mass:g} kg at {cell.length:g} m"
+    queue.add([plan.trajectory(cell)], [cell])
+    queue.resume()
+    assert queue.by_hand == hang
+    queue.resume()
+    assert queue.active
+    queue.abort()
+    controller.servo.changed.emit(ServoView(state=state))
+    queue.add([plan.trajectory(cell)], [cell])
+    queue.resume()
+    assert queue.by_hand == (hang if asked else "")
+    queue.stop()
     controller.close()
 
 
