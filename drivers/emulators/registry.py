@@ -27,16 +27,23 @@ def emulators() -> list[str]:
 
 def emulator_families() -> list[Family]:
     """Return the form of every kind of emulator."""
-    return [_module(name).family() for name in emulators()]
+    return [emulator_family(name) for name in emulators()]
+
+
+def emulator_family(text: str) -> Family:
+    """Return the form of the emulator at an address, or of a bus; raises AddressError."""
+    family: Family = _module(text).family()
+    return family
 
 
 def emulator_source(text: str) -> EmulatorSource:
     """Return the emulator at an address; raises AddressError."""
+    source: EmulatorSource = _module(text).from_address(ServoAddress.parse(text))
+    return source
+
+
+def _module(text: str) -> Any:
     name = text.partition("?")[0].partition(":")[0]
     if name not in emulators():
         raise AddressError(f"there is no emulator of {name!r}; there are {', '.join(emulators())}")
-    return _module(name).from_address(ServoAddress.parse(text))
-
-
-def _module(name: str) -> Any:
     return import_module(f"{__package__}.{name}")

@@ -89,6 +89,7 @@ def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, capsys):
         (["scan", "dynamixel", "port"], "is not NAME=VALUE"),
         (["scan", "dynamixel", "port=/dev/nothing"], "there is no such port"),
         (["emulate", "nothing"], "there is no emulator of 'nothing'"),
+        (["emulate", "nothing", "--list"], "there is no emulator of 'nothing'"),
         (["emulate", "dynamixel:nothing"], "nothing"),
         (["emulate", "dynamixel?baud=7"], "baud"),
         (["emulate", "dynamixel?colour=red"], "colour"),
@@ -107,6 +108,9 @@ def test_what_an_emulator_can_be_given_is_listed(capsys):
     listed = capsys.readouterr().out
     assert "usb_latency" in listed
     assert "mx106_2" in listed
+    assert main(["emulate", "dynamixel:xl330", "--list", "--json"]) == 0
+    fields = json.loads(capsys.readouterr().out)
+    assert [field["name"] for field in fields] == [line.partition(":")[0] for line in listed.splitlines()]
 
 
 def test_the_doctor_looks_at_the_buses(capsys):

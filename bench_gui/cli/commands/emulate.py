@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, print_json
@@ -42,14 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Serve until standard input closes, or until the process ends if there is no input."""
     from drivers.emulators.process import interrupt_on_termination
-    from drivers.emulators.registry import emulator_families, emulator_source
+    from drivers.emulators.registry import emulator_family, emulator_source
     from drivers.simulated.hand import SharedHand
 
     if arguments.list:
-        chosen = arguments.emulator.partition(":")[0].partition("?")[0]
-        for family in emulator_families():
-            if family.name == chosen:
-                _describe(family)
+        fields = emulator_family(arguments.emulator).fields
+        if arguments.json:
+            print_json([asdict(field) for field in fields])
+        for field in () if arguments.json else fields:
+            given = ", ".join(value for _, value in field.choices) or field.kind
+            print(f"{field.name}: {field.tip} ({given}; default {field.default or 'none'} {field.unit})")
         return
     source = emulator_source(arguments.emulator)
     interrupt_on_termination()
@@ -64,12 +67,6 @@ def run(arguments: argparse.Namespace) -> None:
         _serve(emulator, arguments.json)
     finally:
         emulator.close()
-
-
-def _describe(family) -> None:
-    for field in family.fields:
-        given = ", ".join(value for _, value in field.choices) or field.kind
-        print(f"{field.name}: {field.tip} ({given}; default {field.default or 'none'} {field.unit})")
 
 
 def _serve(emulator: Emulator, quiet: bool) -> None:
