@@ -344,13 +344,15 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
 def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypatch) -> None:
     """A copy of a run 4 mrad off has a floor of 2 mrad."""
     monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    drawn = {}
+    monkeypatch.setattr("bench_gui.headless.report.page.diagram_figure", lambda diagrams, *_: drawn.update(diagrams))
     monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
     twin = recordings[1]
     moved = replace(twin, id="twin", channels={**twin.channels, "position": twin.position + 0.004})
     split = Split("x", (*found.split.train, "twin"), found.split.validation)
     points = [
-        PlacedPoint(motor_torque=0.2, angle=0.3, side=side, servo="xl330", bench=Bench(mass=0.5, length=0.1))
-        for side in (DRIVE, BACKDRIVE)
+        PlacedPoint(motor_torque=torque, angle=0.3, side=side, servo="xl330", bench=Bench(mass=0.5, length=0.1))
+        for torque, side in ((0.2, DRIVE), (-0.4, BACKDRIVE))
     ]
     contents = ReportContents(
         title="repeated", found=replace(found, split=split), recordings=[*recordings, moved], points=points
@@ -361,6 +363,8 @@ def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypat
     assert float(row[3]) == pytest.approx(2.0, abs=0.005)
     assert float(row[6]) == pytest.approx(float(row[5]) / float(row[3]), rel=0.01)
     assert "Marked: 2 points placed by hand." in parsed.words
+    for diagram in drawn.values():
+        assert (diagram.motor_torque[0], diagram.motor_torque[-1]) == pytest.approx((-0.6, 0.3))
 
 
 def test_the_search_is_read_from_its_study(result, found) -> None:

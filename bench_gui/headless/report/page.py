@@ -247,8 +247,8 @@ def _residuals(seen: Examination) -> dict[str, Any] | None:
 def _diagram(seen: Examination) -> Figure:
     found, truth, points = seen.contents.found, seen.contents.truth, seen.contents.points
     # Placed points set the range of the figure; without them it covers the whole range of the motor.
-    largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else reachable_torque(found.recommended.model)
-    torques = np.linspace(0.0, largest, 121)
+    ends = [1.5 * p.motor_torque for p in points] or [reachable_torque(found.recommended.model)]
+    torques = np.unique(np.append(np.linspace(min(0.0, *ends), max(0.0, *ends), 121), 0.0))
     shown = (found.results[0], found.recommended)
     diagrams = {r.model.friction.upper(): drive_backdrive_diagram(r.model, torques) for r in shown}
     return diagram_figure(diagrams, None if truth is None else drive_backdrive_diagram(truth, torques), points)
