@@ -68,21 +68,22 @@ class UnderWay(QObject):
 
     def _show_recording(self) -> None:
         queue, view = self._controller.queue, self._controller.servo.view
-        assert queue.current is not None
+        run = queue.running
+        assert run is not None
         place, total = queue.place
         which = f"{place} of {total}, " if total > 1 else ""
         doing = _PHASES.get(view.phase, "")
         share = 1.0 if view.phase is Phase.RETURN else 0.0
         if view.phase is Phase.RUN and view.length:
             share = view.done / view.length
-        told = Share(share, f"{which}{queue.current.title}" + (f", {doing}" if doing else ""))
+        told = Share(share, f"{which}{run.trajectory.title}" + (f", {doing}" if doing else ""))
         self._activities.tell(self.recording, told)
         # The length of a run is known, and so is that of the runs behind it in the queue.
-        left = (view.length - view.done) / self._controller.setup.rate if view.phase is Phase.RUN else 0.0
+        left = (view.length - view.done) / run.header.rate if view.phase is Phase.RUN else 0.0
         self.recording.known_left = left + queue.time(queue.waiting) or None
         waiting = len(queue.waiting)
         more = f" and {waiting} more in the queue" if waiting else ""
-        self.recording.missed = f"a recording: {queue.current.title}{more}"
+        self.recording.missed = f"a recording: {run.trajectory.title}{more}"
 
     def _note_run(self, result: RunResult) -> None:
         good = result.exit_status == "success"
