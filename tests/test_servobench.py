@@ -118,7 +118,7 @@ class TestData:
 
 
 class Reached(BaseException):
-    """What computes was called with these arguments."""
+    """Carries the arguments with which the function that computes was called."""
 
 
 class TestArguments:

@@ -178,7 +178,7 @@ def test_intervals_have_the_prior_of_the_fit(session, identified, monkeypatch) -
 def test_a_certainty_is_complete_with_all_profiles_and_draws(
     session, identified, monkeypatch, tmp_path, profiles, draws, asked, stopped, points
 ) -> None:
-    """Of two profiles and three draws asked for; None: it was stopped before enough of them.
+    """Two profiles and three draws are asked for; None: it was stopped before enough of them.
 
     Points placed by hand that the fit has used are no part of it, which is said.
     """

@@ -85,7 +85,7 @@ class GuardedSource(FakeSource):
     deaf: int = 0
     """So many blind releases fail first."""
     failure: type[DriverError] = BusError
-    """What they raise."""
+    """Error that they raise."""
 
     def release_blindly(self, alone: bool = False) -> None:
         self.log["blind_releases"] += 1

@@ -249,7 +249,7 @@ def test_another_key_is_learned_and_escape_is_none(hands):
 
 
 def test_a_point_belongs_to_the_bench_that_was_held(qapp, tmp_path, monkeypatch):
-    """What is entered while a torque is held is for the next hold."""
+    """Edits while a torque is held are for the next hold."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106", position_step=0.0015))
     monkeypatch.setattr(ServoLink, "hold", lambda *_: None)
