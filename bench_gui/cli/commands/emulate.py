@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
         fields = emulator_family(arguments.emulator).fields
         if arguments.json:
             print_json([asdict(field) for field in fields])
-        for field in () if arguments.json else fields:
+            return
+        for field in fields:
             given = ", ".join(value for _, value in field.choices) or field.kind
             print(f"{field.name}: {field.tip} ({given}; default {field.default or 'none'} {field.unit})")
         return
