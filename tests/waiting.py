@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 FAST = "simulated:mx106?speed=4"
-"""Servo that saves waiting; its recorder, which goes before all else where it may, leaves the tests half a core."""
+"""Servo that saves waiting; its recorder takes about half a slow core, so that a busy machine keeps up with it."""
 LIMIT = 600.0
 """[s]; no machine is so busy."""
 

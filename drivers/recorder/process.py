@@ -89,7 +89,9 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
             link.heartbeat_limit = math.inf
             priority, worker = "virtual clock", Immediately()
         else:
-            priority, worker = raise_priority(FIFO_PRIORITY), ThreadPoolExecutor(1, "store")
+            # A simulated servo may be late; it takes no processor from what the person does beside it.
+            priority = raise_priority(FIFO_PRIORITY) if servo.hazardous else "normal priority: nothing real moves"
+            worker = ThreadPoolExecutor(1, "store")
         gc.freeze()
         gc.disable()
         cycle = Cycle(servo, link)

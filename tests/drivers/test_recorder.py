@@ -98,7 +98,7 @@ def test_a_run_is_recorded_streamed_and_stored(recorder, log, tmp_path):
     reader = recorder.reader()
     assert recorder.identity.model == "fake"
     assert recorder.state is ServoState.READY
-    assert recorder.status.priority
+    assert recorder.status.priority == "normal priority: nothing real moves"
     assert recorder.record(SHORT, HEADER, FileSink(tmp_path)) == 1
     seen = []
     result = recorder.wait(LIMIT, progress=seen.append)

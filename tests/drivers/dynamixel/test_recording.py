@@ -122,6 +122,7 @@ def test_a_run_through_processes_and_a_recorder_that_is_killed(tmp_path):
     [address] = emulator.start(LIMIT)
     with closing(emulator), Recorder(address) as recorder:
         assert recorder.start().model == name
+        assert "SCHED_FIFO" in recorder.status.priority, "asked for, if not granted"
         recorder.record(make_trajectory("lift_and_drop", 1.0, lift_time=0.5), header(name), FileSink(tmp_path))
         result = recorder.wait(LIMIT)
         assert (result.exit_status, result.reason) == ("success", "")
