@@ -90,7 +90,6 @@ class ExploreView(TaskPage):
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
         self._theme = theme
-        self.tabs.set_theme(theme)
         for tab in self._made.values():
             tab.set_theme(theme)
 
@@ -105,6 +104,7 @@ class ExploreView(TaskPage):
     def _create(self, place: int) -> Iterator[None]:
         tab = TABS[place](self._controller)
         yield
+        yield from tab.build()
         for stack, part in zip(self._stacks, (tab, tab.settings, tab.buttons), strict=True):
             cast(LazyPage, stack.widget(place)).put(part)
             yield

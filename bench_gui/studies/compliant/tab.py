@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,6 @@ class ComplianceTab(ExploreTab):
         self._controller = controller
         self.form = ComplianceForm(controller.angle_unit)
         self.settings_column.addWidget(self.form)
-        self.curves, self.motion = ComplianceCurves(), ComplianceMotion()
         self.view: ComplianceView | None = None
         self._simulation: Computation[ComplianceJob, None, ComplianceView] = Computation(
             controller.computations,
@@ -75,14 +75,13 @@ class ComplianceTab(ExploreTab):
         self._frames.setInterval(FRAME)
         self._frames.timeout.connect(self._next_frame)
         self._clock = QElapsedTimer()
-        self._build()
-        self.form.changed.connect(self._change)
-        controller.angle_unit_changed.connect(self._take_unit)
-        self._take_unit()
 
-    # Building.
-
-    def _build(self) -> None:
+    def build(self) -> Iterator[None]:
+        """Create the charts of the springs, those of the motion, and the rest."""
+        self.curves = ComplianceCurves()
+        yield
+        self.motion = ComplianceMotion()
+        yield
         lower = QWidget()
         column = vbox(lower, spacing=4)
         self.tools = PlotTools(
@@ -124,6 +123,9 @@ class ComplianceTab(ExploreTab):
         self.buttons_column.addWidget(self.play_button)
         self.buttons_column.addWidget(self.gazebo_button)
         self.play_button.setEnabled(False)
+        self.form.changed.connect(self._change)
+        self._controller.angle_unit_changed.connect(self._take_unit)
+        self._take_unit()
 
     # User actions.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt
@@ -35,22 +36,24 @@ class LearningTab(ExploreTab):
         self.running = Learning(controller.computations)
         self.form = LearningForm(controller.angle_unit)
         self.settings_column.addWidget(self.form)
-        self.plots = LearningPlots()
-        self.plots.set_unit(controller.angle_unit)
+        self.running.activity.view = self
         self._outdated = False
+
+    def build(self) -> Iterator[None]:
+        """Create the plots, then the rest."""
+        self.plots = LearningPlots()
+        self.plots.set_unit(self._controller.angle_unit)
+        yield
         self._build_head()
         self._build_buttons()
         self._build_tools()
         self.body.addWidget(self.plots, 1)
         self.form.changed.connect(self._form_changed)
-        self.running.activity.view = self
         self.running.changed.connect(self.refresh)
         self.running.progressed.connect(lambda _: self.refresh())
         self.plots.chosen.connect(self.iteration.setValue)
-        controller.angle_unit_changed.connect(self._unit_changed)
+        self._controller.angle_unit_changed.connect(self._unit_changed)
         self.refresh()
-
-    # Building.
 
     def _build_head(self) -> None:
         self.bar = describe(QProgressBar(), "Progress of the learning", "Share of the iterations that are finished")

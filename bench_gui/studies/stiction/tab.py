@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QWidget
 
@@ -32,18 +34,27 @@ class StictionTab(ExploreTab):
         self.form = StictionForm()
         self.settings_column.addWidget(self.form)
         self.simulating = StictionExperiment(controller.computations)
-        self.friction, self.joint = FrictionCurves(), JointCurves()
-        self.joint.set_unit(controller.angle_unit)
+        self.simulating.activity.view = self
         self._remedy: Remedy | None = None
+        self._entered = False
+
+    def build(self) -> Iterator[None]:
+        """Create the curves of friction and joint, then the rest."""
+        self.friction = FrictionCurves()
+        yield
+        self.joint = JointCurves()
+        yield
         self._build_buttons()
         self._build_body()
         self._build_tools()
         self.form.changed.connect(self._follow)
-        self.simulating.activity.view = self
         self.simulating.changed.connect(self._show_state)
-        controller.angle_unit_changed.connect(lambda: self.joint.set_unit(controller.angle_unit))
-        self._entered = False
+        self._controller.angle_unit_changed.connect(self._take_unit)
+        self._take_unit()
         self._follow()
+
+    def _take_unit(self) -> None:
+        self.joint.set_unit(self._controller.angle_unit)
 
     def _build_buttons(self) -> None:
         self.mend_button: QPushButton = button(

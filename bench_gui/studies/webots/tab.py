@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
@@ -60,13 +61,19 @@ class WebotsTab(ExploreTab):
         self.form = WebotsForm(controller.model_list, controller.library, controller.angle_unit)
         self.form.show_node(FIRST)
         self.settings_column.addWidget(self.form)
-        self.plots = WebotsPlots()
-        self.plots.set_unit(controller.angle_unit)
+        self.fitting.activity.view = self
         self._stale = True
         self._pending = QTimer(self)
         self._pending.setSingleShot(True)
         self._pending.setInterval(SETTLED)
         self._pending.timeout.connect(self.simulate)
+
+    def build(self) -> Iterator[None]:
+        """Create the plots, then the rest."""
+        controller = self._controller
+        self.plots = WebotsPlots()
+        self.plots.set_unit(controller.angle_unit)
+        yield
         self._build_buttons()
         self.tools = PlotTools(
             self.plots.charts, self.plots, lambda: "Webots Servo", controller.save_plot, fit=self.plots.fit
@@ -83,13 +90,10 @@ class WebotsTab(ExploreTab):
         self.body.addWidget(self._build_loss())
         self.form.changed.connect(self._changed)
         self.form.source_changed.connect(self._refresh)
-        self.fitting.activity.view = self
         self.fitting.changed.connect(self._refresh)
         self.fitting.progressed.connect(lambda _: self._progress())
         controller.angle_unit_changed.connect(self._unit_changed)
         self._refresh()
-
-    # Building.
 
     def _build_loss(self) -> QWidget:
         holder = QWidget()
