@@ -211,6 +211,11 @@ QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
 QTabBar::tab:focus { color: $accent; }
 QTabWidget::pane { border: none; }
+QFrame#segments { background: $raised; border: 1px solid $border; border-radius: 6px; }
+QFrame#segments QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 3px 10px; color: $muted; }
+QFrame#segments QToolButton:hover { color: $text; }
+QFrame#segments QToolButton:checked { background: $panel; border-color: $border; color: $text; }
+QFrame#segments QToolButton:focus { border-color: $accent; }
 QToolButton#faultBadge { background: $fault_soft; color: $fault; border: 1px solid $fault; border-radius: 4px;
     padding: 1px 8px; font-weight: 600; }
 QToolButton#faultBadge[lit="yes"] { background: $stop; color: $on_stop; border-color: $stop; }

@@ -233,7 +233,7 @@ class FleetView(TaskPage):
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
         self._theme = theme
-        for part in (self.tabs, self.form, self.units, self.parameters, self.transfer, self.spread):
+        for part in (self.form, self.units, self.parameters, self.transfer, self.spread):
             part.set_theme(theme)
         for part in (self.plots_export, self.map_export):
             part.set_theme(theme)

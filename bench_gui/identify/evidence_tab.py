@@ -150,7 +150,6 @@ class EvidenceTab(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
         self._theme = theme
-        self.segments.set_theme(theme)
         self.table.set_theme(theme)
         for panel in self._made:
             panel.set_theme(theme)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from collections.abc import Sequence
 
-from bench_gui.widgets.fields import describe
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QStackedWidget, QTableView, QWidget
+
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe, hbox, label, vbox
+from bench_gui.widgets.tabs import Segments
+from bench_gui.widgets.text_table import Cell, Column, TextTable
 
 ROW_HEIGHT = 21
 
@@ -25,3 +30,89 @@ def plain_table(name: str, tip: str) -> QTableView:
     table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
     table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return table
+
+
+class TablesInTurn(QWidget):
+    """Tables that are shown one at a time, with a sentence above each.
+
+    They share one view, because a QTableView consists of nineteen widgets, which all have to be made and styled.
+    """
+
+    turned = Signal(int)
+    """Number of the table that is shown now."""
+
+    def __init__(self, title: str, parts: Sequence[tuple[str, str, Sequence[Column]]]) -> None:
+        """Create the tables.
+
+        Args:
+            title: accessible name of them all.
+            parts: name, tooltip and columns of each.
+        """
+        super().__init__()
+        self._title, self._parts = title, parts
+        self.tables = [TextTable(columns) for _, _, columns in parts]
+        self._sentences = [""] * len(parts)
+        self.words: QLabel = label("", "muted")
+        self.words.setWordWrap(True)
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.view = plain_table(title, "")
+        """View of all tables that have none of their own."""
+        self._views: dict[int, QTableView] = {}
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.view)
+        self.segments = Segments([(name, tip) for name, tip, _ in parts], self._turn)
+        self.head = hbox(spacing=8)
+        """Row of the segments; callers append to it."""
+        self.head.addWidget(self.segments)
+        column = vbox(self, spacing=4)
+        column.addLayout(self.head)
+        column.addWidget(self.words)
+        column.addWidget(self._stack, 1)
+        self._turn(0)
+
+    def separate(self, place: int) -> QTableView:
+        """Return a view for this table only, whose delegates the others shall not have."""
+        name, tip, _ = self._parts[place]
+        view = self._views[place] = plain_table(f"{self._title}: {name}", tip)
+        self._stack.addWidget(view)
+        self._turn(self.segments.current)
+        return view
+
+    def set_theme(self, theme: Theme) -> None:
+        """Apply a theme's colours."""
+        for table in self.tables:
+            table.set_theme(theme)
+
+    def fill(
+        self,
+        place: int,
+        rows: Sequence[Sequence[Cell | str]],
+        columns: Sequence[Column] | None = None,
+        words: str = "",
+    ) -> None:
+        """Show rows in a table, see `TextTable.show`, and a sentence above it."""
+        self.tables[place].show(rows, columns)
+        self._sentences[place] = words
+        if place == self.segments.current:
+            self._arrange(place)
+
+    def _turn(self, place: int) -> None:
+        view, (name, tip, _) = self._views.get(place, self.view), self._parts[place]
+        if view.model() is not self.tables[place]:
+            before = view.selectionModel()
+            view.setModel(self.tables[place])
+            if before is not None:
+                before.deleteLater()
+        describe(view, f"{self._title}: {name}", tip)
+        self._stack.setCurrentWidget(view)
+        self._arrange(place)
+        self.turned.emit(place)
+
+    def _arrange(self, place: int) -> None:
+        view, table, words = self._views.get(place, self.view), self.tables[place], self._sentences[place]
+        self.words.setText(words)
+        self.words.setVisible(bool(words))
+        self._stack.setVisible(table.rowCount() > 0)
+        stretched = view.horizontalHeader().stretchLastSection()
+        for column in range(table.columnCount() - stretched):
+            view.resizeColumnToContents(column)

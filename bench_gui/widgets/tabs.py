@@ -7,16 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton
 
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, hbox
-
-_STYLE = """
-QFrame#segments {{ background: {raised}; border: 1px solid {border}; border-radius: 6px; }}
-QFrame#segments QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 10px; color: {muted}; }}
-QFrame#segments QToolButton:hover {{ color: {text}; }}
-QFrame#segments QToolButton:checked {{ background: {panel}; border-color: {border}; color: {text}; }}
-QFrame#segments QToolButton:focus {{ border-color: {accent}; }}
-"""
 
 
 class Segments(QFrame):
@@ -48,7 +39,3 @@ class Segments(QFrame):
     def choose(self, place: int) -> None:
         """Select a segment as a click does."""
         self.buttons[place].setChecked(True)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.setStyleSheet(_STYLE.format(**theme.__dict__))

@@ -17,7 +17,8 @@ from bench_gui.identify.crossvalidation import tables as crossvalidation_tables
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import FOREST_COLUMN, CostHistory, ParameterTable, ResultTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable
-from bench_gui.widgets.text_table import VALUE_ROLE
+from bench_gui.widgets.tables import TablesInTurn
+from bench_gui.widgets.text_table import VALUE_ROLE, Column
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
 from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import Term, TermCost, TermCosts
@@ -338,3 +339,32 @@ def test_a_run_s_facts_stand_below_their_headings(qapp):
     keys = dict(zip(titles, (table.sort_keys(place)[0] for place in range(len(titles))), strict=True))
     numbers = ("Run", "kp", "Load [kg]", "Length [m]", "Duration [s]", "Samples")
     assert [keys[name] for name in numbers] == [1.0, 16.0, 0.5, 0.15, 6.0, 1201.0]
+
+
+def test_tables_in_turn_show_their_own_rows_and_words_in_one_view(qtbot):
+    parts = [
+        ("Terms", "Coverage of each", (Column("Term"),)),
+        ("Motion", "Range of each", (Column("Run"), Column("Speed"))),
+    ]
+    shown = TablesInTurn("Coverage", parts)
+    qtbot.addWidget(shown)
+    seen = []
+    shown.turned.connect(seen.append)
+    shown.show()
+    assert not shown.view.isVisible(), "nothing to show"
+    shown.fill(0, [["k_t"]])
+    shown.fill(1, [["0001", "2.5"], ["0002", "3.5"]], words="Two runs are too slow.")
+    assert row_of(shown.view.model(), 0) == {"Term": "k_t"}
+    assert (shown.view.isVisible(), shown.words.isVisible()) == (True, False)
+    assert shown.view.accessibleName() == "Coverage: Terms"
+    shown.segments.choose(1)
+    assert seen == [1]
+    assert row_of(shown.view.model(), 1) == {"Run": "0002", "Speed": "3.5"}
+    assert shown.words.isVisible()
+    assert (shown.words.text(), shown.view.toolTip()) == ("Two runs are too slow.", "Range of each")
+    # What is out of sight changes nothing in sight.
+    shown.fill(0, ())
+    assert (shown.view.model().rowCount(), shown.view.isVisible(), shown.words.isVisible()) == (2, True, True)
+    shown.segments.choose(0)
+    assert not shown.view.isVisible()
+    assert not shown.words.isVisible()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QStackedWidget, QTableView, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.chosen import chosen_count, chosen_material, chosen_runs, latest_model
@@ -20,9 +20,8 @@ from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, hbox, label, restyle, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
-from bench_gui.widgets.tabs import Segments
-from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.widgets.tables import TablesInTurn
+from bench_gui.widgets.text_table import Cell, Column
 from core.identification.coverage.findings import ordered
 from core.units import fixed, milliradians
 from core.words import capitalised, counted
@@ -31,6 +30,9 @@ HINT = (
     "Check the chosen runs before a fit: which terms they can separate, whether clocks and encoders are sound, which "
     "readings would spoil a fit. This takes a moment."
 )
+TERMS, MOTION, TIMING, GRID = range(4)
+WHY = 2
+"""Column of the terms' table that has sentences."""
 _TABLES = (
     (
         "Terms",
@@ -94,13 +96,17 @@ class CoveragePanel(QWidget):
         column.addLayout(self._head())
         self.findings = FindingList()
         self._symbols = SymbolDelegate()
-        self.tables: dict[str, TextTable] = {}
-        self.views: dict[str, QTableView] = {}
+        self.tables = TablesInTurn("Coverage", _TABLES)
+        self.tables.view.horizontalHeader().setStretchLastSection(False)
+        self.tables.head.addStretch(1)
+        terms = self.tables.separate(TERMS)
+        terms.setItemDelegateForColumn(0, self._symbols)
+        self._words = WordsDelegate(terms, WHY)
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.setHandleWidth(10)
         self._splitter.addWidget(self.findings)
-        self._splitter.addWidget(self._right())
+        self._splitter.addWidget(self.tables)
         self._splitter.setSizes([360, 520])
         column.addWidget(self._splitter, 1)
         checking.coverage.activity.view = checking.audit.activity.view = self
@@ -129,32 +135,10 @@ class CoveragePanel(QWidget):
         row.addWidget(self.status, 1)
         return row
 
-    def _right(self) -> QWidget:
-        holder = QWidget()
-        column = vbox(holder, spacing=4)
-        stack = QStackedWidget()
-        self.segments = Segments([(name, tip) for name, tip, _ in _TABLES], stack.setCurrentIndex)
-        column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
-        for name, tip, columns in _TABLES:
-            table = self.tables[name] = TextTable(columns)
-            view = self.views[name] = plain_table(name, tip)
-            view.setModel(table)
-            if name == "Terms":
-                view.setItemDelegateForColumn(0, self._symbols)
-                self._words = WordsDelegate(view, len(columns) - 1)
-            else:
-                view.horizontalHeader().setStretchLastSection(False)
-            stack.addWidget(view)
-        column.addWidget(stack, 1)
-        self._tables_part = holder
-        return holder
-
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
         self.findings.set_theme(theme)
-        self.segments.set_theme(theme)
-        for table in self.tables.values():
-            table.set_theme(theme)
+        self.tables.set_theme(theme)
 
     # User actions.
 
@@ -197,7 +181,7 @@ class CoveragePanel(QWidget):
         self.stop_button.setVisible(busy)
         self.status.setText(self._state(count))
         restyle(self.status, "role", "fault" if checking.problem else "muted")
-        self._tables_part.setVisible(checking.coverage.result is not None)
+        self.tables.setVisible(checking.coverage.result is not None)
         known = (checking.coverage.result, checking.audit.result, busy or bool(checking.problem))
         if known != self._shown:
             self._shown = known
@@ -220,8 +204,8 @@ class CoveragePanel(QWidget):
         audit = self._checking.audit.result
         if seen is None:
             self.findings.show_findings((), remarks=() if self._shown[-1] else (HINT,))
-            for table in self.tables.values():
-                table.show(())
+            for place in range(len(_TABLES)):
+                self.tables.fill(place, ())
             return
         remarks = [] if audit is None else [f"{_capital(audit.summary)}; asked: {audit.model}."]
         found = ordered([*seen.findings, *(audit.findings if audit is not None else ())])
@@ -233,17 +217,14 @@ class CoveragePanel(QWidget):
             remarks.append(f"Repetitions scatter by {', '.join(floors)}: no model can be more accurate on them.")
         symbols = self._words.symbols = [term["symbol"] for term in data["terms"]]
         self.findings.show_findings(found, symbols, remarks)
-        self.tables["Terms"].show(
-            [[t["symbol"], Cell(t["verdict"], tone=TONES[t["verdict"]]), t["text"]] for t in data["terms"]]
+        self.tables.fill(
+            TERMS, [[t["symbol"], Cell(t["verdict"], tone=TONES[t["verdict"]]), t["text"]] for t in data["terms"]]
         )
-        self.tables["Motion"].show([_motion(e) for e in data["excitation"]])
-        self.tables["Timing"].show([_timing(t) for t in data["timing"]])
-        self.tables["Conditions"].show(
-            [[c["trajectory"], *(f"{c[name]:g}" for name in _NUMBERS), str(c["count"])] for c in data["grid"]]
+        self.tables.fill(MOTION, [_motion(e) for e in data["excitation"]])
+        self.tables.fill(TIMING, [_timing(t) for t in data["timing"]])
+        self.tables.fill(
+            GRID, [[c["trajectory"], *(f"{c[name]:g}" for name in _NUMBERS), str(c["count"])] for c in data["grid"]]
         )
-        for name, _, columns in _TABLES:
-            for place in range(len(columns) - (name == "Terms")):
-                self.views[name].resizeColumnToContents(place)
 
 
 _NUMBERS = ("mass", "length", "kp", "supply_voltage")

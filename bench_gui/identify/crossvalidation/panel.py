@@ -7,12 +7,9 @@ import os
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
-    QStackedWidget,
-    QTableView,
     QWidget,
 )
 
@@ -26,9 +23,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
 from bench_gui.widgets.page import LazyPage, SideBySide
-from bench_gui.widgets.tables import plain_table
-from bench_gui.widgets.tabs import Segments
-from bench_gui.widgets.text_table import TextTable
+from bench_gui.widgets.tables import TablesInTurn
 from bench_gui.work.progress_row import ProgressRow
 from core.errors import ServoBenchError
 from core.units import about
@@ -41,11 +36,11 @@ EMPTY = (
 )
 MODELS, FOLDS, TERMS, TRANSFER, REPETITIONS = range(5)
 _PARTS = (
-    ("Models", "Errors on held-out runs, by model and command path"),
-    ("Conditions", "Errors on each held-out condition"),
-    ("Terms", "Benefit of each term of the chosen model"),
-    ("Transfer", "Fitted to one value, judged on the others"),
-    ("Repetitions", "Repeatability of the servo: the lowest error that a model can reach"),
+    ("Models", "Errors on held-out runs, by model and command path", ()),
+    ("Conditions", "Errors on each held-out condition", ()),
+    ("Terms", "Benefit of each term of the chosen model", ()),
+    ("Transfer", "Fitted to one value, judged on the others", ()),
+    ("Repetitions", "Repeatability of the servo: the lowest error that a model can reach", ()),
 )
 
 
@@ -65,8 +60,15 @@ class CrossValidationPanel(QWidget):
         self.text.setAlignment(Qt.AlignmentFlag.AlignTop)
         describe(self.text, "Choice", "Which model to use, and why")
         column.addWidget(self.text)
-        self._parts = self._result()
-        column.addWidget(LazyPage(self._parts), 1)
+        self.parts = TablesInTurn("Cross-validation", _PARTS)
+        self.parts.view.horizontalHeader().setStretchLastSection(False)
+        self.parts.turned.connect(lambda _: self._show_condition())
+        self.condition: QComboBox = choice("Condition", "Condition whose transfer is shown")
+        self.condition.currentIndexChanged.connect(lambda _: self._show_transfer())
+        self.parts.head.addWidget(self.condition)
+        self.parts.head.addStretch(1)
+        self.condition.hide()
+        column.addWidget(LazyPage(self.parts), 1)
         crossvalidating.activity.view = self
         crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
@@ -98,46 +100,9 @@ class CrossValidationPanel(QWidget):
         buttons.addStretch(1)
         return SideBySide(left, buttons)
 
-    def _result(self) -> QWidget:
-        holder = QWidget()
-        column = vbox(holder, spacing=4)
-        stack = QStackedWidget()
-        self.segments = Segments(_PARTS, lambda place: self._turn(stack, place))
-        self.condition: QComboBox = choice("Condition", "Condition whose transfer is shown")
-        self.condition.currentIndexChanged.connect(lambda _: self._show_transfer())
-        row = QHBoxLayout()
-        row.addWidget(self.segments)
-        row.addWidget(self.condition)
-        row.addStretch(1)
-        column.addLayout(row)
-        self.views: list[QTableView] = []
-        self.tables: list[TextTable] = []
-        self.words: list[QLabel] = []
-        for name, tip in _PARTS:
-            page = QWidget()
-            inner = vbox(page, spacing=4)
-            words = label("", "muted")
-            words.setWordWrap(True)
-            words.setAlignment(Qt.AlignmentFlag.AlignTop)
-            table = TextTable(())
-            view = plain_table(f"Cross-validation: {name}", tip)
-            view.setModel(table)
-            view.horizontalHeader().setStretchLastSection(False)
-            inner.addWidget(words)
-            inner.addWidget(view, 1)
-            stack.addWidget(page)
-            self.views.append(view)
-            self.tables.append(table)
-            self.words.append(words)
-        column.addWidget(stack, 1)
-        self.condition.hide()
-        return holder
-
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
-        self.segments.set_theme(theme)
-        for table in self.tables:
-            table.set_theme(theme)
+        self.parts.set_theme(theme)
 
     # User actions.
 
@@ -240,12 +205,12 @@ class CrossValidationPanel(QWidget):
     def _show_so_far(self) -> None:
         """Show the matrix while it fills."""
         running = self._crossvalidating
-        self._parts.setVisible(True)
-        self.segments.choose(FOLDS)
+        self.parts.setVisible(True)
+        self.parts.segments.choose(FOLDS)
         self._fill(FOLDS, tables.so_far(running.planned, running.errors), "")
 
     def _show(self, kept: CrossValidated | None) -> None:
-        self._parts.setVisible(kept is not None)
+        self.parts.setVisible(kept is not None)
         restyle(self.text, "role", "muted" if kept is None else "")
         if kept is None:
             self.text.setText(EMPTY)
@@ -271,22 +236,16 @@ class CrossValidationPanel(QWidget):
 
     def _show_transfer(self) -> None:
         kept, place = self._shown, self.condition.currentIndex()
-        self.condition.setVisible(self.segments.current == TRANSFER and self.condition.count() > 1)
+        self._show_condition()
         if kept is None or place < 0:
-            self.tables[TRANSFER].show((), ())
-            self.words[TRANSFER].setText("Check “Transfer” and cross-validate again.")
+            self._fill(TRANSFER, ((), []), "Check “Transfer” and cross-validate again.")
             return
         table = kept.transfers[place]
         self._fill(TRANSFER, tables.by_value(table), table.text)
 
+    def _show_condition(self) -> None:
+        self.condition.setVisible(self.parts.segments.current == TRANSFER and self.condition.count() > 1)
+
     def _fill(self, place: int, table: tables.Table, words: str) -> None:
         columns, rows = table
-        self.tables[place].show(rows, columns if rows else ())
-        self.views[place].setVisible(bool(rows))
-        self.views[place].resizeColumnsToContents()
-        self.words[place].setText(words)
-        self.words[place].setVisible(bool(words))
-
-    def _turn(self, stack: QStackedWidget, place: int) -> None:
-        stack.setCurrentIndex(place)
-        self._show_transfer()
+        self.parts.fill(place, rows, columns if rows else (), words)

@@ -11,7 +11,8 @@ from PySide6.QtCore import Qt
 from bench_gui.cli import main
 from bench_gui.headless.next_recordings import catalogue_model, next_recordings
 from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
-from bench_gui.identify.coverage.panel import HINT
+from bench_gui.identify.coverage.panel import HINT, TIMING
+from bench_gui.identify.coverage.panel import TERMS as COVERED
 from bench_gui.identify.crossvalidation.panel import EMPTY, FOLDS, REPETITIONS, TERMS, TRANSFER
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
@@ -56,11 +57,11 @@ def test_coverage_follows_the_chosen_runs(person, view):
     words = panel.findings.text.text()
     assert "Warning" in words
     assert "ecord with another mass or length" in words
-    verdicts = {row[0]: row[1] for row in texts(panel.tables["Terms"])}
+    verdicts = {row[0]: row[1] for row in texts(panel.tables.tables[COVERED])}
     assert verdicts["k_t"] in ("good", "weak")
     assert verdicts["K_m"] == "none"
-    assert [row[0].split()[0] for row in texts(panel.tables["Timing"])] == [run.split("_")[0] for run in chosen]
-    assert texts(panel.tables["Timing"])[0][1] == "5.00"
+    assert [row[0].split()[0] for row in texts(panel.tables.tables[TIMING])] == [run.split("_")[0] for run in chosen]
+    assert texts(panel.tables.tables[TIMING])[0][1] == "5.00"
     assert not view.answer.view.isVisible(), "the panel fills the page"
     assert view.answer.card.isVisible(), "the answer stays in sight"
     # What is known stays, and says that it is old.
@@ -93,7 +94,7 @@ def test_headers_are_audited_by_the_model_in_sight(person, identified):
     words = panel.findings.text.text()
     assert f"asked: mx106 {best}" in words
     assert "left unexplained" in words
-    assert texts(panel.tables["Terms"])
+    assert texts(panel.tables.tables[COVERED])
 
 
 def test_proposed_recordings_go_into_the_queue(person, view, session):
@@ -203,7 +204,7 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     assert panel.start_button.text() == "Cross-validate"
     person.click(panel.start_button)
     person.until(lambda: len(crossvalidating.errors) > 0)
-    cells = texts(panel.tables[FOLDS])
+    cells = texts(panel.parts.tables[FOLDS])
     assert [bool(cell) for cell in cells[0][1:]].count(True) == len(crossvalidating.errors)
     person.until(lambda: crossvalidating.kept is not None or crossvalidating.problem != "")
     assert crossvalidating.problem == ""
@@ -222,21 +223,21 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
             fit["model"].pop("provenance")
     assert ours == theirs
 
-    (row,) = texts(panel.tables[0])
+    (row,) = texts(panel.parts.tables[0])
     assert row[0] == "M1  ★"
     assert row[1].startswith(f"{1e3 * kept.found.error(kept.found.variants[0]).mean:.1f} ± ")
     assert kept.found.choice.text in panel.text.text()
     for part in (TERMS, TRANSFER, REPETITIONS):
-        panel.segments.choose(part)
-        assert panel.words[part].isVisible(), "an empty part says how to fill it"
-        assert panel.words[part].text()
+        panel.parts.segments.choose(part)
+        assert panel.parts.words.isVisible(), "an empty part says how to fill it"
+        assert panel.parts.words.text()
 
     with person.qtbot.waitSignal(library.opened):
         library.create(session.parent / "other")
     assert panel.text.text() == EMPTY
     person.open(session)
     person.until(lambda: crossvalidating.kept is not None)
-    assert texts(panel.tables[0]) == [row]
+    assert texts(panel.parts.tables[0]) == [row]
 
 
 def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, identified, tmp_path):
