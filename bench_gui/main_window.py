@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -479,13 +479,16 @@ class MainWindow(QMainWindow):
             self.controller.journal.look()
 
     def _paint(self, theme: Theme) -> None:
-        parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
         with self._keys.paused():
             themes.use(theme)
-            for part in (*parts, self.menuBar(), self.start, self.activity_list):
-                themes.dress(part, theme)
-            for part in (*parts, self.work, self.help):
+        self._pages.paint(theme, self._paint_surroundings(theme))
+
+    def _paint_surroundings(self, theme: Theme) -> Iterator[None]:
+        parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
+        for widget in (*parts, self.menuBar(), self.start, self.activity_list):
+            themes.dress(widget, theme)
+            yield
+        for part in (*parts, self.work, self.help, self.tour):
+            if part is not None:
                 part.set_theme(theme)
-            self._pages.paint(theme)
-            if self.tour is not None:
-                self.tour.set_theme(theme)
+                yield

@@ -112,12 +112,11 @@ class ComparePlots(QWidget):
         return self.spectrum if self.below == SPECTRUM else self.residual
 
     def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
+        """Apply a theme's colours, to the curves when they are drawn next."""
         self._theme = theme
         for chart in (self.overlay, self.residual, *self._lower.findChildren(Chart)):
             chart.set_theme(theme)
         self._zero.setPen(pg.mkPen(theme.muted, width=1))
-        self.show_picture(self._picture)
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""

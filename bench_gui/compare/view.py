@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QPushButton, QStackedWidget, QWidget
 
@@ -61,6 +61,10 @@ class CompareView(TaskPage):
         self._undrawn = set(range(len(_TABS)))
         self._wanted_run = ""
         self._theme: Theme | None = None
+        self._soon = QTimer(self)
+        """Lets all else take changed runs, or another theme, before they are drawn."""
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self.entered)
         self._parts: list[Any] = []
         """Everything that has theme colours."""
         self._settings_of: dict[int, QWidget] = {}
@@ -117,7 +121,7 @@ class CompareView(TaskPage):
             "Open model file…", "Add a model from a file to the comparison", self.ask_model
         )
         self.actions_column.addWidget(self.file_button)
-        self._parts += [self._choice, self.tabs]
+        self._parts.append(self._choice)
 
     @cached_property
     def errors(self) -> ErrorsTab:
@@ -196,7 +200,8 @@ class CompareView(TaskPage):
         self._theme = theme
         for part in self._parts:
             part.set_theme(theme)
-        self._arrived(*range(len(_TABS)))
+        self._undrawn = set(range(len(_TABS)))
+        self._soon.start()
 
     def entered(self) -> None:
         """Request what changed while the page was hidden."""
@@ -283,7 +288,7 @@ class CompareView(TaskPage):
 
     def _runs_changed(self) -> None:
         self._unasked, self._undrawn = set(range(len(_TABS))), set(range(len(_TABS)))
-        self.entered()
+        self._soon.start()
 
     def _invalidate(self) -> None:
         """Mark all tabs as outdated: other models."""

@@ -87,15 +87,22 @@ class Pages(QObject):
         self.inspectors.setCurrentIndex(number)
         return page
 
-    def paint(self, theme: Theme) -> None:
-        """Apply a theme step by step, to the visible page first; to any other at the latest when it is shown."""
+    def paint(self, theme: Theme, surroundings: Iterator[None]) -> None:
+        """Apply a theme step by step; to a page that is not visible, at the latest when it is shown.
+
+        Args:
+            theme: Theme to apply.
+            surroundings: Steps that apply it to the window around the pages; they come first.
+        """
         self._theme, self._painting = theme, InSteps(self._paint)
         first = self.stack.currentIndex()
         pages = sorted(range(len(TASKS)), key=lambda number: number != first)
-        self._unpainted = chain.from_iterable(map(self._painting.steps, pages))
-        for number in () if self._pages else pages:  # at the start nothing is there yet that would take time
-            self._painting.finish(number)
-        self._painter.start()
+        self._unpainted = chain(surroundings, chain.from_iterable(map(self._painting.steps, pages)))
+        if self._pages:
+            self._painter.start()
+            return
+        for _ in self._unpainted:  # at the start nothing is there yet that would take time
+            pass
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""

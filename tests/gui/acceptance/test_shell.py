@@ -232,7 +232,8 @@ class TestEveryPage:
         whole.open(session)
         window, theme = whole.window, load_theme(name)
         window.appearance.choose(name)
-        assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
+        own = (theme.panel.lower(), theme.window.lower())
+        whole.until(lambda: window.grab().toImage().pixelColor(4, 40).name() in own)
         for number, page in enumerate(window.pages):
             window.show_task(number)  # until then it keeps its colours
             for view in page.findChildren(type(window.record.plots.position)):
