@@ -11,14 +11,19 @@ Numbers that need many digits are slips v = x − Z·y ≥ 0, never differences 
 from __future__ import annotations
 
 import math
+from functools import partial
+from pathlib import Path
 
 from numba import njit
 
 from core.contact.lambert import lambert_w0
 from core.contact.laws import HYPERBOLIC
+from core.kernel.compilation import kept_on_disk
 
 MOST_STEPS = 80
 """Limit of the guarded Newton iteration; bisection alone would end sooner."""
+kept = partial(kept_on_disk, folder=Path(__file__).parent, nogil=True, error_model="numpy")
+"""Compiles a function that contains code of this folder, and keeps it on disk."""
 
 
 @njit(error_model="numpy")

@@ -33,10 +33,13 @@ LLVM's cost model does not account for this. Four vectors are 1.4 times slower, 
 registers.
 """
 
-_SOURCES = zlib.crc32(
-    b"".join([__name__.encode(), *(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))])
-)
-"""Hash of the kernel's files and of its module name: cached code imports its modules by name, see `servobench`."""
+
+def _hash_of(folder: Path) -> int:
+    """Hash of a folder's modules and of this one's name: cached code imports its modules by name, see `servobench`."""
+    return zlib.crc32(b"".join([__name__.encode(), *(path.read_bytes() for path in sorted(folder.glob("*.py")))]))
+
+
+_SOURCES = _hash_of(Path(__file__).parent)
 
 
 def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:
@@ -59,12 +62,19 @@ def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]
     return kept_on_disk(bound, fastmath=FASTMATH, error_model="numpy", nogil=True)
 
 
-def kept_on_disk(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **options: Any) -> Callable[..., Any]:
     """Return a function compiled with Numba's options and kept in its disk cache.
 
     If several processes need it at once, one compiles it and the others wait for the result. Without a writable folder,
     each process compiles for itself.
+
+    Args:
+        function: Function to compile; its own file is known to Numba.
+        folder: Other modules whose code it contains: a change in one of them compiles it anew.
+        options: Numba's options.
     """
+    if folder is not None:
+        function.__qualname__ += f"_{_hash_of(folder):x}"
     try:
         dispatcher: Any = njit(**options, cache=True)(function)
     except RuntimeError:

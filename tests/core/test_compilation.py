@@ -63,6 +63,24 @@ def test_no_two_variants_share_a_number():
     assert min(numbers) > 0
 
 
+def test_code_that_contains_a_changed_module_is_compiled_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    inlined = tmp_path / "inlined.py"
+
+    def found():
+        def doubled(x):
+            return 2.0 * x
+
+        kernel = kept_on_disk(doubled, folder=tmp_path)
+        assert kernel(1.5) == 3.0
+        return sum(kernel.stats.cache_hits.values())
+
+    inlined.write_text("FACTOR = 1")
+    assert [found(), found()] == [0, 1]
+    inlined.write_text("FACTOR = 2")
+    assert [found(), found()] == [0, 1]
+
+
 def test_compiling_collects_no_garbage(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     compiling = []

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
-from core.contact.implicit import elastoplastic_step, implicit_friction
+from core.contact.implicit import elastoplastic_step, implicit_friction, kept
 from core.contact.laws import FrictionLaw
 from core.errors import ModelError
 
@@ -56,7 +55,7 @@ def _finite(values: ArrayLike, what: str) -> Array:
     return found
 
 
-@njit(nogil=True, error_model="numpy")
+@kept
 def _over_time(law, bristle, deflection, velocity):
     torque = np.empty(len(velocity))
     for k in range(len(velocity)):
@@ -64,7 +63,7 @@ def _over_time(law, bristle, deflection, velocity):
     return torque, deflection
 
 
-@njit(nogil=True, error_model="numpy")
+@kept
 def _over_wished(law, z, wished):
     torque = np.empty(len(wished))
     for k in range(len(wished)):

@@ -22,7 +22,7 @@ from numba import njit
 
 from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
-from core.contact.implicit import elastoplastic_step, friction_function
+from core.contact.implicit import elastoplastic_step, friction_function, kept
 from core.contact.laws import FrictionLaw
 from core.errors import ModelError
 
@@ -223,7 +223,7 @@ def _advance(compiled, law, drive, inertia, step, time, state):
     return (position, velocity, deflection, wanted + step * reference), torque, added, friction
 
 
-@njit(nogil=True, error_model="numpy")
+@kept
 def _record(compiled, law, drive, inertia, step, out):
     state = (0.0, 0.0, 0.0, 0.0)
     for k in range(len(out)):
@@ -231,7 +231,7 @@ def _record(compiled, law, drive, inertia, step, out):
         state, out[k, 2], out[k, 3], out[k, 4] = _advance(compiled, law, drive, inertia, step, k * step, state)
 
 
-@njit(nogil=True, error_model="numpy")
+@kept
 def _extremes(compiled, law, drive, inertia, step, steps):
     state = (0.0, 0.0, 0.0, 0.0)
     low, high = math.inf, -math.inf

@@ -23,6 +23,7 @@ from numba import njit
 
 from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
+from core.contact.implicit import kept
 from core.contact.lambert import lambert_w0
 from core.contact.laws import Stribeck
 from core.errors import ModelError
@@ -91,7 +92,7 @@ def tabulated_friction(law, z, offset, table, wished):
     return math.copysign(torque, wished)
 
 
-@njit(nogil=True, error_model="numpy")
+@kept
 def _over_wished(law, z, table, wished):
     torque = np.empty(len(wished))
     offset = table_offset(law, z)

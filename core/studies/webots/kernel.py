@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from functools import cache
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from core.arrays import Array
+from core.kernel.compilation import kept_on_disk
 from core.studies.webots import law
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields
 
@@ -25,6 +27,7 @@ SETUP = ("inertia", "gravity_torque", "offset", "turns", "gain", "step", "positi
 """Numbers of a run: load, 1 for a pendulum or 0 for a slide, factor on P, time step [s], start state."""
 DIVERGED = 1e3
 """Upper limit of an error, for diverging simulations [rad]."""
+_kept = partial(kept_on_disk, folder=Path(__file__).parent, nogil=True, error_model="numpy")
 
 
 def row_of(node: ServoFields, armature: float = 0.0, angle_offset: float = 0.0) -> Array:
@@ -79,7 +82,7 @@ def motion_of(row: Array, setup: Array, goal: Array, enable: Array) -> ServoMoti
     """Simulate a candidate: row (len(ROW),), setup (len(SETUP),), goal and enable (n,) as in `simulate_node`."""
     out = np.empty((len(goal), 4))
     targets, driven = (np.ascontiguousarray(each, dtype=np.float64) for each in (goal, enable))
-    _kernels()[0](row, setup, targets, driven, out)
+    _run(row, setup, targets, driven, out)
     return ServoMotion(
         position=out[:, 0].copy(), velocity=out[:, 1].copy(), wanted=out[:, 2].copy(), motor_force=out[:, 3].copy()
     )
@@ -106,67 +109,67 @@ def population_errors(
         measured: Positions of all runs [rad], shape (N,).
     """
     errors = np.empty((len(setups), len(rows)))
-    _kernels()[1](rows, setups, first, samples, goal, enable, measured, errors)
+    _population(rows, setups, first, samples, goal, enable, measured, errors)
     return errors
 
 
-@cache
-def _kernels():
-    """Compile the loops of `simulate_node` and `population_errors`."""
-    wanted_velocity = njit(error_model="numpy", inline="always")(law.wanted_velocity)
-    reached_velocity = njit(error_model="numpy", inline="always")(law.reached_velocity)
-    gravity = njit(error_model="numpy", inline="always")(law.gravity)
+_wanted_velocity = njit(error_model="numpy", inline="always")(law.wanted_velocity)
+_reached_velocity = njit(error_model="numpy", inline="always")(law.reached_velocity)
+_gravity = njit(error_model="numpy", inline="always")(law.gravity)
 
-    @njit(inline="always")
-    def as_numbers(row):
-        return (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11])
 
-    @njit(inline="always")
-    def as_setup(setup):
-        return (setup[0], setup[1], setup[2], setup[3], setup[4], setup[5], setup[6], setup[7])
+@njit(inline="always")
+def _as_numbers(row):
+    return (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11])
 
-    @njit(error_model="numpy")
-    def advance(row, setup, goal, enabled, position, velocity, previous):
-        p, fastest, most, acceleration, damping, spring, low, high, lower, upper, armature, turned = row
-        inertia, gravity_torque, offset, turns, gain, step, _, _ = setup
-        force = most if enabled > 0.0 else 0.0
-        wanted = 0.0
-        if force > 0.0:
-            wanted = wanted_velocity(goal, position, previous, p * gain, fastest, acceleration, low, high, step)
-        mass = (inertia + armature) / step
-        load = gravity(gravity_torque, offset + turned, turns, position)
-        carried = mass * velocity + load + (0.0 - spring * position)
-        reached, motor = reached_velocity(
-            mass + damping, carried, wanted, force, (lower - position) / step, (upper - position) / step
-        )
-        return min(max(position + step * reached, lower), upper), reached, wanted, motor
 
-    @njit(nogil=True, error_model="numpy")
-    def run(row, setup, goal, enable, out):
-        numbers, place = as_numbers(row), as_setup(setup)
-        position, velocity, previous = setup[6], setup[7], 0.0
-        for k in range(len(goal)):
-            after = advance(numbers, place, goal[k], enable[k], position, velocity, previous)
-            out[k, 0] = position
-            out[k, 1] = velocity
-            out[k, 2] = after[2]
-            out[k, 3] = after[3]
-            position, velocity, previous = after[0], after[1], after[2]
+@njit(inline="always")
+def _as_setup(setup):
+    return (setup[0], setup[1], setup[2], setup[3], setup[4], setup[5], setup[6], setup[7])
 
-    @njit(nogil=True, error_model="numpy")
-    def population(rows, setups, first, samples, goal, enable, measured, errors):
-        for i in range(len(setups)):
-            begin, count = first[i], samples[i]
-            place = as_setup(setups[i])
-            for c in range(len(rows)):
-                numbers = as_numbers(rows[c])
-                position, velocity, previous, total = setups[i, 6], setups[i, 7], 0.0, 0.0
-                for k in range(begin, begin + count):
-                    away = abs(position - measured[k])
-                    total += away if away < DIVERGED else DIVERGED
-                    position, velocity, previous, _ = advance(
-                        numbers, place, goal[k], enable[k], position, velocity, previous
-                    )
-                errors[i, c] = total / count
 
-    return run, population
+@njit(error_model="numpy")
+def _advance(row, setup, goal, enabled, position, velocity, previous):
+    p, fastest, most, acceleration, damping, spring, low, high, lower, upper, armature, turned = row
+    inertia, gravity_torque, offset, turns, gain, step, _, _ = setup
+    force = most if enabled > 0.0 else 0.0
+    wanted = 0.0
+    if force > 0.0:
+        wanted = _wanted_velocity(goal, position, previous, p * gain, fastest, acceleration, low, high, step)
+    mass = (inertia + armature) / step
+    load = _gravity(gravity_torque, offset + turned, turns, position)
+    carried = mass * velocity + load + (0.0 - spring * position)
+    reached, motor = _reached_velocity(
+        mass + damping, carried, wanted, force, (lower - position) / step, (upper - position) / step
+    )
+    return min(max(position + step * reached, lower), upper), reached, wanted, motor
+
+
+@_kept
+def _run(row, setup, goal, enable, out):
+    numbers, place = _as_numbers(row), _as_setup(setup)
+    position, velocity, previous = setup[6], setup[7], 0.0
+    for k in range(len(goal)):
+        after = _advance(numbers, place, goal[k], enable[k], position, velocity, previous)
+        out[k, 0] = position
+        out[k, 1] = velocity
+        out[k, 2] = after[2]
+        out[k, 3] = after[3]
+        position, velocity, previous = after[0], after[1], after[2]
+
+
+@_kept
+def _population(rows, setups, first, samples, goal, enable, measured, errors):
+    for i in range(len(setups)):
+        begin, count = first[i], samples[i]
+        place = _as_setup(setups[i])
+        for c in range(len(rows)):
+            numbers = _as_numbers(rows[c])
+            position, velocity, previous, total = setups[i, 6], setups[i, 7], 0.0, 0.0
+            for k in range(begin, begin + count):
+                away = abs(position - measured[k])
+                total += away if away < DIVERGED else DIVERGED
+                position, velocity, previous, _ = _advance(
+                    numbers, place, goal[k], enable[k], position, velocity, previous
+                )
+            errors[i, c] = total / count
