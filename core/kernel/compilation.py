@@ -70,7 +70,7 @@ def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **
 
     Args:
         function: Function to compile; its own file is known to Numba.
-        folder: Other modules whose code it contains: a change in one of them compiles it anew.
+        folder: Folder of the other modules whose code it contains; after a change in one it is compiled again.
         options: Numba's options.
     """
     if folder is not None:
