@@ -91,6 +91,7 @@ class Day:
         self.controller.setup.edit_bench("load", mass=next(self._masses))
         self.controller.queue.record([make_trajectory(name) for name in trajectories])
         self.until(lambda: not self.controller.queue.active and not self.controller.servo.busy)
+        self.settle()
 
     def look_at_runs(self) -> None:
         """Filter, sort, scroll and select runs."""

@@ -117,16 +117,31 @@ def test_a_run_that_nobody_asked_for_or_that_is_gone_is_named(run):
     assert (gone.lost, len(gone.wrong)) == (100, 1)
 
 
-def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(qapp, tmp_path, monkeypatch):
+@pytest.fixture
+def day(qapp, tmp_path, monkeypatch):
+    """A bench at ten times the speed; whatever becomes of the test, no window is left to the next one."""
     from tests.gui.conftest import dispose
 
-    def living():
-        return {pid for pid, state in descendants(os.getpid()).items() if state != "Z"}
-
-    resource_tracker.ensure_running()  # Python's own, which stays
-    before = living()
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     day = Day(tmp_path, 10.0)
+    yield day
+    day.end()
+    dispose(day.window, day.controller)
+
+
+def living():
+    """Processes of this one that have not ended."""
+    return {pid for pid, state in descendants(os.getpid()).items() if state != "Z"}
+
+
+@pytest.fixture
+def before():
+    """The processes that are there before the test."""
+    resource_tracker.ensure_running()  # Python's own, which stays
+    return living()
+
+
+def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(before, day):
     day.arrive()
     day.record(("sin_sin",))
     day.look_at_runs()
@@ -134,9 +149,8 @@ def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(qapp, tmp_path, m
     day.stop_in_a_run()
     day.record(("up_and_down",))
     day.end()
-    session = Session.open(day.session)
-    found = check_runs(session, day.ledger.runs())
-    dispose(day.window, day.controller)
+    found = check_runs(Session.open(day.session), day.ledger.runs())
+    assert not day.incidents
     assert found.wrong == ()
     assert found.lost == 0
     assert found.runs >= 3

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import signal
 from dataclasses import replace
 from types import SimpleNamespace
@@ -318,7 +319,8 @@ def test_the_finished_run_stays_with_its_verdict_until_the_form_is_edited(person
     person.click(record.run_button)
     person.until(lambda: len(person.controller.library.runs) == 1 and not queue.active)
     person.until(lambda: record.page.verdict.isVisible())
-    assert record.page.verdict.text().startswith("Half sines: complete · 0 cycles skipped")
+    # A busy machine skips some.
+    assert re.match(r"Half sines: complete · \d+ cycles? skipped", record.page.verdict.text())
     curve = record.plots.curves["position"]
     person.until(lambda: len(curve.getData()[0]) > 20)
     person.click(record.page.again_button)
