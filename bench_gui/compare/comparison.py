@@ -191,20 +191,30 @@ class Comparison(QObject):
             return
         self.waiting = bool(entries)
         channel = self.channel
+        recordings: list[Recording] | None = None
+        overlays: tasks.Overlays | None = None
 
-        def loaded(recordings: list[Recording]) -> None:
-            if asked == self._asked:
-                overlays = self.picture.overlays if self._same(recordings, entries) else None
-                self.picture = Picture(recordings, entries, overlays, first, len(chosen), channel)
+        def show() -> None:
+            """Show what has arrived; either may be the first."""
+            if recordings is not None:
+                last = self.picture.overlays if self._same(recordings, entries) else None
+                self.waiting = self.waiting and overlays is None
+                self.picture = Picture(recordings, entries, overlays or last, first, len(chosen), channel)
                 self.changed.emit()
 
-        def simulated(overlays: tasks.Overlays) -> None:
+        def loaded(found: list[Recording]) -> None:
+            nonlocal recordings
             if asked == self._asked:
-                self.waiting = False
-                self.picture = Picture(self.picture.recordings, entries, overlays, first, len(chosen), channel)
-                self._note(entries, overlays)
-                self.changed.emit()
-                for problem in overlays.problems[:1]:
+                recordings = found
+                show()
+
+        def simulated(found: tasks.Overlays) -> None:
+            nonlocal overlays
+            if asked == self._asked:
+                overlays = found
+                self._note(entries, found)
+                show()
+                for problem in found.problems[:1]:
                     self.problem.emit(problem)
 
         def failed(message: str) -> None:

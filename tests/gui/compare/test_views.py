@@ -1,6 +1,7 @@
 """Beside the position in an overlay: channels, spectra, responses, differences, and the pendulum that plays."""
 
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -88,6 +89,18 @@ def test_every_recorded_channel_can_be_shown(compared):
         np.testing.assert_allclose(drawn, simulated * factor)
         error = seen(plots.residual, model.title).within((begin, end)).y
         np.testing.assert_allclose(error, (simulated - on_grid(run)[0].channels[name]) * factor, atol=1e-9)
+
+
+def test_a_simulation_that_is_there_before_the_runs_are_read_is_drawn_with_them(compared):
+    controller, tab, read = compared.controller, compared.window.compare.overlay, threading.Event()
+    controller.background.submit("session", read.wait)
+    with compared.qtbot.waitSignal(controller.comparison.errors_changed):
+        choose(tab.channel, "velocity")
+    assert controller.comparison.waiting
+    read.set()
+    settle(compared)
+    assert seen(tab.plots.overlay, "measured") is not None
+    assert seen(tab.plots.overlay, controller.model_list.entry(M6).title) is not None
 
 
 def test_what_is_not_simulated_is_said_where_it_would_be(compared):
@@ -216,7 +229,7 @@ def test_lines_are_plain_while_a_plot_is_moved(qtbot):
     assert chart.view.viewRange()[0] != before
     assert (curve.curve.opts["pen"].width(), curve.curve.opts["antialias"]) == (1, False)
     assert chart.seen()[0].width == 3.0
-    qtbot.waitUntil(lambda: curve.curve.opts["pen"].width() == 3 and curve.curve.opts["antialias"], timeout=60_000)
+    qtbot.waitUntil(lambda: curve.curve.opts["pen"].width() == 3 and curve.curve.opts["antialias"])
 
 
 def test_an_empty_plot_has_no_axes(qtbot):
