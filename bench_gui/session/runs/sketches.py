@@ -1,4 +1,4 @@
-"""Thumbnails of visible runs, made in the session's thread a few at a time, with a cache of the latest."""
+"""Thumbnails of visible runs, made in the session's thread one at a time, with a cache of the latest."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 WIDTH = 118
 """Width of the column in which they are drawn [px]."""
-AT_ONCE = 6
-"""Runs read per task, few enough that other tasks of the thread wait only briefly."""
 MOST_KEPT = 120
 """Size of the cache; other thumbnails are made again when they become visible."""
 
 
 class Sketches(QObject):
-    """Reads only requested runs; a new request replaces the previous one, so that hidden runs are skipped."""
+    """Reads only requested runs; a new request replaces the previous one, so that hidden runs are skipped.
+
+    The next run is read once the window has taken the last: reading holds the interpreter's lock, and while the window
+    draws something else it waits for one run at most.
+    """
 
     arrived = Signal(object)
     """Ids of the runs with new thumbnails, list[str]."""
@@ -52,9 +54,9 @@ class Sketches(QObject):
     def _next(self) -> None:
         if self._busy or not self._wanted:
             return
-        now, self._wanted = self._wanted[:AT_ONCE], self._wanted[AT_ONCE:]
+        identity = self._wanted.pop(0)
         self._busy = True
-        self._library.inquire(lambda session: _drawn(session, now), self._take, lambda: self._take({}))
+        self._library.inquire(lambda session: {identity: _drawn(session, identity)}, self._take, lambda: self._take({}))
 
     def _take(self, drawn: dict[str, Sketch | None]) -> None:
         self._busy = False
@@ -70,14 +72,11 @@ class Sketches(QObject):
         self._known, self._wanted, self._busy = {}, [], False
 
 
-def _drawn(session: Session, ids: list[str]) -> dict[str, Sketch | None]:
-    """Return thumbnails by id; None for an unreadable run, which is reported where the run is used."""
+def _drawn(session: Session, identity: str) -> Sketch | None:
+    """Return a thumbnail; None for an unreadable run, which is reported where the run is used."""
     from core.errors import ServoBenchError
 
-    drawn: dict[str, Sketch | None] = {}
-    for identity in ids:
-        try:
-            drawn[identity] = sketch(session.load(identity), WIDTH)
-        except ServoBenchError:
-            drawn[identity] = None
-    return drawn
+    try:
+        return sketch(session.load(identity), WIDTH)
+    except ServoBenchError:
+        return None
