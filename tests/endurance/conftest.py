@@ -3,9 +3,9 @@
 import pytest
 
 from tests.endurance.long import make_session
-from tests.gui.conftest import person, qapp
+from tests.gui.conftest import person, qapp, qtbot
 
-__all__ = ["person", "qapp"]
+__all__ = ["person", "qapp", "qtbot"]
 
 MANY = 80
 """Runs enough for every kind to come several times."""

@@ -4,11 +4,13 @@ import gc
 import os
 import shutil
 import sys
+from functools import partialmethod
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 from PySide6.QtCore import QObject, Qt
+from pytestqt.qtbot import QtBot
 from shiboken6 import delete, isValid
 
 from bench_gui.app import make_application, make_window
@@ -24,10 +26,24 @@ from drivers.servo import ServoState
 from sessions import Session
 from sessions.results.folder import new_result_folder
 from sessions.results.identification import save_identification
-from tests.waiting import wait_until
+from tests.waiting import LIMIT, wait_until
 
-LONG = 600_000
-"""The first start of a process may compile the kernels [ms]."""
+LONG = round(1e3 * LIMIT)
+"""[ms]"""
+
+
+class PatientBot(QtBot):
+    """Waits for what happens, not for the five seconds of pytest-qt; LONG ends a test that would hang for ever."""
+
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=LONG)
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=LONG)
+    waitActive = partialmethod(QtBot.waitActive, timeout=LONG)
+    waitExposed = partialmethod(QtBot.waitExposed, timeout=LONG)
+
+
+@pytest.fixture
+def qtbot(qapp, request):
+    return PatientBot(request)
 
 
 class Person:
@@ -41,9 +57,9 @@ class Person:
         assert widget.isEnabled(), f"{widget.accessibleName()}: {widget.toolTip()}"
         self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
 
-    def until(self, condition, timeout=LONG):
+    def until(self, condition):
         try:
-            self.qtbot.waitUntil(condition, timeout=timeout)
+            self.qtbot.waitUntil(condition)
         except self.qtbot.TimeoutError as error:
             raise AssertionError(f"in vain; the window says: {self.message!r}, {self.queue_reason!r}") from error
 
@@ -65,7 +81,7 @@ class Person:
         wait_until(lambda: recorder.state is not ServoState.ENABLED, told="the servo was left to a window that hangs")
 
     def open(self, session):
-        with self.qtbot.waitSignal(self.controller.library.opened, timeout=LONG):
+        with self.qtbot.waitSignal(self.controller.library.opened):
             self.controller.library.open(session)
 
     @property

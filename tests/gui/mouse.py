@@ -33,5 +33,5 @@ def see(qtbot, servo, seconds):
     """Wait until the window has seen so much of the servo's time from now on."""
     end, seen = servo.recorder.latest()["clock"] + seconds, []
     listening = servo.rows.connect(lambda rows: seen.append(rows["clock"][-1]))
-    qtbot.waitUntil(lambda: bool(seen) and seen[-1] >= end, timeout=240_000)
+    qtbot.waitUntil(lambda: bool(seen) and seen[-1] >= end)
     servo.rows.disconnect(listening)

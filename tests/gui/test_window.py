@@ -146,7 +146,7 @@ def test_a_session_that_is_none_is_said(person, tmp_path, kind):
         path.mkdir()
         if kind == "damaged":
             (path / "session.json").write_text('{"format": ')
-    with person.qtbot.waitSignal(person.controller.library.problem, timeout=240_000):
+    with person.qtbot.waitSignal(person.controller.library.problem):
         person.controller.library.open(path)
     assert "broken" in person.message
     assert person.controller.library.path is None
@@ -299,7 +299,7 @@ def test_pages_out_of_sight_are_made_once_the_window_is_seen(qtbot, tmp_path, mo
     controller = Controller()
     window = make_window(controller, "dark")
     assert "Identify" not in {path.split(" › ")[-1] for path, _ in window.menus.everything()}
-    with qtbot.waitSignal(window.completed, timeout=240_000):
+    with qtbot.waitSignal(window.completed):
         window.show()
     assert {name for name, _, _ in TASKS} <= {path.split(" › ")[-1] for path, _ in window.menus.everything()}
     plots = window.identify.search.cost

@@ -65,7 +65,7 @@ def test_cli_twin(person, tmp_path, capsys):
     for name, box in page.form.models.items():
         box.setChecked(name in ("m1", "m4"))
     page.form.fields["trials"].setValue(TRIALS)
-    with person.qtbot.waitSignal(controller.fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(controller.fitting.finished):
         person.click(page.start_button)
     fitted = controller.fitting.result.folder
     result = tmp_path / "result"
@@ -93,7 +93,7 @@ def test_cli_twin(person, tmp_path, capsys):
         view.choose_target(target)
         view.set_folder(tmp_path / "window" / target)
         person.until(view.export_button.isEnabled)
-        with person.qtbot.waitSignal(exporting.exported, timeout=240_000):
+        with person.qtbot.waitSignal(exporting.exported):
             person.click(view.export_button)
         assert main(["export", str(model), "--to", target, "-o", str(tmp_path / "command" / target)]) == 0
     written = bytes_below(tmp_path / "window")

@@ -192,7 +192,7 @@ def test_dirty_state(person):
     assert controller.servo.limits == had
 
     person.click(card.write_button)
-    with person.qtbot.waitSignal(controller.servo.configured, timeout=240_000):
+    with person.qtbot.waitSignal(controller.servo.configured):
         person.click(card.dialog.write_button)
     assert controller.servo.written.kp == 8
     assert controller.servo.limits.highest_position == 1.5

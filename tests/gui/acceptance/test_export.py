@@ -27,7 +27,7 @@ def enter(person):
 def choose(person, page, target):
     if page.target.currentData() == target:
         return
-    with person.qtbot.waitSignal(person.controller.exporting.previewed, timeout=240_000, check_params_cb=bool):
+    with person.qtbot.waitSignal(person.controller.exporting.previewed, check_params_cb=bool):
         page.choose_target(target)
 
 

@@ -65,7 +65,7 @@ def test_identify(person, session):
     assert view.parameters.table.rowCount() > 3
 
     searched, best = fitting.latest.model, fitting.latest.points[-1][1]
-    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.finished):
         person.click(view.stop_button)
     assert fitting.result.stopped
     found = {row.model.friction: row for row in fitting.result.models}
@@ -82,7 +82,7 @@ def test_identify(person, session):
     person.until(lambda: view.start.resume_button.isVisible())
     assert "M1 … M6 from 3 runs" in view.start.resume_note.text()
     assert view.answer.ladder.rowCount() == len(found), "the earlier result is shown again"
-    with person.qtbot.waitSignal(fitting.progressed, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.progressed):
         person.click(view.start.resume_button)
 
     def beyond():
@@ -90,7 +90,7 @@ def test_identify(person, session):
         return latest.model > last or (latest.model == last and latest.points[-1][0] > found[last].evaluations)
 
     person.until(beyond)
-    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.finished):
         person.click(view.stop_button)
     rows = {row.model.friction: row for row in fitting.result.models}
     assert searched in found
@@ -108,7 +108,7 @@ def test_result(person, session):
     view, fitting = at_identify(person, session, "m1", "m2", trials=600), person.controller.fitting
     truth = load_model("mx106", "m6").values["armature"]
     view.form.set_parameters((), (("armature", 4.0 * truth, 8.0 * truth),))
-    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.finished):
         person.click(view.start_button)
     table = view.answer.ladder
     assert table.rowCount() == 2
@@ -155,7 +155,7 @@ def test_failed_analysis(person, session):
     bad = opened.add(replace(good, channels={**good.channels, "position": position}), "success")
     view, fitting = at_identify(person, session, "m1", trials=64), person.controller.fitting
     assert view.start_button.text() == "Identify from 4 runs"
-    with person.qtbot.waitSignal(fitting.failed, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.failed):
         person.click(view.start_button)
     number = bad.split("_")[0]
     assert f"run {bad} jumps" in view.problem.text.text().lower()
@@ -165,7 +165,7 @@ def test_failed_analysis(person, session):
     assert view.overlay.panes[1].curves["measured"].getOriginalDataset()[1].max() < 5.0
     assert view.problem.button.text() == f"Exclude run {number} and try again"
     assert view.start.resume_button.isHidden(), "what fails always is not offered again"
-    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.finished):
         person.click(view.problem.button)
     assert person.controller.library.annotation(bad).excluded
     assert "jumps" in person.controller.library.annotation(bad).reason

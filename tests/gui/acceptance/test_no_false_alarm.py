@@ -84,7 +84,7 @@ def test_an_hour_of_ordinary_use_counts_no_fault(person):
     for _ in range(PLACED):
         place(person)
     for _ in range(IDENTIFIED):
-        with person.qtbot.waitSignal(fitting.finished, timeout=600_000):
+        with person.qtbot.waitSignal(fitting.finished):
             controller.identifying.identify(FitSettings(models=("m1",), trials=96))
     assert len(controller.library.runs) == RECORDED + STOPPED
     assert controller.journal.unseen == 0

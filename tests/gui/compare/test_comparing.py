@@ -38,7 +38,6 @@ from core.units import DEGREES
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
-from tests.gui.conftest import LONG
 from tests.gui.session.test_run_words import RUN
 
 FIRST_SEEN = COMPARE
@@ -133,7 +132,7 @@ def test_errors_of_one_session_are_not_those_of_another(qtbot, session, tmp_path
     controller = Controller("simulated:mx106")
     comparison = controller.comparison
     for place, known in ((session, 3), (shutil.copytree(session, tmp_path / "other"), 0)):
-        with qtbot.waitSignal(controller.library.opened, timeout=LONG):
+        with qtbot.waitSignal(controller.library.opened):
             controller.library.open(place)
         comparison.choose(tuple(entry.key for entry in controller.model_list.entries[:1]))
         if known:

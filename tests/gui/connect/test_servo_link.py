@@ -40,12 +40,12 @@ class Link:
         ):
             getattr(self.link, name).connect(lambda *values, name=name: self.told.setdefault(name, []).append(values))
 
-    def until(self, condition, timeout=240_000):
+    def until(self, condition):
         def live():
             self.link.tick()
             return condition()
 
-        self.qtbot.waitUntil(live, timeout=timeout)
+        self.qtbot.waitUntil(live)
 
     def connect(self):
         self.link.connect_servo()

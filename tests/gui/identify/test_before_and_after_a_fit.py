@@ -183,7 +183,7 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     assert "Every run has 1 kg" in panel.form.by.choices["mass"].toolTip()
     assert panel.form.searches == 3
     panel.form.trials.setValue(2_000_000)
-    with person.qtbot.waitSignal(crossvalidating.progressed, timeout=240_000):
+    with person.qtbot.waitSignal(crossvalidating.progressed):
         person.click(panel.start_button)
     assert "ithout lift_and_drop (1 of 3), M1" in panel.progress.status.text()
     assert panel.progress.bar.isVisible()

@@ -47,7 +47,7 @@ def test_identification_ends_in_a_table(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
     choose(person, "m1", "m2")
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished):
         person.click(person.window.identify.start_button)
     table = person.window.identify.answer.ladder
     assert table.rowCount() == 2
@@ -85,10 +85,10 @@ def test_stop_keeps_the_best(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
     choose(person, "m6", trials=5_000_000)
-    with person.qtbot.waitSignal(person.controller.fitting.progressed, timeout=240_000):
+    with person.qtbot.waitSignal(person.controller.fitting.progressed):
         person.click(person.window.identify.start_button)
     person.until(person.window.status_line.foremost.isVisible)
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished):
         person.click(person.window.identify.stop_button)
     result = person.controller.fitting.result
     assert result.stopped
@@ -265,7 +265,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     assert "M1 … M2 from 3 runs" in view.start.resume_note.text()
     told = []
     fitting.progressed.connect(told.append)
-    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.finished):
         person.click(view.start.resume_button)
     assert told[0].recorded, "what was on record took no time, and says nothing about the rest"
     assert not told[-1].recorded
@@ -290,7 +290,7 @@ def test_runs_that_changed_are_not_gone_on_with(person, session):
     person.window.show_task(IDENTIFY)
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
-    with person.qtbot.waitSignal(fitting.failed, timeout=240_000):
+    with person.qtbot.waitSignal(fitting.failed):
         person.click(view.start.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
@@ -409,7 +409,7 @@ def test_export_writes_files_and_says_how_good_they_are(person, session, tmp_pat
     view.model.activated.emit(view.model.currentIndex())
     view.choose_target(target)
     view.set_folder(tmp_path / "out")
-    with person.qtbot.waitSignal(exporting.exported, timeout=240_000):
+    with person.qtbot.waitSignal(exporting.exported):
         person.click(view.export_button)
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert "README.md" in written
@@ -426,7 +426,7 @@ def test_a_folder_that_cannot_be_written_is_said(person, session, tmp_path):
     person.until(lambda: bool(exporting.targets))
     (tmp_path / "file").write_text("")
     view.set_folder(tmp_path / "file")
-    with person.qtbot.waitSignal(exporting.problem, timeout=240_000):
+    with person.qtbot.waitSignal(exporting.problem):
         person.click(view.export_button)
     assert "cannot write" in person.message
     assert (tmp_path / "file").read_text() == ""
@@ -459,7 +459,7 @@ def test_placed_points_join_the_runs(person, session):
         box.setChecked(name == "m1")
     view.form.fields["command_path"].setCurrentIndex(view.form.fields["command_path"].findData("off"))
     view.form.fields["trials"].setValue(200)
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished):
         person.click(view.start_button)
     result = person.controller.fitting.result
     assert result.request.points == tuple(placed)

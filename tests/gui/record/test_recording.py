@@ -24,7 +24,6 @@ from drivers.recorder import RunResult
 from drivers.recorder.run import Phase
 from drivers.servo import ServoState
 from sessions import Session
-from tests.gui.conftest import LONG
 
 
 @pytest.fixture(autouse=True)
@@ -366,12 +365,12 @@ def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
 def test_only_a_run_that_ended_well_replaces_another(qtbot, session, tmp_path, monkeypatch, status, replaced):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     controller = Controller("simulated:mx106")
-    with qtbot.waitSignal(controller.library.opened, timeout=LONG):
+    with qtbot.waitSignal(controller.library.opened):
         controller.library.open(session)
     queue, old = controller.queue, controller.library.runs[0].id
     queue.last = replace(queue.made(make_trajectory("sin_sin")), replaces=old)
     queue.ended.emit(RunResult(run=1, exit_status=status, id="0004_sin_sin"))
-    qtbot.waitUntil(lambda: not controller.background.busy, timeout=LONG)
+    qtbot.waitUntil(lambda: not controller.background.busy)
     assert (old in Session.open(session).annotations()) == replaced
     controller.close()
 

@@ -174,7 +174,7 @@ def notices(qtbot, window):
     window.show_task(RECORD)
     window.resize(1280, 720)
     # A page that was looked at before may still compute: its button goes when that is done.
-    qtbot.waitUntil(lambda: window.status_line.list_button.text() == "Work", timeout=600_000)
+    qtbot.waitUntil(lambda: window.status_line.list_button.text() == "Work")
     yield window.messages
     for notice in list(window.messages.notices):
         notice.close_button.click()

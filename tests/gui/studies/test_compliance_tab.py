@@ -21,8 +21,6 @@ from core.studies.compliant.joint import CompliantJoint
 from core.studies.compliant.modes import Mode
 from core.units import DEGREES, RADIANS
 
-LONG = 240_000
-
 
 @pytest.fixture
 def tab(qtbot, tmp_path, monkeypatch):
@@ -57,7 +55,7 @@ def settled(qtbot, tab):
         assert not tab._simulation.active
         assert tab.view.job == tab.form.job()
 
-    qtbot.waitUntil(there, timeout=LONG)
+    qtbot.waitUntil(there)
     return tab.view
 
 
@@ -234,7 +232,7 @@ def test_what_fails_is_said_where_the_motion_would_be(tab):
 def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "gazebo"))
     (tmp_path / "gazebo").mkdir()
-    with qtbot.waitSignal(tab._controller.message, timeout=LONG) as said:
+    with qtbot.waitSignal(tab._controller.message) as said:
         tab.ask_gazebo()
     assert said.args[0] == "info", said.args
     job = tab.form.job()
@@ -246,7 +244,7 @@ def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
 def test_curves_and_motion_are_exported_as_drawn(qtbot, tab):
     tab.curves.show_actuator(tab.form.actuator, tab.form.preset)
     view = shown(tab)
-    qtbot.waitUntil(lambda: tab.motion.angle.view.viewRange()[0][1] > view.motion.time[-1], timeout=LONG)
+    qtbot.waitUntil(lambda: tab.motion.angle.view.viewRange()[0][1] > view.motion.time[-1])
     springs = tab.curve_export.contents()
     assert [panel.bottom for panel in springs.panels] == ["Link − equilibrium [rad]", "Stiffness preset [rad]"]
     assert [panel.log for panel in springs.panels] == [False, True]

@@ -14,9 +14,6 @@ from core.contact.bristle import transformed
 from core.contact.laws import Stribeck
 from core.units import DEGREES
 
-LONG = 240_000
-"""A process starts and compiles [ms]."""
-
 
 @pytest.fixture
 def tab(qtbot, tmp_path, monkeypatch):
@@ -41,7 +38,7 @@ def wait(qtbot, tab):
         tab._controller.computations.tick()
         return not tab.simulating.active
 
-    qtbot.waitUntil(done, timeout=LONG)
+    qtbot.waitUntil(done)
 
 
 def drawn(chart, name):

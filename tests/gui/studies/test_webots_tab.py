@@ -13,9 +13,6 @@ from core.studies.webots.fields import NO_LIMIT
 from core.studies.webots.servo import FORCE, VELOCITY
 from core.units import DEGREES, RADIANS
 
-LONG = 240_000
-"""A process starts and compiles [ms]."""
-
 
 @pytest.fixture
 def tab(qtbot, tmp_path, monkeypatch):
@@ -108,7 +105,7 @@ class TestPicture:
 class TestFit:
     def test_a_node_is_fitted_to_the_session_compared_and_tried(self, tab, qtbot, session):
         assert tab.form.source.findData(RECORDINGS) == -1
-        with qtbot.waitSignal(tab._controller.library.opened, timeout=LONG):
+        with qtbot.waitSignal(tab._controller.library.opened):
             tab._controller.library.open(session)
         pick(tab.form.source, RECORDINGS)
         assert not tab.table.isVisible()
@@ -116,7 +113,7 @@ class TestFit:
         click(qtbot, tab.fit_button)
         assert tab.fitting.active
         assert tab.stop_button.isEnabled()
-        qtbot.waitUntil(lambda: ended(tab), timeout=LONG)
+        qtbot.waitUntil(lambda: ended(tab))
         view = tab.fitting.result
 
         assert view is not None, tab.fitting.problem
