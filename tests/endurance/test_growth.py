@@ -99,6 +99,7 @@ def test_edits_are_kept_for_undo_up_to_a_limit(person):
 
 def test_stamps_out_of_sight_are_forgotten(person, many, monkeypatch):
     monkeypatch.setattr(sketches, "MOST_KEPT", 12)
+    person.window.session.hide()  # the list would ask for those in its sight
     person.open(many)
     stamps, runs = person.window.session.view.sketches, person.controller.library.runs
     seen = [run.id for run in runs]
