@@ -37,8 +37,8 @@ HERE = Path(__file__).parent
 SLOW = HERE / "slow.txt"
 """Checked in: seconds of every test function, or whole file where what its tests share takes long, that `make quick`
 leaves out. `make slow` writes it anew."""
-LONGEST_QUICK = 0.3
-"""[s]"""
+LONGEST_QUICK, LONGEST_SHARED = 0.1, 0.3
+"""Of a test, and of what the tests of a file share [s]."""
 
 
 def pytest_addoption(parser):
@@ -98,7 +98,7 @@ class Durations:
     @property
     def slow(self):
         """Tests and files that belong into the file, name to seconds."""
-        files = {file for file, took in self._shared.items() if took > LONGEST_QUICK}
+        files = {file for file, took in self._shared.items() if took > LONGEST_SHARED}
         found = Counter()
         for test, took in self._tests.items():
             file = test.partition("::")[0]
