@@ -253,11 +253,13 @@ class ComparePlots(QWidget):
 
     def _name_axes(self, channel: Shown) -> None:
         self.overlay.set_left(channel.title, channel.unit)
-        self.overlay.empty_text = f"These runs do not contain {channel.title.lower()}, and no model simulates it"
+        drawn, name = bool(self._picture.recordings), channel.title.lower()
+        missing = f"These runs do not contain {name}, and no model simulates it"
+        self.overlay.empty_text = missing if drawn else Chart.empty_text
         waiting = "Simulating…" if self._picture.models else "No models chosen: choose models at the right"
-        none = f"Models do not simulate {channel.title.lower()}, or these runs do not contain it"
+        none = f"Models do not simulate {name}, or these runs do not contain it"
         runs = self._simulated_runs()
-        self.lower.empty_text = none if any(run.position for run in runs) else waiting
+        self.lower.empty_text = none if any(run.position for run in runs) else waiting if drawn else Chart.empty_text
         if self.below == DIFFERENCE:
             self.residual.set_left("Difference", channel.error_unit)
             self.residual.empty_text = "Choose two of the compared models at the right" if "" in self._pair else none

@@ -307,14 +307,13 @@ class CompareView(TaskPage):
             self._arrived(*JUDGING)
 
     def _look(self) -> None:
-        if self._soon.isActive():
-            return
         tab, comparison, was_empty = self.tabs.current, self._controller.comparison, self.is_empty
         self.show_empty(not self._controller.library.runs and tab != ARM)
         if not self.isVisible() or self.is_empty:
             return
         if was_empty:
             self._soon.start()  # reading runs would hold up the page's first painting
+        if self._soon.isActive():
             return
         if tab in self._unasked:
             self._unasked.discard(tab)

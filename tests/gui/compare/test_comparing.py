@@ -366,10 +366,11 @@ def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
     assert "overlays" not in asked
     assert "errors" not in asked
     person.window.show_task(COMPARE)
-    assert asked.count("overlays") == 1
+    person.until(lambda: "overlays" in asked)  # once the page has been painted
     assert "errors" not in asked
     show(person, DIAGRAM)
     person.until(lambda: comparison.picture.overlays is not None)
+    assert asked.count("overlays") == 1
     assert person.window.compare.plots.offsets == {}
     asked.clear()
     show(person, ERRORS)

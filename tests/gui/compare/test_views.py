@@ -103,6 +103,17 @@ def test_a_simulation_that_is_there_before_the_runs_are_read_is_drawn_with_them(
     assert seen(tab.plots.overlay, controller.model_list.entry(M6).title) is not None
 
 
+def test_before_runs_are_read_nothing_is_said_of_them(person, swept, tmp_path):
+    person.window.show_task(COMPARE)
+    plots, read = person.window.compare.plots, threading.Event()
+    person.controller.library.opened.connect(lambda: person.controller.background.submit("session", read.wait))
+    person.open(shutil.copytree(swept, tmp_path / "swept"))
+    person.until(lambda: person.controller.comparison.waiting)
+    assert [chart.empty_text for chart in (plots.overlay, plots.residual)] == [Chart.empty_text] * 2
+    read.set()
+    settle(person)
+
+
 def test_what_is_not_simulated_is_said_where_it_would_be(compared):
     tab = compared.window.compare.overlay
     choose(tab.channel, "temperature")
