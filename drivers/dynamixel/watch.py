@@ -60,7 +60,9 @@ class Watch:
             name = next(self._turn)
             # A missing answer is detected by the next sample.
             with suppress(NoAnswer, BusError):
-                self._require_ours(name, self._registers.read_one(name, 0.0))
+                held = self._registers.read_one(name, 0.0)
+                if not self._registers.error:  # a servo that protects itself says so with the next sample
+                    self._require_ours(name, held)
         self._registers.send({self._goal: goal})
         self._sent.append(goal)
 

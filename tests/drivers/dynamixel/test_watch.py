@@ -47,6 +47,18 @@ def test_torque_switched_off_by_somebody_else(emulator, driven):
         follow(driven, STILL, lambda: emulator.say("set torque_enable 0"))
 
 
+def test_a_servo_that_protects_itself_just_before_it_is_looked_at_is_not_somebody_else(emulator, driven):
+    for number in range(3 * round(PERIOD / CYCLE)):
+        follow(driven, STILL[:number])
+        emulator.say("fault overheating")
+        with pytest.raises(ServoFault, match="the servo reports overheating"):
+            cycles(driven, PositionGoal(0.2), 5)
+        emulator.say("fault clear")
+        driven.fault("overheating")
+        driven.acknowledge()
+        cycles(driven, PositionGoal(0.1), 5)
+
+
 def test_another_mode_chosen_by_somebody_else(emulator, driven):
     register, value = MODES[driven.spec.name]
     emulator.say(f"set {register} {value}")
