@@ -36,7 +36,7 @@ hypothesis_settings.load_profile("any machine")
 HERE = Path(__file__).parent
 SLOW = HERE / "slow.txt"
 """Checked in: seconds of every test function, or whole file where what its tests share takes long, that `make quick`
-leaves out. `make slow` writes it anew."""
+leaves out. `make slow` writes it anew; seven that alone notice a fault of `tests/bench/faults.toml` are left quick."""
 LONGEST_QUICK, LONGEST_SHARED = 0.1, 0.3
 """Of a test, and of what the tests of a file share [s]."""
 
