@@ -38,7 +38,7 @@ SLOW = HERE / "slow.txt"
 """Checked in: seconds of every test function, or whole file where what its tests share takes long, that `make quick`
 leaves out. `make slow` writes it anew; seven that alone notice a fault of `tests/bench/faults.toml` are left quick."""
 LONGEST_QUICK, LONGEST_SHARED = 0.1, 0.3
-"""Of a test, and of what the tests of a file share [s]."""
+"""Longest times of a test, and of a set-up that the tests of a file share [s]."""
 
 
 def pytest_addoption(parser):
