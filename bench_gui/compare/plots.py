@@ -253,13 +253,15 @@ class ComparePlots(QWidget):
 
     def _name_axes(self, channel: Shown) -> None:
         self.overlay.set_left(channel.title, channel.unit)
-        drawn, name = bool(self._picture.recordings), channel.title.lower()
+        name = channel.title.lower()
         missing = f"These runs do not contain {name}, and no model simulates it"
-        self.overlay.empty_text = missing if drawn else Chart.empty_text
         waiting = "Simulating…" if self._picture.models else "No models chosen: choose models at the right"
         none = f"Models do not simulate {name}, or these runs do not contain it"
+        if not self._picture.recordings:
+            missing = waiting = Chart.empty_text
+        self.overlay.empty_text = missing
         runs = self._simulated_runs()
-        self.lower.empty_text = none if any(run.position for run in runs) else waiting if drawn else Chart.empty_text
+        self.lower.empty_text = none if any(run.position for run in runs) else waiting
         if self.below == DIFFERENCE:
             self.residual.set_left("Difference", channel.error_unit)
             self.residual.empty_text = "Choose two of the compared models at the right" if "" in self._pair else none
