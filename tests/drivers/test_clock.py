@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from sitecustomize import LONGEST_LOOK
 
 from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
@@ -11,7 +12,7 @@ from drivers.clock import SLICE, SPIN, RealClock, VirtualClock
 from drivers.reading import Reading
 from drivers.recorder import record_inline
 from drivers.recorder.cycle import STALL_LIMIT
-from drivers.simulated import SimulatedServo
+from drivers.simulated import SimulatedServo, SimulatedSource
 from drivers.simulated.plant import LONGEST_CATCH_UP
 from tests.drivers.fake_servo import FakeServo
 from tests.drivers.machine import MOMENT, machine_time
@@ -44,6 +45,17 @@ def test_a_wait_ends_soon_after_it_is_interrupted(machine, speed):
     stop = machine.perf_counter() + 0.1234
     clock.wait_until(clock.now() + 3600.0 * speed, lambda: machine.perf_counter() > stop)
     assert machine.perf_counter() - stop < SLICE + 10 * MOMENT
+
+
+def test_no_machine_is_so_busy_that_a_simulated_servo_of_a_test_misses_its_motion(monkeypatch):
+    machine = machine_time(monkeypatch, "sitecustomize")
+    clock = SimulatedSource(name="mx106", speed=8.0).open().clock
+    before = clock.now()
+    machine.sleep(0.5 * LONGEST_LOOK)
+    assert clock.now() - before == pytest.approx(8.0 * 0.5 * LONGEST_LOOK, abs=0.001)
+    machine.sleep(5.0)
+    clock.wait_until(before + 16.0 * LONGEST_LOOK, lambda: False)
+    assert clock.now() - before == pytest.approx(16.0 * LONGEST_LOOK, abs=0.001)
 
 
 class StandingStill(FakeServo):

@@ -1,4 +1,5 @@
 """Scales the product's limits in real time, in every Python process a test starts: no verdict is about a busy machine.
+Nor are the samples of simulated servos, whose clock stands still while their process does.
 
 `tests/conftest.py` puts this folder on PYTHONPATH, so that processes started by tests, by whatever they test and by the
 processes of those all run it first. The real limits are shown by `tests.bench.release`.
@@ -6,6 +7,7 @@ processes of those all run it first. The real limits are shown by `tests.bench.r
 
 import os
 import sys
+import time
 from importlib.machinery import PathFinder
 from types import FunctionType
 
@@ -50,19 +52,25 @@ IN_VIRTUAL_TIME = (
 )
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
+SIMULATED = "drivers.simulated.source"
+LONGEST_LOOK = 0.01
+"""Longest time that passes for a simulated servo between two looks at its clock [s of the machine]."""
+
 
 class ScaledLimits(PathFinder):
     """Finds modules as Python does; what is in the table is scaled as soon as its module has run."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        spec = super().find_spec(name, path, target) if name in LIMITS else None
+        spec = super().find_spec(name, path, target) if name in (*LIMITS, SIMULATED) else None
         if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
             def run_and_scale(module):
                 run(module)
-                for limit in LIMITS[name]:
+                if name == SIMULATED and FACTOR > IMPATIENT:
+                    stand_still(module)
+                for limit in LIMITS.get(name, ()):
                     real = getattr(module, limit)
                     scaled = type(real)(FACTOR * real)
                     setattr(module, limit, scaled)
@@ -81,6 +89,27 @@ def scale_defaults(module, real, scaled):
                 function.__defaults__ = tuple(scaled if value is real else value for value in defaults) or None
                 named = function.__kwdefaults__ or {}
                 named.update({name: scaled for name, value in named.items() if value is real})
+
+
+def stand_still(module):
+    """Give simulated servos of a module a clock that loses the time in which nobody looked at it."""
+
+    class Clock(module.RealClock):
+        def __init__(self, speed=1.0):
+            super().__init__(speed)
+            self._looked_at, self._stood = time.perf_counter(), 0.0
+
+        def now(self):
+            moment = time.perf_counter()
+            self._stood += max(0.0, moment - self._looked_at - LONGEST_LOOK)
+            self._looked_at = moment
+            return self.speed * (moment - self._stood)
+
+        def wait_until(self, deadline, interrupted):
+            while (left := deadline - self.now()) > 0.0 and not interrupted():
+                time.sleep(min(left / self.speed, 0.5 * LONGEST_LOOK))
+
+    module.RealClock = Clock
 
 
 sys.meta_path.insert(0, ScaledLimits)
