@@ -24,7 +24,7 @@ from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, fil
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, hbox
-from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
+from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage, draw_in_turn
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
@@ -324,6 +324,7 @@ class CompareView(TaskPage):
                 comparison.judge()
         if tab in self._undrawn:
             self._undrawn.discard(tab)
+            draw_in_turn(self)
             (
                 self.overlay.draw,
                 lambda: self.response.draw(),

@@ -91,33 +91,41 @@ class EvidenceTab(QWidget):
         for segment in self.segments.buttons:
             if len(segment.text()) > SHORT:
                 segment.setMinimumWidth(NARROWEST)
+        self._stack.currentChanged.connect(self.segments.choose)
         column = vbox(self, spacing=6, margins=(0, 6, 0, 0))
         column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._stack, 1)
         for source in (self.checking, self.crossvalidating, self.certifying):
             source.changed.connect(self._compare_methods)
+        for name, activity in (
+            ("coverage", self.checking.coverage.activity),
+            ("coverage", self.checking.audit.activity),
+            ("crossvalidation", self.crossvalidating.activity),
+            ("certainty", self.certifying.activity),
+            ("proposals", self.proposing.activity),
+        ):
+            activity.view = self._lazy_pages[name]
         QTimer.singleShot(0, self, self._make_next)
 
     @cached_property
     def coverage(self) -> CoveragePanel:
         """Panel that checks the chosen runs."""
-        return self._placed("coverage", CoveragePanel(self._controller, self._form, self.checking))
+        return self._kept(CoveragePanel(self._controller, self._form, self.checking))
 
     @cached_property
     def crossvalidation(self) -> CrossValidationPanel:
         """Panel that compares models on held-out conditions."""
-        panel = CrossValidationPanel(self._controller, self._form, self.crossvalidating)
-        return self._placed("crossvalidation", panel)
+        return self._kept(CrossValidationPanel(self._controller, self._form, self.crossvalidating))
 
     @cached_property
     def certainty(self) -> CertaintyPanel:
         """Panel that profiles and bootstraps the recommended model."""
-        return self._placed("certainty", CertaintyPanel(self._controller, self._form, self.certifying))
+        return self._kept(CertaintyPanel(self._controller, self._form, self.certifying))
 
     @cached_property
     def proposals(self) -> ProposalPanel:
         """Panel that proposes the next recordings."""
-        return self._placed("proposals", ProposalPanel(self._controller, self._form, self.proposing))
+        return self._kept(ProposalPanel(self._controller, self._form, self.proposing))
 
     @property
     def shown(self) -> str:
@@ -198,17 +206,18 @@ class EvidenceTab(QWidget):
             ),
         ]
 
-    def _placed(self, name: str, panel: Panel) -> Panel:
+    def _kept(self, panel: Panel) -> Panel:
+        """Keep a new panel outside the page until it is seen: a theme restyles all that is in the page at once."""
+        panel.setParent(self.window())
         if self._theme is not None:
             panel.set_theme(self._theme)
-        self._lazy_pages[name].put(panel)
         self._made.append(panel)
         return panel
 
     def _turn(self, place: int) -> None:
         name = SEGMENTS[place][0]
         if name in LAZY:
-            getattr(self, name)
+            self._lazy_pages[name].put(getattr(self, name))
         self._stack.setCurrentIndex(place)
         self.turned.emit()
 

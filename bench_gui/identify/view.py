@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PySide6.QtCore import QSize, QUrl, Signal
+from PySide6.QtCore import QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget, QWidget
 
@@ -27,7 +27,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
-from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.page import PAUSE, TaskPage
 from core.words import counted
 
 LOWEST_TABS = 150
@@ -55,6 +55,11 @@ class IdentifyView(TaskPage):
         self._suspects: tuple[str, ...] = ()
         """Runs that made an identification fail."""
         self._overlaying = Overlaying(controller.library, controller.background, controller.compute)
+        self._soon = QTimer(self)
+        """Lets the page be drawn before runs are read for its overlay."""
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(3 * PAUSE)
+        self._soon.timeout.connect(self._choose_overlay)
         self._restored = False
         """True until a result is shown, if the form has the settings of last time."""
         self.form = SettingsForm(controller.undo, controller.model_list)
@@ -176,7 +181,7 @@ class IdentifyView(TaskPage):
     def entered(self) -> None:
         """Draw what arrived while the page was hidden."""
         self.search.draw()
-        self._choose_overlay()
+        self._soon.start()
         if self.isVisible() and self.tabs.currentWidget() is self.search:
             self.search.recall(self._controller.fitting.result)
 

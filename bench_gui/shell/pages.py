@@ -15,10 +15,10 @@ from shiboken6 import isValid
 
 from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.theme import Theme, dress
-from bench_gui.widgets.page import InSteps, LazyPage, TaskPage
+from bench_gui.widgets.page import PAUSE, InSteps, LazyPage, TaskPage, draw_in_turn
 
-SLICE, PAUSE = 0.01, 10
-"""Duration of one slice of page creation [s], and the pause for user input after it [ms]."""
+SLICE = 0.01
+"""Duration of one slice of page creation [s]."""
 
 
 class Pages(QObject):
@@ -83,6 +83,7 @@ class Pages(QObject):
         """Make a page visible."""
         page = self.page(number)
         self._painting.finish(number)
+        draw_in_turn(self.inspectors, self.stack)
         self.stack.setCurrentIndex(number)
         self.inspectors.setCurrentIndex(number)
         return page
@@ -130,7 +131,9 @@ class Pages(QObject):
     def _paint(self, number: int) -> Iterator[None]:
         assert self._theme is not None
         for stack in (self.stack, self.inspectors):
-            dress(cast(QWidget, stack.widget(number)), self._theme)
+            part = cast(QWidget, stack.widget(number))
+            draw_in_turn(part)
+            dress(part, self._theme)
             yield
         if number in self._pages:
             self._pages[number].set_theme(self._theme)

@@ -28,6 +28,8 @@ class ExploreView(TaskPage):
         super().__init__()
         self._controller = controller
         self._theme: Theme | None = None
+        self._unpainted: set[int] = set()
+        """Tabs created before the present theme was chosen and not seen since."""
         self._made: dict[int, ExploreTab] = {}
         self._creation = InSteps(self._create)
         self._stacks = self._pictures, settings, buttons = QStackedWidget(), QStackedWidget(), QStackedWidget()
@@ -90,8 +92,8 @@ class ExploreView(TaskPage):
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
         self._theme = theme
-        for tab in self._made.values():
-            tab.set_theme(theme)
+        self._unpainted = set(self._made)
+        self._paint(self._pictures.currentIndex())
 
     def entered(self) -> None:
         """Forward that the page has become visible to the current tab."""
@@ -114,8 +116,15 @@ class ExploreView(TaskPage):
         self.offered.emit(tab.actions_offered())
         yield
 
+    def _paint(self, place: int) -> None:
+        """Apply the theme to a tab, unless it has it: only to the one in sight, since drawing all takes long."""
+        if place in self._unpainted and self._theme is not None:
+            self._unpainted.discard(place)
+            self._made[place].set_theme(self._theme)
+
     def _show_tab(self, place: int) -> None:
         for stack in self._stacks:
             stack.setCurrentIndex(place)
+        self._paint(place)
         self.help_page = self.current.help_page
         self.current.entered()

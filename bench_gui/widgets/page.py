@@ -6,8 +6,9 @@ The window shows the inspector of the visible task in a dock beside the picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -24,6 +25,16 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, hbox, vbox
 
 INSPECTOR_WIDTH = 304
+PAUSE = 10
+"""Time for user input between two parts of longer work [ms]."""
+
+
+def draw_in_turn(*parts: QWidget) -> None:
+    """Let parts of a window that change now stay as they are until each is drawn in an event of its own."""
+    for turn, part in enumerate(parts):
+        part.setUpdatesEnabled(False)
+        # Not after 0 ms: that is before all other timers.
+        QTimer.singleShot(1 + turn * PAUSE, part, partial(part.setUpdatesEnabled, True))
 
 
 class InSteps:

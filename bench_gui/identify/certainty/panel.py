@@ -64,7 +64,6 @@ class CertaintyPanel(QWidget):
         self.notes.setWordWrap(True)
         describe(self.notes, "Notes on the certainty", "Remarks about all parameters")
         column.addWidget(self.notes)
-        certifying.activity.view = self
         certifying.changed.connect(self.refresh)
         certifying.progressed.connect(lambda _: self._show_progress())
         fitting = controller.fitting

@@ -109,7 +109,6 @@ class CoveragePanel(QWidget):
         self._splitter.addWidget(self.tables)
         self._splitter.setSizes([360, 520])
         column.addWidget(self._splitter, 1)
-        checking.coverage.activity.view = checking.audit.activity.view = self
         checking.changed.connect(self.refresh)
         controller.library.selection_changed.connect(self._supersede)
         controller.library.runs_changed.connect(self._compare)

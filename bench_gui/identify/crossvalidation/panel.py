@@ -69,7 +69,6 @@ class CrossValidationPanel(QWidget):
         self.parts.head.addStretch(1)
         self.condition.hide()
         column.addWidget(LazyPage(self.parts), 1)
-        crossvalidating.activity.view = self
         crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
         library = controller.library

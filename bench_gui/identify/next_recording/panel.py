@@ -122,7 +122,6 @@ class ProposalPanel(QWidget):
         self.view.setModel(self.table)
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
         column.addWidget(LazyPage(self.view), 1)
-        proposing.activity.view = self
         proposing.changed.connect(self.refresh)
         proposing.progressed.connect(lambda _: self.status.setText(self._state()))
         controller.library.opened.connect(proposing.forget)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from pyqtgraph.functions import arrayToQPolygonF
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QCompleter, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -69,9 +70,7 @@ def _draw(painter: QPainter, curves: list[tuple[QPen, QPolygonF]]) -> None:
 
 
 def _placed(points: Points, area: QRectF) -> QPolygonF:
-    x = area.left() + points[:, 0] * area.width()
-    y = area.bottom() - points[:, 1] * area.height()
-    return QPolygonF([QPointF(*point) for point in zip(x.tolist(), y.tolist(), strict=True)])
+    return arrayToQPolygonF(area.left() + points[:, 0] * area.width(), area.bottom() - points[:, 1] * area.height())
 
 
 class TagField(QLineEdit):
