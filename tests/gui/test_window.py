@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -22,7 +23,8 @@ from PySide6.QtWidgets import (
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.identify.next_recording.panel import ProposalTable
-from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
+from bench_gui.plots.chart import Chart
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, dress, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.identification.next.proposal import Proposal
@@ -102,6 +104,44 @@ def contrast(one, other):
 
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+class Painted(QObject):
+    """Notes which widgets of a window are painted."""
+
+    def __init__(self):
+        super().__init__()
+        self.widgets = set()
+        QApplication.instance().installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Paint:
+            self.widgets.add(watched)
+        return False
+
+
+def test_every_page_is_painted_after_it_is_shown_on_a_slow_machine_too(person):
+    window = person.window
+    for number in (*range(len(TASKS)), BENCH):
+        painted = Painted()
+        window.show_task(number)
+        time.sleep(0.05)  # as if showing it had taken so long
+        page = window.stack.currentWidget().widget()
+        person.until(lambda page=page, painted=painted: page in painted.widgets)
+
+
+def test_a_theme_reaches_a_tab_when_it_is_seen(person):
+    person.window.show_task(EXPLORE)
+    explore = person.window.explore
+    unseen = explore.learning.plots.over_time[0]
+    light = unseen.backgroundBrush().color().name()
+    person.window.appearance.choose("dark")
+    dark = load_theme("dark").plot.lower()
+    seen = explore.stiction.findChildren(Chart)[0]
+    person.until(lambda: seen.backgroundBrush().color().name() == dark)
+    assert unseen.backgroundBrush().color().name() == light
+    explore.show_tab(explore.learning)
+    assert unseen.backgroundBrush().color().name() == dark
 
 
 def test_a_theme_changed_there_and_back_leaves_every_pixel(person):

@@ -14,7 +14,7 @@ from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.coverage.panel import HINT, TIMING
 from bench_gui.identify.coverage.panel import TERMS as COVERED
 from bench_gui.identify.crossvalidation.panel import EMPTY, FOLDS, REPETITIONS, TERMS, TRANSFER
-from bench_gui.shell.tasks import IDENTIFY
+from bench_gui.shell.tasks import BENCH, IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest
@@ -69,6 +69,21 @@ def test_coverage_follows_the_chosen_runs(person, view):
     assert checking.coverage.outdated
     assert not checking.checking
     assert "check again" in panel.status.text()
+
+
+def test_the_link_of_a_computation_shows_its_part(person, view):
+    window, evidence = person.window, view.evidence
+    person.click(view.start.check_button)
+    person.until(lambda: evidence.checking.coverage.result is not None)
+    evidence.show_part("summary")
+    window.show_task(BENCH)
+    window.bring_into_sight(evidence.checking.audit.activity.view)
+    assert (evidence.shown, evidence.coverage.isVisible()) == ("coverage", True)
+    assert not evidence.certainty.isVisible()
+    window.bring_into_sight(evidence.certifying.activity.view)
+    person.until(evidence.certainty.isVisible)
+    assert evidence.shown == "certainty"
+    assert not view.answer.view.isVisible(), "the panel fills the page"
 
 
 def test_headers_are_audited_by_the_model_in_sight(person, identified):
