@@ -117,7 +117,7 @@ class ExploreView(TaskPage):
         yield
 
     def _paint(self, place: int) -> None:
-        """Apply the theme to a tab, unless it has it: only to the one in sight, since drawing all takes long."""
+        """Apply the theme to a tab unless it has it already. Drawing all tabs takes long, so each waits to be seen."""
         if place in self._unpainted and self._theme is not None:
             self._unpainted.discard(place)
             self._made[place].set_theme(self._theme)
