@@ -36,6 +36,7 @@ from bench_gui.settings import NAME
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
 from bench_gui.theme import THEMES, load_theme
+from bench_gui.widgets.tabs import Segments
 from core.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
@@ -235,7 +236,10 @@ class TestEveryPage:
         own = (theme.panel.lower(), theme.window.lower())
         whole.until(lambda: window.grab().toImage().pixelColor(4, 40).name() in own)
         for number, page in enumerate(window.pages):
-            window.show_task(number)  # until then it keeps its colours
+            window.show_task(number)  # until then it keeps its colours, and so do its parts
+            for segments in page.findChildren(Segments):
+                for place in range(len(segments.buttons)):
+                    segments.choose(place)
             for view in page.findChildren(type(window.record.plots.position)):
                 assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
         window.show_log()  # beside the session, under tabs that Qt creates for both
