@@ -30,7 +30,10 @@ PAUSE = 10
 
 
 def draw_in_turn(*parts: QWidget) -> None:
-    """Let parts of a window that change now stay as they are until each is drawn in an event of its own."""
+    """Let parts of a window that change now stay as they are until each is drawn in an event of its own.
+
+    Not for a whole window: Qt forgets to paint what changes in it before its updates are enabled.
+    """
     for turn, part in enumerate(parts):
         part.setUpdatesEnabled(False)
         # Not after 0 ms: that is before all other timers.
