@@ -94,6 +94,7 @@ def scale_defaults(module, real, scaled):
 def stand_still(module):
     """Give simulated servos of a module a clock that loses the time in which nobody looked at it."""
 
+    # Of the machine's time only what nobody looked at is measured, and left out; nothing is judged by it.
     class Clock(module.RealClock):
         def __init__(self, speed=1.0):
             super().__init__(speed)
