@@ -3,24 +3,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := .setup/environment
 
-.PHONY: run test quick slow check docs bench package bundle fuzz clean
+.PHONY: run test test-all check docs bench package bundle fuzz clean
 
 run: ## open the window on the simulated servo and the example session; without a display run the demo
 	@$(SETUP) run
 	@.setup/start
 
-test: ## all tests, headless
+test: ## what a change must pass, headless; AT=tests/core/export for one part
 	@$(SETUP) test
-	@.setup/tests
+	@.setup/tests -m "not exhaustive" $(AT)
 
-# Few of these tests wait, and each process spends ten seconds collecting them.
-quick: ## all that is not slow, in a minute; AT=tests/core/export for one part
+test-all: ## all tests: what must pass before a change lands
 	@$(SETUP) test
-	@PROCESSES=$${PROCESSES:-3} .setup/tests -q -m "not slow" $(AT)
-
-slow: ## all tests, and note anew in tests/slow.txt which are slow
-	@$(SETUP) test
-	@.setup/tests -q --note-slow
+	@.setup/tests $(AT)
 
 check: ## lint, format, types, room rules
 	@$(SETUP) test
