@@ -1,12 +1,14 @@
 """Kernels compiled once per machine: Numba's disk cache has to find them again, and never find outdated ones.
 
-Numba identifies a compiled function by its file and the values in its closure. Code that is inlined from other files
-does not count. A kernel therefore has a number in its closure that changes with any source of the kernel and with its
-variant. Inlined code reaches it as a global name: a compiled function in a closure has another identity in every
-process, and the cache would never find an entry again.
+Compiled code is kept in the user's cache folder under a checksum of the sources it may contain, so that another clone
+or a later version of the program finds what has not changed. Numba identifies a compiled function by its file and the
+values in its closure. Code that is inlined from other files does not count. A kernel therefore has a number in its
+closure that changes with any source of the kernel and with its variant. Inlined code reaches it as a global name: a
+compiled function in a closure has another identity in every process, and the cache would never find an entry again.
 """
 
 import gc
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,8 +17,10 @@ from types import FunctionType
 from typing import Any
 
 import llvmlite.binding
-from numba import njit
+from numba import config, njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
+from numba.misc.appdirs import user_cache_dir
 
 from core.kernel.layout import Contact, Law
 from core.kernel.mathops import FASTMATH
@@ -40,6 +44,47 @@ def _hash_of(folder: Path) -> int:
 
 
 _SOURCES = _hash_of(Path(__file__).parent)
+LONGEST_KEPT = 180 * 86400.0
+"""Age from which compiled code is removed, since versions of the program leave theirs behind [s]."""
+
+
+class _Locator(_CacheLocator):
+    """Names compiled code by the sources in its own folder and in the kernel's, not by where they are.
+
+    It is kept below `NUMBA_CACHE_DIR` if that is set, otherwise in the user's cache folder of the program.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file  # named in Numba's warnings
+        self._sources = f"{_SOURCES:08x}{_hash_of(Path(file).parent):08x}"
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_Locator | None":
+        """Return the locator of a function; None if its folder cannot be written."""
+        locator = cls(py_file)
+        try:
+            locator.ensure_cache_path()
+        except OSError:
+            return None
+        return locator
+
+    def get_cache_path(self) -> str:
+        chosen: str = config.CACHE_DIR  # pyright: ignore[reportAttributeAccessIssue]
+        return str(Path(chosen or user_cache_dir("servobench", appauthor=False), "kernels"))
+
+    def get_source_stamp(self) -> str:
+        return self._sources
+
+    def get_disambiguator(self) -> str:
+        return self._sources
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes = [_Locator, *CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as Numba declares it
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Implementation
 
 
 def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:
@@ -75,18 +120,30 @@ def kept_on_disk(function: Callable[..., Any], *, folder: Path | None = None, **
     """
     if folder is not None:
         function.__qualname__ += f"_{_hash_of(folder):x}"
+    dispatcher: Any = njit(**options)(function)
     try:
-        dispatcher: Any = njit(**options, cache=True)(function)
+        dispatcher._cache = _Cache(function)
     except RuntimeError:
-        return njit(**options)(function)
+        return dispatcher
     lock, compile = Path(dispatcher.stats.cache_path, f"{function.__module__}.lock"), dispatcher.compile
 
     def compile_alone(signature: Any) -> Any:
         with global_compiler_lock, _held(lock), _uncollected():
-            return compile(signature)
+            result = compile(signature)
+            if dispatcher.stats.cache_misses:
+                _remove_old(lock.parent)
+            return result
 
     dispatcher.compile = compile_alone
     return dispatcher
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove compiled code that has become older than LONGEST_KEPT; what is still used is compiled again."""
+    for path in folder.glob("*.nb?"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > LONGEST_KEPT:
+                path.unlink()
 
 
 def _held(lock: Path) -> ExitStack:

@@ -81,6 +81,28 @@ def test_code_that_contains_a_changed_module_is_compiled_anew(tmp_path, monkeypa
     assert [found(), found()] == [0, 1]
 
 
+def test_another_copy_of_the_program_finds_what_has_not_changed_and_old_code_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def hits(copy, text="def doubled(x):\n    return 2.0 * x\n"):
+        file = tmp_path / copy / "doubled.py"
+        file.parent.mkdir()
+        file.write_text(text)
+        names = {"__name__": "doubled", "__file__": str(file)}
+        exec(compile(text, str(file), "exec"), names)
+        kernel = kept_on_disk(names["doubled"])
+        assert kernel(1.5) == 3.0
+        return sum(kernel.stats.cache_hits.values())
+
+    assert hits("clone") == 0
+    assert hits("another clone") == 1
+    for path in tmp_path.rglob("*.nb?"):
+        os.utime(path, (0.0, 0.0))
+    assert hits("a later version", "def doubled(x):\n    return x + x\n") == 0
+    assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
+    assert len([*tmp_path.rglob("*.nb?")]) == 2
+
+
 def test_compiling_collects_no_garbage(tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     compiling = []
