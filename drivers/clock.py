@@ -6,14 +6,17 @@ servo as fast as the processor allows.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Protocol
+
+from drivers import timing
 
 SPIN = 1.5e-4
 """Time spent spinning before a deadline [s], because a sleeping thread wakes up to 0.1 ms late."""
 SLICE = 5e-3
 """Longest sleep between two checks for an interruption [s]."""
+LONGEST_LOOK = 0.01
+"""Longest time that passes on a standing clock between two looks at it [s of the machine]."""
 
 
 class Clock(Protocol):
@@ -51,20 +54,38 @@ class RealClock:
 
     def now(self) -> float:
         """Return the seconds since an arbitrary origin."""
-        return self.speed * time.perf_counter()
+        return self.speed * timing.now()
 
     def wait_until(self, deadline: float, interrupted: Callable[[], bool]) -> None:
         """Sleep in slices until just before `deadline` [s], then spin; return early if interrupted."""
-        deadline /= self.speed
         while not interrupted():
-            left = deadline - time.perf_counter()
+            left = (deadline - self.now()) / self.speed
             if left <= SPIN:
                 break
-            time.sleep(min(left - SPIN, SLICE))
+            timing.sleep(min(left - SPIN, SLICE))
         else:
             return
-        while time.perf_counter() < deadline:
+        while self.now() < deadline:
             pass
+
+
+class StandingClock(RealClock):
+    """A real clock that leaves out the time in which no one looked at it, as its process got no processor.
+
+    For a simulated servo on a machine that is too busy, see `drivers.timing`.
+    """
+
+    def __init__(self, speed: float = 1.0) -> None:
+        """Create the clock; speed: seconds of this clock per second of the machine."""
+        super().__init__(speed)
+        self._looked_at, self._stood = timing.now(), 0.0
+
+    def now(self) -> float:
+        """Return the seconds since an arbitrary origin, without those in which it stood still."""
+        moment = timing.now()
+        self._stood += max(0.0, moment - self._looked_at - LONGEST_LOOK)
+        self._looked_at = moment
+        return self.speed * (moment - self._stood)
 
 
 class VirtualClock:

@@ -28,9 +28,6 @@ from drivers.reading import Reading
 if TYPE_CHECKING:
     from core.bench import Bench
 
-ANSWER_LIMIT = 0.035
-"""Longest time that a driver's read, command and each attempt to release may take [s]; an emergency stop waits for
-them. A release sends "motor off" first and waits for the confirmation afterwards."""
 RELEASE_ATTEMPTS = 3
 CUT_THE_SUPPLY = "CUT THE SUPPLY"
 """Begins every message about a motor that may still be on, so that it is read first and never truncated."""

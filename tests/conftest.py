@@ -4,9 +4,8 @@ import atexit
 import gc
 import os
 import shutil
-import sys
 import tempfile
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck
@@ -17,16 +16,10 @@ os.environ["SERVOBENCH_SERVOS"] = tempfile.mkdtemp(prefix="servos-")
 atexit.register(shutil.rmtree, os.environ["SERVOBENCH_SERVOS"], ignore_errors=True)
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-PATIENCE = str(Path(__file__).parent / "patience")
-if PATIENCE not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-    # Every Python process that a test starts, or what it starts, runs the file below first; this one does it now.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (PATIENCE, os.environ.get("PYTHONPATH"))))
-    sys.modules.pop("sitecustomize", None)
-    sys.path.insert(0, PATIENCE)
-import sitecustomize  # noqa: E402
+os.environ.setdefault("SERVOBENCH_PATIENCE", "100")
+"""No verdict is about a busy machine: see `drivers.timing`. The real limits are shown by `tests.bench.release`."""
 
-for module in sitecustomize.IN_VIRTUAL_TIME:
-    sitecustomize.LIMITS.pop(module, None)
+from drivers import timing  # noqa: E402 - reads what is set above
 
 # How long an example takes is the machine's affair.
 hypothesis_settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,14 +47,14 @@ def pytest_collection_finish():
 
 
 @pytest.fixture
-def impatient(monkeypatch):
-    """Limits of processes started from here on, and of recorders, pass after seconds: for tests of what comes then."""
-    monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", str(sitecustomize.IMPATIENT))
-    from drivers.recorder import Recorder
+def real_limits(monkeypatch):
+    """The product's own limits, in this process: for time that tests make pass."""
+    monkeypatch.setattr(timing, "limits", timing.REAL)
 
-    limits = Recorder.__init__.__kwdefaults__
-    shorter = limits["heartbeat_limit"] * sitecustomize.IMPATIENT / sitecustomize.FACTOR
-    monkeypatch.setitem(limits, "heartbeat_limit", shorter)
-    window = sys.modules.get("bench_gui.state.heartbeat")
-    if window is not None:
-        monkeypatch.setattr(window, "WINDOW_LIMIT", window.WINDOW_LIMIT / sitecustomize.FACTOR)
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Limits that pass within seconds, here and in processes started from here on: for tests of what comes then."""
+    monkeypatch.setenv(timing.PATIENCE, "10")
+    shorter = replace(timing.REAL.times(10.0), window_silence=timing.REAL.window_silence)
+    monkeypatch.setattr(timing, "limits", shorter)

@@ -10,7 +10,7 @@ from typing import Any
 FAST = "simulated:mx106?speed=4"
 """Servo that saves waiting; its recorder takes about half a slow core, so that a busy machine keeps up with it."""
 LIMIT = 60.0
-"""Processor time that what is waited for has had in vain [s]: all time but that in which it stood in the queue for one."""
+"""Processor time that what is waited for has had in vain [s]: all but that in which it stood in the queue for one."""
 LONGEST = 900.0
 """No wait is longer, however busy the machine is [s]."""
 

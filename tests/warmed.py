@@ -6,8 +6,6 @@ import bench_gui.studies.compliant.compute
 import bench_gui.studies.learning.compute
 import bench_gui.studies.stiction.compute
 import bench_gui.work.tasks  # noqa: F401
-import drivers.clock
-import drivers.recorder.process
 import sessions.results.crossvalidating
 import sessions.results.identifying
 import sessions.run_file.schema
@@ -18,8 +16,6 @@ from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from drivers.registry import open_servo
-
-drivers.clock.SPIN = 0.0  # a hundredth of a millisecond is worth no processor here
 
 for name in ("m1", "m6"):
     model = load_model("mx106", name)

@@ -14,11 +14,8 @@ from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from bench_gui.headless.places import home
+from drivers import timing
 
-CONNECTING = 500
-"""Time within which the system connects to the socket of a running program [ms]."""
-ANSWERING = 5_000
-"""Time for the open window to answer; it may still be starting [ms]."""
 LARGEST_MESSAGE = 10_000
 """[bytes]"""
 
@@ -45,11 +42,12 @@ def hand_over(session: Path | None) -> bool:
     """Ask the open window to come to the front and open a session; return True if there was one."""
     socket = QLocalSocket()
     socket.connectToServer(_name())
-    if not socket.waitForConnected(CONNECTING):
+    reached, answer = round(1e3 * timing.limits.window_reached), round(1e3 * timing.limits.window_answer)
+    if not socket.waitForConnected(reached):
         return False
     wanted = str(session.absolute()) if session is not None else ""
     socket.write(json.dumps({"open": wanted}).encode() + b"\n")
-    answered = socket.waitForBytesWritten(CONNECTING) and socket.waitForReadyRead(ANSWERING)
+    answered = socket.waitForBytesWritten(reached) and socket.waitForReadyRead(answer)
     socket.disconnectFromServer()
     return bool(answered)
 
@@ -60,7 +58,7 @@ def take_bell(session: Path | None) -> Doorbell | None:
     Of several starts at the same moment, one gets it.
     """
     turn = QLockFile(f"{Path(QDir.tempPath()) / _name()}.lock")
-    turn.tryLock(ANSWERING)
+    turn.tryLock(round(1e3 * timing.limits.window_answer))
     try:
         return None if hand_over(session) else Doorbell()
     finally:

@@ -6,12 +6,11 @@ window hangs, the heartbeat stops and the recorder releases the servo.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from threading import Event, Thread
 
-WINDOW_LIMIT = 1.5
-"""Time without an answer after which the window counts as hung [s]."""
+from drivers import timing
+
 PERIOD = 0.04
 """Heartbeat period [s]."""
 
@@ -28,7 +27,7 @@ class Heartbeat:
 
     def answered(self) -> None:
         """Record that the window is responsive; call it from the window's event loop."""
-        self._answered = time.monotonic()
+        self._answered = timing.now()
 
     def close(self) -> None:
         """End the thread."""
@@ -37,5 +36,5 @@ class Heartbeat:
 
     def _live(self) -> None:
         while not self._closed.wait(PERIOD):
-            if time.monotonic() - self._answered < WINDOW_LIMIT:
+            if timing.now() - self._answered < timing.limits.window_silence:
                 self._beat()

@@ -16,9 +16,8 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.work.activity import Activities, Activity, State
 from bench_gui.work.process import Ended, Failed, Line, Share, Stopped, serve
+from drivers import timing
 
-PATIENCE = 2.0
-"""Time that a process gets to stop while the window closes [s]."""
 MOST_MESSAGES = 50
 """Most messages processed per tick, so that a flood cannot block the window."""
 
@@ -186,13 +185,13 @@ class Computation(QObject, Generic[Job, Message, Result]):
         process = self._process
         if process is not None:
             if self._keeps:
-                process.join(PATIENCE)
+                process.join(timing.limits.computation_end)
             self._let_go()
         for leaving in self._leaving:
             for end in (leaving.terminate, leaving.kill):
                 if leaving.is_alive():
                     end()
-                    leaving.join(PATIENCE)
+                    leaving.join(timing.limits.computation_end)
         self._leaving = []
 
     def take(self, message: Message) -> None:

@@ -17,11 +17,10 @@ from typing import Any
 from bench_gui.work.background import in_words
 from bench_gui.work.memory import return_free_memory, return_memory_early
 from core.errors import ServoBenchError
+from drivers import timing
 
 NICENESS = 5
 """Niceness of the process: below the window and far below the recorder, which must stay responsive."""
-PATIENCE = 1.0
-"""Time that the process gets to exit on its own [s]."""
 
 
 class ComputeProcessError(ServoBenchError):
@@ -64,7 +63,7 @@ class ComputeProcess:
         if process is None:
             return
         process.terminate()
-        process.join(PATIENCE)
+        process.join(timing.limits.compute_process_end)
         if process.is_alive():
             process.kill()
             process.join()
@@ -87,7 +86,7 @@ class ComputeProcess:
     def _forget(self) -> None:
         with self._lock:
             if self._process is not None:
-                self._process.join(PATIENCE)
+                self._process.join(timing.limits.compute_process_end)
             if self._pipe is not None:
                 self._pipe.close()
             self._process = self._pipe = None

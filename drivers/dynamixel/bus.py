@@ -9,7 +9,6 @@ or a release, which must not wait, is sent without an answer.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,14 +18,11 @@ import serial
 from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM_SUCCESS, COMM_TX_ERROR, COMM_TX_FAIL
 
 from core.words import counted
+from drivers import timing
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.serial_port import GONE, not_open
 
-READ_TIME = 0.031
-"""Time within which a read of a driven servo is repeated [s]."""
-LATE = 0.1
-"""Time after which an answer will not come any more [s]."""
 BROADCAST = 254
 ALERT = 0x80
 """Bit of protocol 2's error byte for a hardware error; the bits below give the reason why a request was refused."""
@@ -142,7 +138,12 @@ class Bus:
     # Transactions.
 
     def read(
-        self, id: int, address: int, size: int, windows: Sequence[tuple[int, int]] = (), time_allowed: float = READ_TIME
+        self,
+        id: int,
+        address: int,
+        size: int,
+        windows: Sequence[tuple[int, int]] = (),
+        time_allowed: float | None = None,
     ) -> tuple[bytes, int]:
         """Read registers.
 
@@ -161,18 +162,18 @@ class Bus:
             BusError: if the bus fails.
             DriverError: if the servo refuses.
         """
-        until = time.perf_counter() + time_allowed
+        until = timing.now() + (timing.limits.dynamixel_read if time_allowed is None else time_allowed)
         what = f"reading {counted(size, 'byte')} at address {address} of ID {id}"
         while True:
             start, length = self._window(id, windows or ((address, size),), what, until)
-            asked = time.perf_counter()
+            asked = timing.now()
             send = partial(self._send_read, id, start, length)
             try:
                 data, error = self._ask(what, id, length, send)
             except (NoAnswer, BusError):
-                if self.is_open and time.perf_counter() - asked > self.patience:
+                if self.is_open and timing.now() - asked > self.patience:
                     self._missing[id, length] = asked
-                if not self.is_open or time.perf_counter() + self.read_wire_time(length) + self.patience > until:
+                if not self.is_open or timing.now() + self.read_wire_time(length) + self.patience > until:
                     raise
                 self.repeats += 1
                 continue
@@ -183,16 +184,18 @@ class Bus:
 
     def _window(self, id: int, windows: Sequence[tuple[int, int]], what: str, until: float) -> tuple[int, int]:
         """Return the first of these reads that no late answer can be mistaken for; wait for that if necessary."""
-        now = time.perf_counter()
-        self._missing = {answer: asked for answer, asked in self._missing.items() if now - asked < LATE}
+        now = timing.now()
+        self._missing = {
+            answer: asked for answer, asked in self._missing.items() if now - asked < timing.limits.dynamixel_late
+        }
         for window in windows:
             if (id, window[1]) not in self._missing:
                 return window
         window = min(windows, key=lambda window: self._missing[id, window[1]])
-        free = self._missing[id, window[1]] + LATE
+        free = self._missing[id, window[1]] + timing.limits.dynamixel_late
         if free > until:
             raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
-        time.sleep(max(0.0, free - now))
+        timing.sleep(max(0.0, free - now))
         return window
 
     def write(self, id: int, address: int, data: bytes, attempts: int = 3) -> int:
@@ -271,8 +274,8 @@ class Bus:
             port.is_using = False
             self._handler.pingTx(port, BROADCAST)  # pyright: ignore[reportAttributeAccessIssue]
             heard = b""
-            until = time.perf_counter() + seconds
-            while time.perf_counter() < until and not heed():
+            until = timing.now() + seconds
+            while timing.now() < until and not heed():
                 heard += port.ser.read(PING_ANSWER)
         return self._handler.pinged(heard)  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import select
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -20,14 +19,14 @@ from dynamixel_sdk.port_handler import PortHandler
 from dynamixel_sdk.protocol1_packet_handler import Protocol1PacketHandler
 from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
 
+from drivers import timing
+from drivers.errors import BusError
+
 READ_SLICE = 0.002
 """Longest wait in the kernel between two checks of the answer's time [s]."""
-WRITE_LIMIT = 0.02
-"""Time after which a write has failed, because nothing reads it [s]."""
-FIRST_PATIENCE = 0.024
-"""Time allowed for an answer in addition to its time on the wire, until it was measured [s]: a USB adapter's 16 ms
-and the machine's own delay."""
 
+PSEUDO_TERMINALS = ("/dev/pts/", "/dev/ttys")
+"""Paths of an emulator's ports, on Linux and macOS."""
 PING_ANSWER = 14
 """Bytes of an answer to a ping in protocol 2."""
 _HEADER = 7  # P2: header, reserved byte, ID and length
@@ -48,36 +47,47 @@ class Port(PortHandler):
 
         Raises:
             OSError: and further errors of pyserial, see `drivers.serial_port.GONE`.
+            BusError: for limits in time that no real servo may have.
         """
         super().__init__(path)
         self.baudrate = baud
         self.tx_time_per_byte = 10_000.0 / baud
-        self.patience = FIRST_PATIENCE
+        self.patience = timing.limits.dynamixel_first_answer
         self.sent = b""
         """The last packet sent, to recognise an echo of it."""
         self._free = 0.0
         """Time at which everything sent so far has left on the wire [s]."""
         self.ser = serial.Serial(
-            path, baud, timeout=READ_SLICE, write_timeout=WRITE_LIMIT, exclusive=True if exclusive else None
+            path,
+            baud,
+            timeout=READ_SLICE,
+            write_timeout=timing.limits.dynamixel_write,
+            exclusive=True if exclusive else None,
         )
         self.is_open = True
+        if not os.path.realpath(path).startswith(PSEUDO_TERMINALS):
+            try:
+                timing.require_real_limits(path)
+            except BusError:
+                self.closePort()
+                raise
 
     def wire_time(self, count: int) -> float:
         """Return the time that a number of bytes takes on the wire [s]."""
         return 1e-3 * self.tx_time_per_byte * count
 
     def writePort(self, packet):
-        """Send a packet; raises SerialTimeoutException if it cannot be sent whole within WRITE_LIMIT."""
+        """Send a packet; raises SerialTimeoutException if it cannot be sent whole within `dynamixel_write`."""
         self.sent = bytes(packet)
-        self._free = max(self._free, time.perf_counter()) + self.wire_time(len(packet))
+        self._free = max(self._free, timing.now()) + self.wire_time(len(packet))
         if os.name != "posix":
             return self.ser.write(self.sent)
         # pyserial's own write takes a pause of this process for a port that accepts nothing.
-        left, until = self.sent, time.perf_counter() + WRITE_LIMIT
+        left, until = self.sent, timing.now() + timing.limits.dynamixel_write
         while True:
             with suppress(BlockingIOError):
                 left = left[os.write(self.ser.fileno(), left) :]
-            rest = until - time.perf_counter()
+            rest = until - timing.now()
             if not left:
                 return len(self.sent)
             if rest < 0.0:
@@ -86,12 +96,12 @@ class Port(PortHandler):
 
     def setPacketTimeout(self, packet_length):
         """Start waiting for an answer of this many bytes, which begins once everything sent before is out."""
-        sending = max(0.0, self._free - time.perf_counter())
+        sending = max(0.0, self._free - timing.now())
         self.setPacketTimeoutMillis(1e3 * (sending + self.wire_time(packet_length) + self.patience))
 
     def getCurrentTime(self):
         """Return milliseconds that never run backwards, unlike the SDK's."""
-        return 1e3 * time.perf_counter()
+        return 1e3 * timing.now()
 
 
 @dataclass(frozen=True, slots=True)

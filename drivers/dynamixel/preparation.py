@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from drivers.dynamixel.bus import READ_TIME
+from drivers import timing
 from drivers.dynamixel.modes import FULL_OUTPUT
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.dynamixel.registers import Registers
@@ -18,8 +17,6 @@ WATCHDOG = 0.1
 human reaction."""
 ANSWERS_ALL = 2
 """Status return level: every instruction is answered."""
-RESTART_LIMIT = 3.0
-"""Time within which a servo is back after a restart [s]."""
 RESTART_PAUSE = 0.1
 """Pause between two checks that it is back [s]."""
 _TOLD = (
@@ -123,7 +120,7 @@ def hardware_errors(registers: Registers, error: int) -> list[str]:
     if table.protocol == 2:
         if not error & 0x80:
             return []
-        bits = registers.read_one("hardware_error_status", READ_TIME)
+        bits = registers.read_one("hardware_error_status", timing.limits.dynamixel_read)
         if not bits:
             return ["an error it does not name"]
     return [name for name, bit in table.hardware_errors.items() if bits >> bit & 1]
@@ -141,14 +138,14 @@ def restart(registers: Registers) -> None:
         registers.send({"torque_limit": registers.read_one("max_torque")})
         return
     registers.bus.reboot(registers.id)
-    until = time.perf_counter() + RESTART_LIMIT
+    until = timing.now() + timing.limits.dynamixel_restart
     while True:
-        time.sleep(RESTART_PAUSE)
+        timing.sleep(RESTART_PAUSE)
         try:
             registers.bus.ping(registers.id)
             return
         except (NoAnswer, BusError):
-            if not registers.bus.is_open or time.perf_counter() > until:
+            if not registers.bus.is_open or timing.now() > until:
                 raise
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from drivers import timing
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.table import ControlTable, Register
 from drivers.errors import CommandError, DriverError
 
 WINDOWS = 8
 """Number of different lengths in which the same registers can be read."""
-RELAXED = 0.5
-"""Time that a released servo may take to answer a read [s]."""
 
 
 class Registers:
@@ -25,21 +24,25 @@ class Registers:
         self.error = 0
         self._windows = cache(self._find_windows)
 
-    def read(self, *names: str, time_allowed: float = RELAXED) -> dict[str, int]:
+    def read(self, *names: str, time_allowed: float | None = None) -> dict[str, int]:
         """Return the contents of registers by name, read as one block.
+
+        time_allowed [s]: by default what a released servo may take.
 
         Raises:
             NoAnswer: if the servo does not answer.
             BusError: if the bus fails.
             DriverError: if the servo refuses.
         """
+        if time_allowed is None:
+            time_allowed = timing.limits.dynamixel_relaxed_answer
         registers = [self.table[name] for name in names]
         begin = min(register.address for register in registers)
         end = max(register.end for register in registers)
         data, self.error = self.bus.read(self.id, begin, end - begin, self._windows(begin, end), time_allowed)
         return {r.name: r.decode(data[r.address - begin : r.end - begin]) for r in registers}
 
-    def read_one(self, name: str, time_allowed: float = RELAXED) -> int:
+    def read_one(self, name: str, time_allowed: float | None = None) -> int:
         """Return the content of one register."""
         return self.read(name, time_allowed=time_allowed)[name]
 
@@ -81,7 +84,7 @@ class Registers:
         for address, data in packets:
             self.bus.send(self.id, address, data)
 
-    def confirm(self, values: Mapping[str, int], time_allowed: float = RELAXED) -> None:
+    def confirm(self, values: Mapping[str, int], time_allowed: float | None = None) -> None:
         """Read registers back.
 
         Raises:

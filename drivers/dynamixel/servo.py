@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 from core.catalogue import ServoSpec
 from core.errors import ModelError
 from core.recording import ServoSettings
-from drivers.dynamixel.bus import READ_TIME, Bus
+from drivers import timing
+from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.identity import identity_of
 from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_CAPS, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
 from drivers.dynamixel.preparation import ANSWERS_ALL, Prepared, hardware_errors, narrowed, prepare, restart
@@ -26,14 +26,8 @@ from drivers.reading import Reading
 from drivers.serial_port import shorten_latency
 from drivers.servo import PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
-FIND_TIME = 1.0
-"""Time within which a servo that was just switched on answers [s]."""
 MEASURED_READS = 8
 """Number of reads that measure the adapter's delay."""
-BUSY = 0.006
-"""Time that a busy machine may add to twice an answer's usual delay [s]."""
-SHORTEST_PATIENCE = 0.008
-"""Shortest time allowed for an answer [s]."""
 GAP = 0.06
 """Time without an answer after which a driven servo is asked whether it still is driven [s]."""
 NOTHING_SEEN = Reading(math.nan)
@@ -103,12 +97,12 @@ class DynamixelServo(Servo):
     def _find(self) -> int:
         """Return the model number of the servo with this ID."""
         bus = self._bus
-        until = time.perf_counter() + FIND_TIME
+        until = timing.now() + timing.limits.dynamixel_found
         while True:
             try:
                 return bus.ping(self._id)
             except (NoAnswer, BusError):
-                if not bus.is_open or time.perf_counter() > until:
+                if not bus.is_open or timing.now() > until:
                     raise
             if bus.protocol == 1:
                 # It may be set to answer pings only, which in this protocol do not name the model. All of these servos
@@ -131,11 +125,13 @@ class DynamixelServo(Servo):
         wire = self._bus.read_wire_time(self.profile.block_size)
         took = []
         for _ in range(MEASURED_READS):
-            begin = time.perf_counter()
+            begin = timing.now()
             self.registers.read(*names)
-            took.append(time.perf_counter() - begin - wire)
+            took.append(timing.now() - begin - wire)
         self._delay = max(median(took), 0.0)
-        self._bus.patience = max(SHORTEST_PATIENCE, min(2.0 * self._delay + BUSY, READ_TIME - wire))
+        limits = timing.limits
+        usual = min(2.0 * self._delay + limits.dynamixel_busy, limits.dynamixel_read - wire)
+        self._bus.patience = max(limits.dynamixel_shortest_answer, usual)
 
     def _identify(self) -> ServoIdentity:
         held = self.registers.read("model_number", "firmware_version")
@@ -209,9 +205,9 @@ class DynamixelServo(Servo):
         if self._prepared.watchdog:
             registers.send({"bus_watchdog": self._prepared.watchdog})
         registers.send({"torque_enable": 1})
-        registers.confirm({"torque_enable": 1}, READ_TIME)
+        registers.confirm({"torque_enable": 1}, timing.limits.dynamixel_read)
         self._watch = Watch(registers, mode)
-        self._answered = time.perf_counter()
+        self._answered = timing.now()
 
     def _present_goal(self) -> int:
         """Return the goal that keeps the shaft where it is; a servo turned by hand counts on beyond a turn."""
@@ -250,7 +246,7 @@ class DynamixelServo(Servo):
         if self._watch is not None:
             self._check_still_driven()
             self._bus.repeats += self._watch.check(held)
-        self._answered = time.perf_counter()
+        self._answered = timing.now()
         return reading
 
     def _block(self) -> tuple[dict[str, int], Reading]:
@@ -277,10 +273,10 @@ class DynamixelServo(Servo):
     def _look(self) -> tuple[dict[str, int], float, bool]:
         """Return one block's registers, the middle of the read [s], and True if the servo's clock agrees with it."""
         names = self.profile.table.reading
-        asked = time.perf_counter()
+        asked = timing.now()
         watched = self._watch.block if self._watch is not None else ()
-        held = self.registers.read(*watched, *names.values(), time_allowed=READ_TIME)
-        answered = time.perf_counter()
+        held = self.registers.read(*watched, *names.values(), time_allowed=timing.limits.dynamixel_read)
+        answered = timing.now()
         tick = held.get(names.get("tick", ""), 0)
         # Firmware without the counter always reports 0.
         fresh = not tick or self._ticks.plausible(tick, asked, answered)
@@ -288,10 +284,10 @@ class DynamixelServo(Servo):
 
     def _check_still_driven(self) -> None:
         """Raise ServoFault if, during a gap, the servo stopped on its own or restarted."""
-        if time.perf_counter() - self._answered < GAP:
+        if timing.now() - self._answered < GAP:
             return
         self._check_restart()
-        if self._prepared.watchdog and self.registers.read_one("bus_watchdog", READ_TIME) < 0:
+        if self._prepared.watchdog and self.registers.read_one("bus_watchdog", timing.limits.dynamixel_read) < 0:
             limit = 1e3 * self._prepared.watchdog * self.profile.watchdog_unit
             raise ServoFault(
                 f"the servo stopped on its own since it received nothing for {limit:.0f} ms; check the cable and the "
@@ -300,7 +296,7 @@ class DynamixelServo(Servo):
 
     def _check_restart(self) -> None:
         """Raise ServoFault if a driven servo restarted."""
-        if self._watch is not None and not self.registers.read_one("torque_enable", READ_TIME):
+        if self._watch is not None and not self.registers.read_one("torque_enable", timing.limits.dynamixel_read):
             raise ServoFault(
                 "the servo restarted while it was driven; check that its power supply is strong enough and its plugs "
                 "are tight, then acknowledge"
@@ -314,7 +310,7 @@ class DynamixelServo(Servo):
             self._bus.open()
         registers = self.registers
         registers.send({"torque_enable": 0})
-        if registers.read_one("torque_enable", READ_TIME):
+        if registers.read_one("torque_enable", timing.limits.dynamixel_read):
             raise DriverError("torque stayed on")
         if self._prepared.watchdog:
             registers.send({"bus_watchdog": 0})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ModelError
+from drivers import timing
 from drivers.dynamixel.bus import SILENCE, Bus
 from drivers.dynamixel.form import family
 from drivers.dynamixel.profile import dynamixels, profile_of, servo_by_model_number
@@ -16,9 +17,6 @@ from drivers.errors import AddressError, BusError, NoAnswer
 
 if TYPE_CHECKING:
     from drivers.registry import ServoAddress
-
-BLIND_PATIENCE = 0.018
-"""Time that a blind release waits for the model number, and again for the confirmation [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +52,7 @@ class DynamixelSource:
                 free.open()
         with Bus(self.port, self.protocol, self.baud) as bus:
             bus.open(exclusive=False)
-            bus.patience = BLIND_PATIENCE
+            bus.patience = timing.limits.dynamixel_blind_answer
             tables = self._tables(bus)
             for table in tables:
                 torque = table["torque_enable"]

@@ -6,12 +6,12 @@ answer.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import cycle
 
+from drivers import timing
 from drivers.dynamixel.modes import GOAL_REGISTERS
 from drivers.dynamixel.registers import Registers
 from drivers.errors import BusError, NoAnswer, ServoFault
@@ -39,7 +39,7 @@ class Watch:
             self._goal: self._sent,
         }
         self._turn = cycle(self._ours)
-        self._looked = time.perf_counter()
+        self._looked = timing.now()
         self._lost = 0
 
     def send(self, goal: int) -> None:
@@ -54,7 +54,7 @@ class Watch:
             ServoFault: if another program changed a register.
             BusError: if the bus fails.
         """
-        now = time.perf_counter()
+        now = timing.now()
         if now - self._looked > PERIOD:
             self._looked = now
             name = next(self._turn)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 from core.bench import Bench
@@ -11,6 +10,7 @@ from core.catalogue import ServoSpec
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.shipped import nominal_model
+from drivers import timing
 from drivers.emulators.console import Console, number, switch
 from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import TICK, Imperfections, Plant, PlantGoal
@@ -52,11 +52,11 @@ class Mechanism:
         self._supply = math.nan
         # The first steps load the compiled kernel; afterwards no answer waits for that.
         self.plant.advance_to(2 * TICK)
-        self._begin = time.perf_counter() - 2 * TICK
+        self._begin = timing.now() - 2 * TICK
 
     def now(self) -> float:
         """Return the time since the plant was created [s]."""
-        return time.perf_counter() - self._begin
+        return timing.now() - self._begin
 
     def advance(self) -> None:
         """Advance to the current time."""

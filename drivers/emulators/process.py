@@ -20,6 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol, Self
 
 from core.errors import ServoBenchError
+from drivers import timing
 from drivers.emulators.console import Console
 from drivers.errors import BusError, CommandError
 from drivers.priority import raise_priority
@@ -27,8 +28,6 @@ from drivers.simulated.hand import SharedHand
 
 START_LIMIT = 60.0
 """Longest time for the start [s]; the first one may compile the simulation."""
-ANSWER_LIMIT = 5.0
-"""Time within which the console answers [s]."""
 PRIORITY = 10
 """Priority of real-time scheduling, below that of a recorder."""
 LONGEST_REST = 0.005
@@ -147,8 +146,10 @@ class EmulatorProcess:
             BusError: if the emulator does not answer.
         """
         pipe = self.send(line)
-        if not pipe.poll(ANSWER_LIMIT):
-            raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it again")
+        if not pipe.poll(timing.limits.emulator_answer):
+            raise BusError(
+                f"the emulator's console did not answer within {timing.limits.emulator_answer:g} s; start it again"
+            )
         kind, answer = self._received()
         if kind == "refused":
             raise CommandError(answer)

@@ -10,7 +10,6 @@ hangs or is gone.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDone
@@ -18,6 +17,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from drivers import timing
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat.dc import BusClock, PhaseLock
 from drivers.ethercat.drive import CyclicDrive
@@ -31,10 +31,7 @@ WATCH_PERIOD = 0.1
 """Pause between two checks of the slave's own state and its mailbox [s]."""
 LATEST = 0.5
 """Delay of a frame, as a share of a cycle, beyond which it is skipped."""
-REQUEST_LIMIT = 0.5
 MOST_MESSAGES = 16
-STOP_LIMIT = 1.0
-"""Time within which the thread ends [s]."""
 
 T = TypeVar("T")
 
@@ -78,7 +75,7 @@ class Bus:
         """End the cycles; return True if they have ended."""
         self._ending.set()
         if self._thread.ident is not None:
-            self._thread.join(STOP_LIMIT)
+            self._thread.join(timing.limits.ethercat_thread_end)
         return not self._thread.is_alive()
 
     def look(self, limit: float) -> AlState:
@@ -98,7 +95,7 @@ class Bus:
         Raises:
             BusError: if the bus is not free in time.
         """
-        self._do(lambda: self._master.request(state), REQUEST_LIMIT)
+        self._do(lambda: self._master.request(state), timing.limits.ethercat_request)
 
     def empty_mailbox(self) -> None:
         """Read the slave's reports about past errors.
@@ -106,7 +103,10 @@ class Bus:
         Raises:
             BusError: if the bus is not free in time.
         """
-        self._do(lambda: any(not self._master.fetch_emergency() for _ in range(MOST_MESSAGES)), REQUEST_LIMIT)
+        self._do(
+            lambda: any(not self._master.fetch_emergency() for _ in range(MOST_MESSAGES)),
+            timing.limits.ethercat_request,
+        )
 
     def _do(self, job: Callable[[], T], limit: float) -> T:
         """Run a job on the master between two cycles; return its result or raise its error."""
@@ -120,14 +120,14 @@ class Bus:
     def _run(self) -> None:
         raise_priority(FIFO_PRIORITY)
         cycle = self._clock.cycle
-        deadline = time.perf_counter() + cycle
+        deadline = timing.now() + cycle
         lasting = cycle
         in_place = self.lock is None
         while not self._ending.is_set():
-            left = deadline - time.perf_counter()
+            left = deadline - timing.now()
             if left > 0.0:
-                time.sleep(left)
-            late = time.perf_counter() - deadline
+                timing.sleep(left)
+            late = timing.now() - deadline
             moment = self._clock.begin(deadline, lasting)
             try:
                 came = self._exchange()
@@ -145,15 +145,15 @@ class Bus:
                 self._drive.fail(known)
                 self._clock.complete(moment)
             deadline += lasting
-            while time.perf_counter() - deadline > LATEST * cycle:
+            while timing.now() - deadline > LATEST * cycle:
                 deadline += cycle
 
     def _exchange(self) -> bool:
         """Exchange one frame; return True if it came back from every slave."""
-        begun = time.perf_counter()
+        begun = timing.now()
         sent = self._drive.outputs(begun)
         data = self._master.exchange(self._outputs.pack(sent))
-        back = time.perf_counter()
+        back = timing.now()
         self._drive.take(None if data is None else self._inputs.unpack(data), 0.5 * (begun + back), sent)
         return data is not None
 
@@ -167,7 +167,7 @@ class Bus:
                 future.set_exception(error)
             return
         # On a dead wire a check blocks every other thread for 14 ms; the drive counts lost frames anyway.
-        if not came or not self._drive.in_service or time.perf_counter() - self._looked_at < WATCH_PERIOD:
+        if not came or not self._drive.in_service or timing.now() - self._looked_at < WATCH_PERIOD:
             return
         state = self._look()
         if state.base and (state.base != OP or state.code):
@@ -176,5 +176,5 @@ class Bus:
 
     def _look(self) -> AlState:
         state = self._master.al_state()
-        self._looked_at = time.perf_counter()
+        self._looked_at = timing.now()
         return state

@@ -8,8 +8,9 @@ every cycle lasts exactly as long as it should.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
+
+from drivers import timing
 
 PHASE = 0.3
 """Place of frames, as a share of the cycle after SYNC0: a thread can be late, never early."""
@@ -100,7 +101,7 @@ class BusClock:
             cycle: Nominal time between two cycles [s].
         """
         self.cycle = cycle
-        self.waited_at = time.perf_counter()
+        self.waited_at = timing.now()
         """Time of the last wait, in the machine's seconds."""
         self._came = threading.Condition()
         # Machine's time, this clock's time, and its seconds per second of the machine; replaced as a whole.
@@ -109,7 +110,7 @@ class BusClock:
 
     def now(self) -> float:
         """Return the seconds since an arbitrary origin."""
-        return self.at(time.perf_counter())
+        return self.at(timing.now())
 
     def at(self, moment: float) -> float:
         """Return this clock's time for a time of the machine [s]."""
@@ -149,7 +150,7 @@ class BusClock:
         """Return once the cycle nearest to `deadline` [s] has come back, or at most 5 ms after `interrupted`."""
         enough, patience = deadline - 0.5 * self.cycle, deadline + self.cycle
         while not interrupted():
-            self.waited_at = time.perf_counter()
+            self.waited_at = timing.now()
             with self._came:
                 if self._completed >= enough and self._completed > self._used:
                     return

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from drivers import timing
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat.cia402 import (
     CYCLIC_POSITION,
@@ -25,11 +26,6 @@ from drivers.ethercat.pdo import Inputs, Outputs
 from drivers.reading import Reading
 from drivers.servo import PositionGoal, TorqueGoal
 
-ORPHAN_LIMIT = 0.1
-"""Time without a command, read or wait after which a driven servo is released [s]."""
-LOST_FRAMES = 5
-"""Cycles in a row without an answer that end a run. Each lasts 8 to 16 ms on a usual kernel, so that the drive's own
-watchdog is not far then."""
 DWELL = 0.004
 """Time in every state on the way up [s]."""
 STUCK_LIMIT = 0.15
@@ -199,10 +195,11 @@ class CyclicDrive:
     def outputs(self, now: float) -> Outputs:
         """Return the outputs of the cycle that begins now [s]."""
         wanted = self._wanted
-        if wanted.on and now - max(self._heard, self._waited_at()) > ORPHAN_LIMIT:
+        if wanted.on and now - max(self._heard, self._waited_at()) > timing.limits.ethercat_orphan:
             self.fail(
                 DriverError(
-                    f"the driven servo received no command for {1e3 * ORPHAN_LIMIT:.0f} ms, it was released; "
+                    f"the driven servo received no command for {1e3 * timing.limits.ethercat_orphan:.0f} ms, "
+                    "it was released; "
                     "check the processor's load"
                 )
             )
@@ -303,7 +300,7 @@ class CyclicDrive:
     def _miss(self, what: str) -> None:
         self.lost += 1
         self._lost_in_a_row += 1
-        if self.in_service and self._lost_in_a_row >= LOST_FRAMES:
+        if self.in_service and self._lost_in_a_row >= timing.limits.ethercat_lost_frames:
             total = self.lost + (0 if self.newest is None else self.newest.number)
             self.fail(
                 BusError(

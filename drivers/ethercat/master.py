@@ -12,6 +12,7 @@ Only one thread at a time uses it. There are no SDO calls once cycles have begun
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import Any
 
 import pysoem
 
+from drivers import timing
 from drivers.errors import BusError, NoAnswer
 from drivers.ethercat import nic
 from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, Image, ImageEntry
@@ -26,8 +28,6 @@ from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, Image, ImageEntry
 INIT, PREOP, SAFEOP, OP = pysoem.INIT_STATE, pysoem.PREOP_STATE, pysoem.SAFEOP_STATE, pysoem.OP_STATE
 _NAMES = {0: "no reported state", INIT: "INIT", PREOP: "PREOP", pysoem.BOOT_STATE: "BOOT", SAFEOP: "SAFEOP", OP: "OP"}
 
-SAFEOP_LIMIT = 1_000_000
-"""Longest time that a drive may take to SAFEOP [µs]."""
 SDO_ATTEMPTS = 3
 SEARCHES = 2
 """Number of searches: on a busy machine the first frames may be late."""
@@ -102,6 +102,8 @@ class Master:
             NoAnswer: if there is no slave.
         """
         nic.require(self.interface)
+        if os.path.exists(f"/sys/class/net/{self.interface}/device"):
+            timing.require_real_limits(self.interface)
         self._lock = nic.Lock(self.interface)
         nic.listen(self.interface)
         master = self._master = pysoem.Master()
@@ -256,7 +258,7 @@ class Master:
         except pysoem.ConfigMapError as error:
             reasons = ", ".join(str(reason) for reason in error.error_list)
             raise BusError(f"slave {self.number}: its process data could not be mapped: {reasons}") from None
-        state = self._slave.state_check(SAFEOP, SAFEOP_LIMIT)
+        state = self._slave.state_check(SAFEOP, round(1e6 * timing.limits.ethercat_safeop))
         if state & 0x0F != SAFEOP or self.al_state().code:
             raise BusError(
                 f"slave {self.number} is in {self.al_state()} instead of SAFEOP; "

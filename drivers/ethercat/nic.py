@@ -12,8 +12,8 @@ import select
 import socket
 import struct
 import sys
-import time
 
+from drivers import timing
 from drivers.errors import BusError
 
 ETHERTYPE = 0x88A4
@@ -103,9 +103,9 @@ def listen(interface: str) -> None:
 
 
 def _hears(raw: socket.socket) -> bool:
-    deadline = time.monotonic() + LISTEN
+    deadline = timing.now() + LISTEN
     heard = False
-    while (left := deadline - time.monotonic()) > 0.0:
+    while (left := deadline - timing.now()) > 0.0:
         if select.select([raw], (), (), left)[0]:
             raw.recv(2048)
             heard = True
@@ -125,8 +125,8 @@ def release_blindly(interface: str) -> None:
                 raw.send(frame)
             except OSError as error:
                 raise BusError(f"sending on network interface {interface} failed: {error.strerror}") from None
-            deadline = time.monotonic() + _ANSWER
-            while (left := deadline - time.monotonic()) > 0.0 and select.select([raw], (), (), left)[0]:
+            deadline = timing.now() + _ANSWER
+            while (left := deadline - timing.now()) > 0.0 and select.select([raw], (), (), left)[0]:
                 if _heeded(raw.recv(2048)):
                     return
     raise BusError(f"no drive on network interface {interface} confirmed the stop; cut its power supply")

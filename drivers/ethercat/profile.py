@@ -17,7 +17,7 @@ SHORTEST_CYCLE = 0.0005
 LONGEST_CYCLE = 0.004
 SHORTEST_WATCHDOG = 0.02
 LONGEST_WATCHDOG = 0.1
-"""[s]; a drive is switched off in four cycles, and a release takes no longer than `drivers.servo.ANSWER_LIMIT`."""
+"""[s]; a drive is switched off in four cycles, and a release takes no longer than `TimeLimits.answer`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.recording import ServoSettings
+from drivers import timing
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState, error_text
@@ -20,27 +20,16 @@ from drivers.ethercat.profile import drives
 from drivers.libraries import needed_by
 from drivers.limits import Limits
 from drivers.reading import Reading
-from drivers.servo import ANSWER_LIMIT, PositionGoal, Servo, ServoIdentity, TorqueGoal
+from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
 
 if TYPE_CHECKING:
     from drivers.ethercat.bus import Bus
     from drivers.ethercat.master import Master, SlaveInfo
     from drivers.ethercat.settings import DriveSettings
 
-PATIENCE = 0.8 * ANSWER_LIMIT
-"""Longest wait of a read or a release for the bus [s]."""
-RELEASE_LIMIT = 0.65 * PATIENCE
-"""Time within which a drive that gets its frames is switched off [s]."""
 FRESH = 0.5
 """Age of a sample, as a share of the cycle, beyond which the next one is waited for."""
-ENABLE_LIMIT = 0.12
-"""Time within which a drive is ready to follow goals [s]; a longer wait would look like a recorder that hangs."""
 LOCK_LIMIT = 1.0
-OP_LIMIT = 3.0
-RESET_LIMIT = 1.0
-"""Times within which the frames are in step with SYNC0, and the drive is in OP or out of a fault [s]."""
-LOOK_LIMIT = 0.5
-"""Time within which a slave's state is known while nothing is driven [s]."""
 LOOK_PERIOD = 0.01
 """[s]"""
 
@@ -108,7 +97,7 @@ class EthercatServo(Servo):
         # Missing answers count only from OP on: before it, frames may be lost without harm.
         self._reach(OP)
         drive.in_service = True
-        self._bus_clock.wait_for(lambda: drive.newest is not None, PATIENCE)
+        self._bus_clock.wait_for(lambda: drive.newest is not None, timing.limits.ethercat_wait)
         self._leave_fault(drive)
         self._release()
 
@@ -156,16 +145,16 @@ class EthercatServo(Servo):
     def _reach(self, state: int) -> None:
         bus = self._bus()
         bus.request(state)
-        deadline = time.perf_counter() + OP_LIMIT
+        deadline = timing.now() + timing.limits.ethercat_op
         while True:
-            now = bus.look(LOOK_LIMIT)
+            now = bus.look(timing.limits.ethercat_look)
             if now.state == state:
                 return
-            if now.code or time.perf_counter() > deadline:
+            if now.code or timing.now() > deadline:
                 raise BusError(
                     f"the drive stays in {now} instead of OP; try another dc option of the address or a longer cycle"
                 )
-            time.sleep(LOOK_PERIOD)
+            timing.sleep(LOOK_PERIOD)
 
     def _leave_fault(self, drive: CyclicDrive) -> None:
         """Reset a fault of a released drive. Raises ServoFault if it stays."""
@@ -180,7 +169,7 @@ class EthercatServo(Servo):
             newest = drive.newest
             return newest is not None and newest.state is DriveState.SWITCH_ON_DISABLED
 
-        if not self._bus_clock.wait_for(left, RESET_LIMIT):
+        if not self._bus_clock.wait_for(left, timing.limits.ethercat_reset):
             raise ServoFault(f"the drive stays in its fault {named}; remove the cause, then switch it off and on")
         self._warnings.append(f"the drive had a fault, {named}, which was reset")
 
@@ -221,14 +210,14 @@ class EthercatServo(Servo):
         drive = self._drive()
         self._complain(drive)
         own_law = self._wanted.mode == "csp" and isinstance(goal, PositionGoal)
-        drive.switch_on(CYCLIC_POSITION if own_law else CYCLIC_TORQUE, time.perf_counter())
-        deadline = time.perf_counter() + ENABLE_LIMIT
+        drive.switch_on(CYCLIC_POSITION if own_law else CYCLIC_TORQUE, timing.now())
+        deadline = timing.now() + timing.limits.ethercat_enable
         while not self._bus_clock.wait_for(lambda: drive.enabled or drive.trouble is not None, LOOK_PERIOD):
-            drive.heard(time.perf_counter())
-            if time.perf_counter() > deadline:
+            drive.heard(timing.now())
+            if timing.now() > deadline:
                 drive.switch_off()
                 raise ServoFault(
-                    f"the drive was not ready within {1e3 * ENABLE_LIMIT:.0f} ms, its status word is "
+                    f"the drive was not ready within {1e3 * timing.limits.ethercat_enable:.0f} ms, its status word is "
                     f"{_status(drive.newest)}; check its supply and its brake"
                 )
         self._complain(drive)
@@ -236,12 +225,12 @@ class EthercatServo(Servo):
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         drive = self._drive()
         self._complain(drive)
-        drive.aim(goal, time.perf_counter())
+        drive.aim(goal, timing.now())
 
     def _read(self) -> Reading:
         drive = self._drive()
         self._complain(drive)
-        now = time.perf_counter()
+        now = timing.now()
         drive.heard(now)
         oldest, last = now - FRESH * self._cycle, self._read_number
 
@@ -250,11 +239,14 @@ class EthercatServo(Servo):
             fresh = sample is not None and sample.number > last and sample.moment >= oldest
             return fresh or drive.trouble is not None
 
-        came = self._bus_clock.wait_for(come, PATIENCE)
+        came = self._bus_clock.wait_for(come, timing.limits.ethercat_wait)
         self._complain(drive)
         sample = drive.newest
         if not came or sample is None:
-            raise NoAnswer(f"no frame came back for {1e3 * PATIENCE:.0f} ms; check the cable and the drive's power")
+            raise NoAnswer(
+                f"no frame came back for {1e3 * timing.limits.ethercat_wait:.0f} ms; "
+                "check the cable and the drive's power"
+            )
         self._read_number = sample.number
         self._bus_clock.use()
         return replace(sample.reading, moment=self._bus_clock.at(sample.moment))
@@ -271,12 +263,12 @@ class EthercatServo(Servo):
         drive.switch_off()
         if not bus.alive:
             raise BusError("the bus's thread has ended; cut the drive's power supply")
-        if self._bus_clock.wait_for(lambda: drive.released, RELEASE_LIMIT):
+        if self._bus_clock.wait_for(lambda: drive.released, timing.limits.ethercat_release):
             return
         # Without process data there is no status word, but a slave that reports this state cannot drive anything.
         where = "it does not answer"
         with suppress(BusError):
-            state = bus.look(PATIENCE - RELEASE_LIMIT)
+            state = bus.look(timing.limits.ethercat_wait - timing.limits.ethercat_release)
             if drive.released or state.without_process_data:
                 return
             where = f"it is in {state}"
@@ -300,7 +292,7 @@ class EthercatServo(Servo):
         from drivers.ethercat.master import OP
 
         drive = self._drive()
-        if bus.look(LOOK_LIMIT).state != OP or not drive.answering:
+        if bus.look(timing.limits.ethercat_look).state != OP or not drive.answering:
             return False
         self._leave_fault(drive)
         bus.empty_mailbox()

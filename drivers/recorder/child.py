@@ -8,10 +8,11 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
+from drivers import timing
 from drivers.recorder.control import Control
 from drivers.recorder.guardian import GuardianSetup, guard
 from drivers.recorder.messages import Event, Request
-from drivers.recorder.process import CONNECT_LIMIT, RecorderSetup, serve
+from drivers.recorder.process import RecorderSetup, serve
 from drivers.recorder.ring import Ring
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.registry import BlindlyReleased, ServoSource
@@ -19,11 +20,7 @@ from drivers.servo import CUT_THE_SUPPLY
 
 RING_CAPACITY = 32768
 """Number of live rows kept: half a minute at 1 kHz."""
-SILENCE_LIMIT = 0.5
-"""A recorder's process that has given no sign of life for this long [s] counts as dead."""
 MAY_BE_ON = f"{CUT_THE_SUPPLY}: the motor may still be on"
-PATIENCE = 5.0
-"""Time that a process asked to end may take [s]; after that it gets a signal and the same time again."""
 
 
 class Child:
@@ -56,7 +53,7 @@ class Child:
         job = RecorderSetup(self._source, self._control, self.ring, os.getpid(), self._heartbeat_limit)
         self.view.stamp("beat")
         self.view.stamp("recorder_beat")
-        self.view.announce("quiet_until", CONNECT_LIMIT)
+        self.view.announce("quiet_until", timing.limits.connect)
         # A daemon is terminated if the program ends without closing it, and releases the servo on that signal.
         process = self._context.Process(target=serve, args=(job, there), name="recorder", daemon=True)
         process.start()
@@ -105,7 +102,7 @@ class Child:
             return ""
         if not process.is_alive():
             if self._guardian is not None:
-                self._guardian.join(SILENCE_LIMIT)
+                self._guardian.join(timing.limits.recorder_silence)
             ended = f"the recorder's process ended (exit code {process.exitcode})"
             if self.view.may_be_driven:
                 return f"{MAY_BE_ON}; {ended}; connect again afterwards"
@@ -116,7 +113,7 @@ class Child:
         if self.view.age("quiet_until") < 0:
             return ""
         silence = self.view.age("recorder_beat")
-        if silence > SILENCE_LIMIT:
+        if silence > timing.limits.recorder_silence:
             return f"{MAY_BE_ON}; no sign of life from the recorder for {silence:.1f} s; connect again afterwards"
         return ""
 
@@ -130,18 +127,18 @@ class Child:
         if process is None:
             return True
         self.view.set("close_requested", 1)
-        process.join(PATIENCE)
+        process.join(timing.limits.recorder_end)
         for end in (process.terminate, process.kill):
             if process.is_alive():
                 end()
-                process.join(PATIENCE)
+                process.join(timing.limits.recorder_end)
         if pipe is not None:
             pipe.close()
         if not process.is_alive():
             process.close()
         if guardian is not None:
             # The guardian ends after the recorder, once it has released a servo left driven, or continues alone.
-            guardian.join(PATIENCE)
+            guardian.join(timing.limits.recorder_end)
             if guardian.is_alive():
                 guardian.kill()
                 guardian.join()

@@ -6,10 +6,11 @@ a float. Times are nanoseconds of `time.perf_counter_ns`, one monotonic clock fo
 
 from __future__ import annotations
 
-import time
 from multiprocessing.context import SpawnContext
 
 import numpy as np
+
+from drivers import timing
 
 _FIELDS = (
     # Written by the program.
@@ -83,11 +84,11 @@ class ControlView:
 
     def stamp(self, name: str) -> None:
         """Store the current time in a field."""
-        self._words[_INDEX[name]] = time.perf_counter_ns()
+        self._words[_INDEX[name]] = timing.now_ns()
 
     def announce(self, name: str, seconds: float) -> None:
         """Store the time `seconds` from now in a field."""
-        self._words[_INDEX[name]] = time.perf_counter_ns() + int(1e9 * seconds)
+        self._words[_INDEX[name]] = timing.now_ns() + int(1e9 * seconds)
 
     @property
     def may_be_driven(self) -> bool:
@@ -96,4 +97,4 @@ class ControlView:
 
     def age(self, name: str) -> float:
         """Return the seconds since the time in a field."""
-        return 1e-9 * (time.perf_counter_ns() - int(self._words[_INDEX[name]]))
+        return 1e-9 * (timing.now_ns() - int(self._words[_INDEX[name]]))

@@ -14,19 +14,13 @@ from typing import Any
 
 from core.errors import ServoBenchError
 from core.recording import RunHeader, Sample, ServoSettings
+from drivers import timing
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.recorder.link import BUSY_REMEDY, Link, RunStopped
 from drivers.recorder.run import Phase
 from drivers.servo import Command, Release, Servo, ServoState
-
-CONFIGURE_LIMIT = 10.0
-"""Longest time for writing a released servo's settings, or rebooting it after a fault [s]."""
-STALL_LIMIT = 0.2
-"""A driven servo that was not read for this long [s of the machine's time, at any clock speed] is released."""
-BLIND_LIMIT = 0.1
-"""Longest time that a servo may be driven while its answers are lost [s]; one or two lost answers do not end a run."""
 
 
 class Cycle:
@@ -69,7 +63,7 @@ class Cycle:
 
     def configure(self, settings: ServoSettings, limits: Limits) -> None:
         """Write gains and limits into the released servo and read the gains back."""
-        self.link.quiet_for(CONFIGURE_LIMIT)
+        self.link.quiet_for(timing.limits.configure)
         self.written = None
         try:
             self.servo.configure(settings, limits)
@@ -79,7 +73,7 @@ class Cycle:
 
     def mount(self, header: RunHeader, limits: Limits) -> None:
         """Set the servo up for a run or a hold, and start counting cycles at its rate."""
-        self.link.quiet_for(CONFIGURE_LIMIT)
+        self.link.quiet_for(timing.limits.configure)
         self.servo.mount(header.bench)
         self.configure(header.settings, limits)
         self.restart(header.rate)
@@ -112,7 +106,7 @@ class Cycle:
             self._count += missed
             self.due = self._origin + self._count * self._period
         self._heed()
-        if late > STALL_LIMIT * self._clock.speed and self.servo.state is ServoState.ENABLED:
+        if late > timing.limits.stall * self._clock.speed and self.servo.state is ServoState.ENABLED:
             raise RunStopped(
                 "fail",
                 f"the computer was busy: the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; "
@@ -155,7 +149,7 @@ class Cycle:
 
     def _bridge(self, lost: NoAnswer) -> Reading:
         """Return the last reading in place of a lost answer; raises the error if that reading is too old."""
-        if self._seen is None or self._clock.now() - self.moment > BLIND_LIMIT * self._clock.speed:
+        if self._seen is None or self._clock.now() - self.moment > timing.limits.blind * self._clock.speed:
             raise lost
         self._lost += 1
         self._missed += 1

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import select
 import signal
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from drivers import timing
 from drivers.errors import BusError
 from drivers.priority import raise_priority
 from drivers.recorder.control import Control, ControlView
@@ -24,16 +24,10 @@ from drivers.recorder.run import Phase
 from drivers.recorder.signals import answer_signals
 from drivers.registry import BlindlyReleased
 
-GUARD_LIMIT = 0.15
-"""A recorder that drives a servo and has given no sign of life for this long [s] counts as dead."""
 LOOK_PERIOD = 0.01
 """Pause between two checks [s]."""
-PERSISTENCE = 30.0
-"""An unreachable bus is tried again for this long [s]: time to plug the adapter in again."""
 INSIST_PERIOD = 0.5
 """Pause between two attempts after many failed ones [s]."""
-HANDOVER = 3.0
-"""Longest time that the program waits for the guardian [s]; the guardian then continues without it."""
 PRIORITY = 60
 """Priority above that of the recorder, which may be blocking the processor."""
 
@@ -58,7 +52,7 @@ def guard(job: GuardianSetup) -> None:
     life = _Life(job.recorder)
     while view.get("phase") != Phase.CLOSED and not life.over(LOOK_PERIOD):
         # In this order: a recorder that is still running releases the servo itself.
-        if view.may_be_driven and view.age("recorder_beat") > GUARD_LIMIT:
+        if view.may_be_driven and view.age("recorder_beat") > timing.limits.guarded_silence:
             _release(job.source, view)
     if view.may_be_driven:
         _insist(job.source, view)
@@ -77,18 +71,18 @@ def _insist(source: BlindlyReleased, view: ControlView) -> None:
     The program need not wait for all of that. A program that takes the bus meanwhile is responsible for the servo.
     """
     view.stamp("guarded_at")
-    begin = reached = time.monotonic()
+    begin = reached = timing.now()
     waited_for = True
     while (heard := _attempt(source, alone=True)) is not _Heard.CONFIRMED:
-        now = time.monotonic()
+        now = timing.now()
         if heard is _Heard.NOTHING:
             reached = now
-        if now - reached > PERSISTENCE:
+        if now - reached > timing.limits.guardian_persistence:
             return
-        if waited_for and now - begin > HANDOVER:
+        if waited_for and now - begin > timing.limits.guardian_handover:
             waited_for = False
             _go_on_alone()
-        time.sleep(LOOK_PERIOD if waited_for else INSIST_PERIOD)
+        timing.sleep(LOOK_PERIOD if waited_for else INSIST_PERIOD)
     # Later the program may have given the block to another recorder.
     if waited_for:
         view.stamp("guard_confirmed_at")
@@ -133,7 +127,7 @@ class _Life:
         """Return True if the process has ended, after at most `wait` [s]."""
         if self._file is not None:
             return bool(select.select([self._file], (), (), wait)[0])
-        time.sleep(wait)
+        timing.sleep(wait)
         try:
             os.kill(self._pid, 0)
         except ProcessLookupError:

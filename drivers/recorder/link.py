@@ -15,9 +15,6 @@ from drivers.recorder.ring import RingWriter
 from drivers.recorder.run import Phase
 from drivers.servo import ServoState
 
-HEARTBEAT_LIMIT = 0.2
-"""A driven servo is released when the program has given no sign of life for this long [s]."""
-
 EMERGENCY = "emergency stop"
 BUSY_REMEDY = "close other programs or choose a lower rate, acknowledge and record the run again"
 

@@ -13,6 +13,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 
 from core.recording import RunHeader, SinkDescription
+from drivers import timing
 from drivers.errors import CommandError
 from drivers.limits import Limits
 from drivers.recorder.cycle import Cycle, describe
@@ -28,10 +29,6 @@ NEAR = 0.02
 REST_WINDOW = 0.25
 REST_BAND = 0.004
 """A servo is at rest when its position stayed within this band [rad], or 2.5 encoder steps, for REST_WINDOW [s]."""
-REST_LIMIT = 5.0
-"""A driven servo that is not at rest after this time [s] will never be."""
-HANG_LIMIT = 20.0
-"""Longest time that a released pendulum may swing [s]."""
 HOLD_RAMP = 0.25
 """Largest change of a held torque in a second, as a share of the servo's torque limit [1/s]. Slow enough that the
 pendulum follows without overshoot, fast enough that the user does not have to wait."""
@@ -40,8 +37,6 @@ LOWERING = 3.0
 """Time in which a held torque is removed at its end [s], so that the pendulum sinks instead of falling."""
 LOWERING_SPEED, LONGEST_LOWERING = 0.3, 10.0
 """While the pendulum sinks faster than this [rad/s], the torque stays, for at most LONGEST_LOWERING [s] in total."""
-UNATTENDED = 120.0
-"""Longest time that a torque is held [s] while no one moves the pendulum or requests another torque."""
 ATTENDED_MOTION = 0.02
 """A change of position beyond this counts as a movement by the user [rad]."""
 
@@ -145,8 +140,10 @@ class Loop:
                     sample = self._hold_torque(self._towards(job.limits.clamp_torque(wanted), step))
                     if wanted != last or abs(sample.reading.position - where) > ATTENDED_MOTION:
                         last, where, since = wanted, sample.reading.position, sample.clock
-                    elif sample.clock - since > UNATTENDED:
-                        raise RunStopped("fail", f"the pendulum was not moved for {UNATTENDED:g} s", gentle=True)
+                    elif sample.clock - since > timing.limits.unattended:
+                        raise RunStopped(
+                            "fail", f"the pendulum was not moved for {timing.limits.unattended:g} s", gentle=True
+                        )
                     wanted = yield sample
             except RunStopped as stop:
                 if not stop.gentle:
@@ -217,9 +214,9 @@ class Loop:
         goal = float(job.plan.goal[0])
         if job.plan.torque_enable[0]:
             self._move(goal)
-            self._rest(PositionGoal(goal), goal, REST_LIMIT)
+            self._rest(PositionGoal(goal), goal, timing.limits.rest)
         else:
-            self._rest(Release(), math.nan, HANG_LIMIT)
+            self._rest(Release(), math.nan, timing.limits.swing)
 
     def _follow(self, plan: RunPlan, storage: Storage) -> None:
         goals, enables = plan.goal.tolist(), plan.torque_enable.tolist()
@@ -239,7 +236,7 @@ class Loop:
         fault = ""
         try:
             if self._servo.state is not ServoState.ENABLED:
-                self._rest(Release(), math.nan, HANG_LIMIT)
+                self._rest(Release(), math.nan, timing.limits.swing)
             if abs(self._cycle.make(None).position) > NEAR:
                 self._move(0.0)
                 self._cycle.make(PositionGoal(0.0), 0.0)

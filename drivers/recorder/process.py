@@ -10,15 +10,15 @@ import atexit
 import gc
 import math
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from drivers import timing
 from drivers.errors import NoAnswer
 from drivers.priority import raise_priority
 from drivers.recorder.control import Control
-from drivers.recorder.cycle import CONFIGURE_LIMIT, Cycle, describe
+from drivers.recorder.cycle import Cycle, describe
 from drivers.recorder.link import EMERGENCY, SharedLink
 from drivers.recorder.loop import HoldJob, Loop
 from drivers.recorder.messages import (
@@ -51,8 +51,6 @@ INSIST_PERIOD = 0.5
 """Pause between two attempts to switch off a motor that may still be on [s]."""
 SILENT_READS = 3
 """Unanswered reads in a row after which a released servo is in FAULT."""
-CONNECT_LIMIT = 60.0
-"""Longest time for connecting [s]; a first start may compile the simulation."""
 _NAMES: dict[int, str] = {number: number.name for number in signal.Signals}
 
 
@@ -75,7 +73,7 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
     answer_signals(lambda number, frame: link.end(_NAMES.get(number, f"signal {number}")))
     link.phase(Phase.STARTING)
     link.beat()
-    link.quiet_for(CONNECT_LIMIT)
+    link.quiet_for(timing.limits.connect)
     servo: Servo | None = None
     try:
         servo = job.source.open()
@@ -83,7 +81,7 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
         identity = servo.connect()
         while isinstance(job.source, BlindlyReleased) and not link.guarded() and not link.ending():
             # Nothing is driven before the guardian watches this process.
-            time.sleep(WATCH_PERIOD)
+            timing.sleep(WATCH_PERIOD)
         if servo.clock.virtual:
             # Nothing real moves and nothing waits: no priority, no thread, no heartbeat that could be missed.
             link.heartbeat_limit = math.inf
@@ -199,7 +197,7 @@ class Service:
         self._reported_fault = ""
         if not self._link.may_acknowledge(stops_seen):
             return
-        self._link.quiet_for(CONFIGURE_LIMIT)
+        self._link.quiet_for(timing.limits.configure)
         try:
             self._servo.acknowledge()
         except Exception as error:
@@ -212,10 +210,10 @@ class Service:
 
     def _insist(self) -> None:
         """Repeat a release that was not confirmed: a servo whose cable is plugged in again may still be driven."""
-        now = time.monotonic()
+        now = timing.now()
         if self._servo.may_be_driven and now - self._insisted_at > INSIST_PERIOD:
             self._insisted_at = now
-            self._link.quiet_for(CONFIGURE_LIMIT)
+            self._link.quiet_for(timing.limits.configure)
             self._servo.release()
             self._cycle.tell_state()
             self._link.quiet_for(0.0)

@@ -14,7 +14,6 @@ There is no hidden thread that would keep beating for a program that hangs. When
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -22,10 +21,10 @@ from typing import Any, Self
 
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
+from drivers import timing
 from drivers.errors import CommandError, DriverError, MotorOn, NotReady, RecorderDied
 from drivers.limits import Limits
 from drivers.recorder.child import MAY_BE_ON, Child
-from drivers.recorder.link import HEARTBEAT_LIMIT
 from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.messages import (
     Acknowledged,
@@ -43,7 +42,6 @@ from drivers.recorder.messages import (
     Request,
     RunFinished,
 )
-from drivers.recorder.process import CONNECT_LIMIT
 from drivers.recorder.ring import RingReader
 from drivers.recorder.run import Phase, RunPlan, RunResult, check_rate
 from drivers.registry import ServoSource, resolve
@@ -94,7 +92,7 @@ class Recorder:
         source: str | ServoSource,
         *,
         limits: Limits | None = None,
-        heartbeat_limit: float = HEARTBEAT_LIMIT,
+        heartbeat_limit: float | None = None,
         stop_lock: float = STOP_LOCK,
     ) -> None:
         """Prepare the recorder without starting its process.
@@ -102,7 +100,7 @@ class Recorder:
         Args:
             source: An address or a picklable description.
             limits: Limits of the first run; None for the servo's own.
-            heartbeat_limit: The servo is released when `beat` was not called for this long [s].
+            heartbeat_limit: The servo is released when `beat` was not called for this long [s]; None for the usual.
             stop_lock: After an emergency stop, everything that may drive is refused for this long [s].
 
         Raises:
@@ -110,7 +108,7 @@ class Recorder:
         """
         self._limits = limits
         self._stop_lock = stop_lock
-        self._child = Child(resolve(source), heartbeat_limit)
+        self._child = Child(resolve(source), heartbeat_limit or timing.limits.program_silence)
         self._view = self._child.view
         self._latest = RingReader(self._child.ring)
         self._identity: ServoIdentity | None = None
@@ -135,11 +133,11 @@ class Recorder:
             raise NotReady("the recorder was started already; make a new one for another servo")
         self._child.launch()
 
-    def start(self, timeout: float = CONNECT_LIMIT) -> ServoIdentity:
+    def start(self, timeout: float | None = None) -> ServoIdentity:
         """Start the process, wait until the servo has answered, and return its identity.
 
         Args:
-            timeout: Longest wait [s].
+            timeout: Longest wait [s]; None for the usual time.
 
         Raises:
             NotReady: if the process was started already.
@@ -147,7 +145,8 @@ class Recorder:
             DriverError: if the servo could not be connected.
         """
         self.launch()
-        deadline = time.monotonic() + timeout
+        timeout = timing.limits.connect if timeout is None else timeout
+        deadline = timing.now() + timeout
         while self._identity is None:
             for event in self.poll():
                 if isinstance(event, ConnectFailed):
@@ -156,7 +155,7 @@ class Recorder:
             if self._dead:
                 self.close()
                 raise RecorderDied(self._dead)
-            if time.monotonic() > deadline:
+            if timing.now() > deadline:
                 self.close()
                 raise RecorderDied(f"the servo was not connected within {timeout:g} s; check its cable and power")
             self._sleep()
@@ -271,14 +270,14 @@ class Recorder:
         """
         if self._doing is not Activity.RUN and self._result is None:
             raise NotReady("no run was begun; record one first")
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else timing.now() + timeout
         while self._result is None:
             self.poll()
             if self._result is not None:
                 break
             if self._dead:
                 raise RecorderDied(self._dead)
-            if deadline is not None and time.monotonic() > deadline:
+            if deadline is not None and timing.now() > deadline:
                 raise TimeoutError(f"the run did not end within {timeout} s")
             if progress is not None:
                 progress(self.status)

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.recording import SAMPLE_DTYPE, RunHeader, SampleSink, SinkDescription
+from drivers import timing
 from drivers.recorder.cycle import describe
 
 BLOCK_TIME = 0.2
 """Rows are passed to the sink at least this often [s]."""
-LONGEST_BACKLOG = 5.0
-"""Longest time that the sink may lag behind [s] before the run is stopped."""
 FEWEST_SAMPLES = 2
 """Fewest samples of a run that can be stored; a sink refuses fewer."""
 TOO_SHORT = "it ended before its second sample, so there is no run to keep"
@@ -66,7 +65,7 @@ class Storage:
         self._block = np.zeros(max(1, round(header.rate * BLOCK_TIME)), dtype=SAMPLE_DTYPE)
         self._filled = 0
         self._pending: deque[Future[Any]] = deque()
-        self._longest = round(LONGEST_BACKLOG / BLOCK_TIME)
+        self._longest = round(timing.limits.storage_backlog / BLOCK_TIME)
         self._opening = None if description is None else worker.submit(description.open, header)
         self.samples = 0
 
@@ -91,7 +90,7 @@ class Storage:
             while self._pending and self._pending[0].done():
                 self._pending.popleft().result()
             if len(self._pending) > self._longest:
-                raise OSError(f"the store took no samples for {LONGEST_BACKLOG:g} s; check the disk")
+                raise OSError(f"the store took no samples for {timing.limits.storage_backlog:g} s; check the disk")
 
     def finish(self, exit_status: str, reason: str) -> Future[Sealed]:
         """Pass on the remaining rows and seal the run; the future never holds an exception."""

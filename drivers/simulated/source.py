@@ -9,7 +9,8 @@ from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.shipped import load_model, nominal_model
 from core.terms import FRICTION_MODELS
-from drivers.clock import RealClock, VirtualClock
+from drivers import timing
+from drivers.clock import Clock, RealClock, StandingClock, VirtualClock
 from drivers.errors import AddressError
 from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator
 from drivers.simulated.plant import Hand, Imperfections
@@ -64,10 +65,15 @@ class SimulatedSource:
             bench=self.bench,
             imperfections=self.imperfections,
             hand=self.hand,
-            clock=VirtualClock() if self.clock == "virtual" else RealClock(self.speed),
+            clock=self._clock(),
             seed=self.seed,
             actuator=self.actuator,
         )
+
+    def _clock(self) -> Clock:
+        if self.clock == "virtual":
+            return VirtualClock()
+        return StandingClock(self.speed) if timing.limits.simulated_stands_still else RealClock(self.speed)
 
 
 def from_address(address: ServoAddress) -> SimulatedSource:

@@ -67,7 +67,7 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
     assert say(process, "nonsense").startswith("console: unknown command 'nonsense'")
     assert say(process, "power off") == "ok"
     # Nobody answers, however long one waits.
-    monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", "1")
+    monkeypatch.setenv("SERVOBENCH_PATIENCE", "1")
     assert main([*record, "--length", "0.1", "-o", str(session)]) == 1
     assert "no answer to pinging ID 1" in capsys.readouterr().err
 

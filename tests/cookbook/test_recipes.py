@@ -15,7 +15,6 @@ from tests.drivers.own_network import way
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "resources" / "help" / "cookbook"
-PATIENCE = ROOT / "tests" / "patience"
 STAND_INS = Path(__file__).parent / "stand_ins"
 ROOMS = ("core", "drivers", "sessions", "bench_gui")
 
@@ -29,7 +28,7 @@ def environment(folder, *places):
     command.chmod(command.stat().st_mode | stat.S_IEXEC)
     return {
         "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(map(str, (*places, PATIENCE))),
+        "PYTHONPATH": os.pathsep.join(map(str, places)),
         "SERVOBENCH_HOME": str(folder / ".home"),
     }
 

@@ -7,6 +7,6 @@ import pytest
 def warm(monkeypatch):
     """Recorders, guardians and emulators that a test starts do so in milliseconds, where the system knows how."""
     if sys.platform == "linux":
-        from tests.warm import MEASURED, keep_warm
+        from tests.warm import keep_warm
 
-        keep_warm(monkeypatch, "tests.drivers.warmed", MEASURED)
+        keep_warm(monkeypatch)

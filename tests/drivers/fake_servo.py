@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from core.recording import ServoSettings
+from drivers import timing
 from drivers.clock import RealClock
 from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.limits import Limits
@@ -93,7 +93,7 @@ class GuardedSource(FakeSource):
         if self.log["blind_releases"] <= self.deaf:
             raise self.failure("fake servo 1: no blind release this time")
         self.log["driven"] = 0
-        self.log["released_at"] = time.perf_counter_ns()
+        self.log["released_at"] = timing.now_ns()
 
 
 class FakeServo(Servo):
@@ -158,7 +158,7 @@ class FakeServo(Servo):
             raise NoAnswer("fake servo 1: no answer to torque off")
         self.log["driven"] = 0
         self.log["releases"] += 1
-        self.log["released_at"] = time.perf_counter_ns()
+        self.log["released_at"] = timing.now_ns()
         self.sent.append("release")
 
     def _close(self) -> None:

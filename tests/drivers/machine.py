@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+
+from drivers import timing
 
 MOMENT = 1e-6
 
@@ -21,19 +24,24 @@ class Machine:
         self._now += MOMENT
         return self._now
 
-    monotonic = perf_counter
-
-    def perf_counter_ns(self) -> int:
-        return round(1e9 * self.perf_counter())
-
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float, /) -> None:
         self._now += seconds
         self.meanwhile(self._now)
 
 
-def machine_time(monkeypatch: pytest.MonkeyPatch, *modules: str) -> Machine:
-    """Let modules live in one such time and return it."""
+def machine_time(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Let drivers live in such a time, with their real limits, and return it."""
     machine = Machine()
-    for module in modules:
-        monkeypatch.setattr(f"{module}.time", machine)
+    live_in(monkeypatch, machine)
     return machine
+
+
+def live_in(monkeypatch: pytest.MonkeyPatch, machine: timing.Machine) -> None:
+    """Let drivers and emulators of this process live in a time, with their real limits."""
+    monkeypatch.setattr(timing, "machine", machine)
+    monkeypatch.setattr(timing, "limits", timing.REAL)
+
+
+def set_limits(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
+    """Replace limits of this process."""
+    monkeypatch.setattr(timing, "limits", replace(timing.limits, **limits))

@@ -3,15 +3,14 @@
 import math
 
 import pytest
-from sitecustomize import LONGEST_LOOK
 
 from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
-from drivers.clock import SLICE, SPIN, RealClock, VirtualClock
+from drivers import timing
+from drivers.clock import LONGEST_LOOK, SLICE, SPIN, RealClock, StandingClock, VirtualClock
 from drivers.reading import Reading
 from drivers.recorder import record_inline
-from drivers.recorder.cycle import STALL_LIMIT
 from drivers.simulated import SimulatedServo, SimulatedSource
 from drivers.simulated.plant import LONGEST_CATCH_UP
 from tests.drivers.fake_servo import FakeServo
@@ -20,7 +19,7 @@ from tests.drivers.machine import MOMENT, machine_time
 
 @pytest.fixture
 def machine(monkeypatch):
-    return machine_time(monkeypatch, "drivers.clock")
+    return machine_time(monkeypatch)
 
 
 @pytest.mark.parametrize("speed", [0.5, 1.0, 8.0])
@@ -48,8 +47,10 @@ def test_a_wait_ends_soon_after_it_is_interrupted(machine, speed):
 
 
 def test_no_machine_is_so_busy_that_a_simulated_servo_of_a_test_misses_its_motion(monkeypatch):
-    machine = machine_time(monkeypatch, "sitecustomize")
-    clock = SimulatedSource(name="mx106", speed=8.0).open().clock
+    assert isinstance(SimulatedSource(name="mx106", speed=8.0).open().clock, StandingClock)
+    machine = machine_time(monkeypatch)
+    assert not isinstance(SimulatedSource(name="mx106", speed=8.0).open().clock, StandingClock)
+    clock = StandingClock(8.0)
     before = clock.now()
     machine.sleep(0.5 * LONGEST_LOOK)
     assert clock.now() - before == pytest.approx(8.0 * 0.5 * LONGEST_LOOK, abs=0.001)
@@ -78,8 +79,10 @@ class StandingStill(FakeServo):
 @pytest.mark.parametrize(
     ("speed", "share", "status"), [(1.0, 0.9, "success"), (1.0, 1.1, "fail"), (8.0, 0.9, "success"), (8.0, 1.1, "fail")]
 )
-def test_a_driven_servo_is_released_after_the_same_time_of_the_machine_at_every_speed(speed, share, status):
-    servo = StandingStill(speed, share * STALL_LIMIT * speed)
+def test_a_driven_servo_is_released_after_the_same_time_of_the_machine_at_every_speed(
+    real_limits, speed, share, status
+):
+    servo = StandingStill(speed, share * timing.limits.stall * speed)
     servo.connect()
     header = RunHeader(
         trajectory="test",
@@ -107,7 +110,7 @@ def test_a_plant_loses_no_time_before_its_recorder_counts_as_standing_still(spee
     clock._now += 0.99 * LONGEST_CATCH_UP * speed
     servo.read()
     assert len(ticks) == pytest.approx(0.99 * LONGEST_CATCH_UP * speed / 1e-3, abs=2)
-    assert LONGEST_CATCH_UP > STALL_LIMIT == 0.2
+    assert LONGEST_CATCH_UP > timing.REAL.stall == 0.2
     ticks.clear()
     clock._now += 3600.0
     servo.read()

@@ -11,9 +11,10 @@ from multiprocessing import get_context
 import pytest
 
 from drivers.errors import RecorderDied
-from drivers.recorder import Recorder, child
+from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from tests.drivers.fake_servo import FakeLog, GuardedSource
+from tests.drivers.machine import set_limits
 from tests.drivers.recording_program import HEADER, LONG, program
 from tests.waiting import LIMIT, wait_until
 
@@ -65,7 +66,7 @@ def test_a_recorder_that_hangs_loses_the_servo_and_is_in_fault_when_it_goes_on(i
         assert recorder.state is ServoState.FAULT
         assert (log["driven"], log["blind_releases"]) == (0, 1)
         # One that does not go on counts as dead.
-        monkeypatch.setattr(child, "SILENCE_LIMIT", 0.5)
+        set_limits(monkeypatch, recorder_silence=0.5)
         os.kill(log["pid"], signal.SIGSTOP)
         wait_until(lambda: recorder.poll() is not None and "CUT THE SUPPLY" in recorder.fault)
         os.kill(log["pid"], signal.SIGCONT)

@@ -12,13 +12,14 @@ import pytest
 from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
 from core.shipped import load_model
+from drivers import timing
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import HOLD_SPEED_SHARE, Limits
 from drivers.recorder import InlineHold
-from drivers.recorder.cycle import BLIND_LIMIT, Cycle
+from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import RunStopped, Unlinked
-from drivers.recorder.loop import HOLD_RAMP, UNATTENDED, HoldJob, Loop
+from drivers.recorder.loop import HOLD_RAMP, HoldJob, Loop
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.recorder.storage import Immediately
 from drivers.servo import ServoState, TorqueGoal
@@ -146,12 +147,13 @@ def test_an_exception_in_the_block_releases_at_once():
     assert servo.state is ServoState.READY
 
 
+@pytest.mark.usefixtures("real_limits")
 @pytest.mark.parametrize(
     ("faults", "reason", "commands"),
     [
         # Within the cycle: the sixtieth driven read is the one after the sixtieth command.
         ({"jump": 60}, "limit tripped: position 9 rad beyond the limit of 3.142 rad", 60),
-        ({"fail_read": 60}, "no answer to a read", 60 + round(BLIND_LIMIT * RATE) - 1),
+        ({"fail_read": 60}, "no answer to a read", 60 + round(timing.REAL.blind * RATE) - 1),
     ],
     ids=["limit", "silent servo"],
 )
@@ -346,14 +348,15 @@ def test_inside_the_dead_zone_a_held_torque_rests_where_the_hand_leaves_it_and_o
             assert math.copysign(1.0, moved) == -math.copysign(1.0, share)
 
 
+@pytest.mark.usefixtures("real_limits")
 def test_a_torque_is_not_held_for_nobody():
     """A program that lives on while its person has left: the torque goes back along its ramp, the servo is released."""
     servo = fake()
     with InlineHold(servo, HEADER) as hold:
         begin = servo.clock.now()
         with pytest.raises(DriverError, match="the pendulum was not moved"):
-            steps(hold, round(2 * UNATTENDED * RATE), 0.4)
-        assert UNATTENDED < servo.clock.now() - begin < UNATTENDED + 10.0
+            steps(hold, round(2 * timing.REAL.unattended * RATE), 0.4)
+        assert timing.REAL.unattended < servo.clock.now() - begin < timing.REAL.unattended + 10.0
     assert hold.result.exit_status == "fail"
     assert servo.state is ServoState.READY
     assert max(np.abs(np.diff(torques(servo)))) <= STEP * (1 + 1e-9), "it sinks, it does not fall"
@@ -363,5 +366,5 @@ def test_a_torque_is_held_on_while_somebody_asks_for_others():
     servo = fake()
     with InlineHold(servo, HEADER) as hold:
         for torque in (0.4, 0.5, 0.4, 0.5):
-            steps(hold, round(0.7 * UNATTENDED * RATE), torque)
+            steps(hold, round(0.7 * timing.REAL.unattended * RATE), torque)
     assert hold.result.exit_status == "success"

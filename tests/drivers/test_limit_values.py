@@ -7,13 +7,16 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_servo, servos
 from core.recording import RunHeader, ServoSettings
+from drivers import timing
 from drivers.clock import VirtualClock
 from drivers.errors import DriverError
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.recorder import InlineHold
-from drivers.recorder.loop import ATTENDED_MOTION, UNATTENDED
+from drivers.recorder.loop import ATTENDED_MOTION
 from tests.drivers.fake_servo import FakeServo, FakeSource
+
+pytestmark = pytest.mark.usefixtures("real_limits")
 
 RATE = 10.0
 HEADER = RunHeader(
@@ -56,7 +59,7 @@ def test_a_pendulum_that_is_moved_either_way_is_attended(way, share, held):
         nonlocal moved
         with InlineHold(servo, HEADER) as hold:
             for _ in range(3):
-                for _ in range(round(0.6 * UNATTENDED * RATE)):
+                for _ in range(round(0.6 * timing.REAL.unattended * RATE)):
                     hold.step(0.1)
                 moved += way * share * ATTENDED_MOTION
 

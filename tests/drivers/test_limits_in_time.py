@@ -7,17 +7,16 @@ from multiprocessing import get_context
 from types import SimpleNamespace
 
 import pytest
-from sitecustomize import FACTOR
 
+from drivers import timing
 from drivers.clock import SLICE
 from drivers.errors import BusError, NoAnswer
 from drivers.limits import Limits
 from drivers.recorder import guardian
-from drivers.recorder.child import SILENCE_LIMIT
 from drivers.recorder.control import Control
 from drivers.recorder.cycle import Cycle
-from drivers.recorder.guardian import GUARD_LIMIT, LOOK_PERIOD, GuardianSetup, guard
-from drivers.recorder.link import HEARTBEAT_LIMIT, SharedLink
+from drivers.recorder.guardian import LOOK_PERIOD, GuardianSetup, guard
+from drivers.recorder.link import SharedLink
 from drivers.recorder.loop import HoldJob, Loop, RunJob
 from drivers.recorder.ring import Ring, RingWriter
 from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
@@ -28,16 +27,14 @@ from tests.drivers.machine import machine_time
 from tests.drivers.recording_program import HEADER, LONG
 
 CONTEXT = get_context("spawn")
-HEARTBEAT = HEARTBEAT_LIMIT / FACTOR
-"""As it is without `tests/patience` [s]."""
+HEARTBEAT, GUARD = timing.REAL.program_silence, timing.REAL.guarded_silence
 COMPUTING = 1e-3
 """All that asking for the time so often takes [s]."""
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    modules = ("drivers.clock", "drivers.recorder.control", "drivers.recorder.guardian", "tests.drivers.fake_servo")
-    return machine_time(monkeypatch, *modules)
+    return machine_time(monkeypatch)
 
 
 class Program:
@@ -98,8 +95,7 @@ class Program:
 
 
 def test_the_limits_are_those_required():
-    limits = (HEARTBEAT, GUARD_LIMIT, SILENCE_LIMIT / FACTOR)
-    assert limits == pytest.approx((0.2, 0.15, 0.5))
+    assert (HEARTBEAT, GUARD, timing.REAL.recorder_silence) == (0.2, 0.15, 0.5)
 
 
 @pytest.mark.parametrize("speed", [1.0, 8.0])
@@ -195,7 +191,7 @@ needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no pidfd
 @needs_pidfd
 def test_a_recorder_that_hangs_is_replaced_after_its_time_once(machine, monkeypatch):
     guarded = Guarded(machine, monkeypatch, 101.0)
-    assert GUARD_LIMIT - LOOK_PERIOD <= guarded.guard() <= GUARD_LIMIT + LOOK_PERIOD + COMPUTING
+    assert GUARD - LOOK_PERIOD <= guarded.guard() <= GUARD + LOOK_PERIOD + COMPUTING
     # Beside the recorder, which still has the bus.
     assert (guarded.log["blind_releases"], guarded.log["blind_releases_alone"]) == (1, 0)
     assert guarded.view.get("guard_confirmed_at") >= guarded.log["released_at"]

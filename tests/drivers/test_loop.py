@@ -14,6 +14,7 @@ from core.bench import Bench
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
 from core.shipped import load_model
 from core.trajectories import make_trajectory, recorded_trajectory, trajectory_names
+from drivers import timing
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, NotReady
 from drivers.reading import Reading
@@ -23,10 +24,12 @@ from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import SharedLink, Unlinked
 from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
 from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
-from drivers.recorder.storage import BLOCK_TIME, LONGEST_BACKLOG, Immediately, Storage
+from drivers.recorder.storage import BLOCK_TIME, Immediately, Storage
 from drivers.servo import PositionGoal, ServoIdentity, ServoState
 from drivers.simulated import Imperfections, SimulatedServo
 from tests.drivers.fake_servo import FakeServo, FakeSource
+
+pytestmark = pytest.mark.usefixtures("real_limits")
 
 BENCH = Bench(mass=0.5, length=0.15)
 RATE = 100.0
@@ -375,7 +378,9 @@ def test_a_store_that_takes_nothing_stops_the_run_after_the_longest_backlog():
     row = np.zeros((), SAMPLE_DTYPE).item()
     with pytest.raises(OSError, match="took no samples for 5 s"):
         deque(map(storage.put, [row] * 10_000), maxlen=0)
-    assert LONGEST_BACKLOG * RATE <= storage.samples <= (LONGEST_BACKLOG + 2 * BLOCK_TIME) * RATE
+    assert (
+        timing.REAL.storage_backlog * RATE <= storage.samples <= (timing.REAL.storage_backlog + 2 * BLOCK_TIME) * RATE
+    )
 
 
 def test_a_run_whose_file_cannot_be_closed_is_not_called_a_success():

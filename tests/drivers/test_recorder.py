@@ -15,22 +15,22 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from sitecustomize import IMPATIENT
 
 from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
 from core.shipped import load_model
 from core.trajectories import make_trajectory
+from drivers import timing
 from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
 from drivers.limits import Limits
-from drivers.recorder import MemorySink, Phase, Recorder, child, record_inline
-from drivers.recorder.cycle import STALL_LIMIT
+from drivers.recorder import MemorySink, Phase, Recorder, record_inline
 from drivers.recorder.messages import Acknowledged, Configured, ConfigureFailed, Faulted, HoldEnded, RunFinished
 from drivers.recorder.recorder import STOP_LOCK
 from drivers.registry import open_servo
 from drivers.servo import ServoState
 from drivers.simulated import SharedHand, SimulatedSource
 from tests.drivers.fake_servo import FakeLog, FakeSource
+from tests.drivers.machine import set_limits
 from tests.drivers.recording_program import HEADER, LONG, FileSink, program
 from tests.waiting import LIMIT, wait_until
 
@@ -349,7 +349,7 @@ def test_only_one_run_at_a_time_and_none_before_the_start(recorder, log):
 
 
 def test_closing_during_a_run_releases_and_ends_the_process(log, tmp_path, monkeypatch):
-    monkeypatch.setattr(child, "PATIENCE", LIMIT)
+    set_limits(monkeypatch, recorder_end=LIMIT)
     recorder = Recorder(FakeSource(log=log))
     recorder.start()
     start_run(recorder, log, FileSink(tmp_path))
@@ -393,7 +393,7 @@ def test_a_recorder_that_stood_still_is_seen_and_releases_as_soon_as_it_goes_on(
     # What ends the run is that it stood still, not that nobody beat.
     with Recorder(FakeSource(log=log), heartbeat_limit=1e6) as recorder:
         recorder.start()
-        monkeypatch.setattr(child, "SILENCE_LIMIT", 1.5 * STALL_LIMIT * IMPATIENT)
+        set_limits(monkeypatch, recorder_silence=1.5 * timing.limits.stall)
         recorder.record(LONG, HEADER)
         wait_until(lambda: log["driven"] or recorder.phase is Phase.RUN)
         os.kill(log["pid"], signal.SIGSTOP)

@@ -7,7 +7,6 @@ and a comment says so.
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import ClassVar
 from core.catalogue import ServoSpec
 from core.errors import InputError
 from core.recording import ServoSettings
+from drivers import timing
 from drivers.dynamixel.table import ControlTable
 from drivers.emulators.dynamixel.registers import Refusal, Registers
 from drivers.emulators.dynamixel.wire import same_rate
@@ -347,4 +347,4 @@ class Device(ABC):
 
     def _tick(self) -> int:
         """Return the milliseconds since the start, as in the register."""
-        return int((time.perf_counter() - self._started) * 1e3) % TICK_PERIOD
+        return int((timing.now() - self._started) * 1e3) % TICK_PERIOD

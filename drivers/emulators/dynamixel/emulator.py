@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
+from drivers import timing
 from drivers.emulators.console import Console, switch
 from drivers.emulators.dynamixel import instructions1, instructions2
 from drivers.emulators.dynamixel.device import FAULTS, Device
@@ -66,14 +66,14 @@ class DynamixelEmulator(Emulator):
 
     def serve(self, ready: Collection[int]) -> float:
         """Process the input, advance to the current time, and send what is due."""
-        now = time.perf_counter()
+        now = timing.now()
         if self.line.file in ready:
             self._hear(self.line.receive(), now)
         for device in self.devices:
             device.supervise(now)
-        while self._due and self._due[0][0] <= time.perf_counter():
+        while self._due and self._due[0][0] <= timing.now():
             heapq.heappop(self._due)[2]()
-        return min(LONGEST_REST, self._due[0][0] - time.perf_counter()) if self._due else LONGEST_REST
+        return min(LONGEST_REST, self._due[0][0] - timing.now()) if self._due else LONGEST_REST
 
     def close(self) -> None:
         """Leave the bus."""
@@ -107,7 +107,7 @@ class DynamixelEmulator(Emulator):
 
     def _execute(self, protocol: int, packet: Packet, listening: Sequence[Device], arrived: float) -> None:
         """Let the servos execute a packet. Their times start when the packet would have arrived on a real line."""
-        now = time.perf_counter()
+        now = timing.now()
         hearing = [device for device in listening if device.protocol == protocol and device.powered]
         if packet.instruction in WRITING and self.faults.is_lost():
             return
@@ -190,12 +190,12 @@ class DynamixelEmulator(Emulator):
             act(plain, device)
 
     def _power_cycle(self, words: list[str], device: Device) -> None:
-        now = time.perf_counter()
+        now = timing.now()
         device.set_power(False, now)
         device.set_power(True, now)
 
     def _power(self, words: list[str], device: Device) -> None:
-        device.set_power(switch(words[0]), time.perf_counter())
+        device.set_power(switch(words[0]), timing.now())
 
     def _fault(self, words: list[str], device: Device) -> None:
         if words[0] == "clear":

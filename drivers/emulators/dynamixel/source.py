@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.catalogue import load_servo
 from core.errors import InputError
+from drivers import timing
 from drivers.emulators.dynamixel.device import Device
 from drivers.emulators.dynamixel.joint_series import Mx1Device, Xl320Device
 from drivers.emulators.dynamixel.registers import table_of
@@ -96,4 +96,4 @@ class DynamixelEmulation:
         code = min(codes, key=lambda code: abs(series.bauds[code] - rate))
         mechanism = Mechanism(spec, hand, model=self.model if first else None, bench=self.bench if first else None)
         changed = {"id": servo.id, "baud_rate": code, **servo.registers}
-        return series(spec, table, entries, mechanism, time.perf_counter(), changed)
+        return series(spec, table, entries, mechanism, timing.now(), changed)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
+from drivers import timing
 from drivers.emulators.dynamixel.device import RPM, Device
 from drivers.emulators.dynamixel.laws import CurrentLaw, PositionLaw, Profile, VelocityLaw
 from drivers.emulators.dynamixel.registers import Refusal
@@ -91,7 +92,7 @@ class XDevice(Device):
     def supervise(self, now: float) -> None:
         """Advance to the current time; trip the bus watchdog when it is due."""
         super().supervise(now)
-        interval = self.registers["bus_watchdog"] * WATCHDOG_UNIT
+        interval = self.registers["bus_watchdog"] * WATCHDOG_UNIT * timing.limits.emulated_watchdogs
         if self.powered and self.driven and interval > 0.0 and now - self._heard > interval:
             self._trip()
 

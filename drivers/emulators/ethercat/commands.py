@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
+from drivers import timing
 from drivers.emulators.console import Act, Console, ConsoleCommand, number, switch
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.ethercat.slave import Slave
@@ -69,7 +69,7 @@ def _add_slave_commands(console: Console, slaves: Sequence[Slave]) -> None:
         slave.muted = switch(words[0])
 
     def cycle_power(slave: Slave, words: list[str]) -> None:
-        slave.power_on(time.perf_counter_ns())
+        slave.power_on(timing.now_ns())
 
     def fault(slave: Slave, words: list[str]) -> None:
         slave.drive.fail(_code(words[0]))

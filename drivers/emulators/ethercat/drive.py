@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 
+from drivers import timing
 from drivers.emulators.ethercat.dictionary import ObjectDictionary
 from drivers.emulators.ethercat.objects import CYCLIC_POSITION, CYCLIC_TORQUE, rated_current
 from drivers.emulators.mechanism import Mechanism
@@ -244,12 +244,12 @@ class EmulatedDrive:
 
     def _begin_stop(self) -> None:
         self.state = DriveState.QUICK_STOP_ACTIVE
-        self._stop_begin = time.perf_counter()
+        self._stop_begin = timing.now()
         self._held, self._stop_velocity = self.mechanism.position, self.mechanism.velocity
 
     def _stopping(self) -> PlantGoal | None:
         """Follow a ramp of velocity down to rest, then switch off."""
-        since = time.perf_counter() - self._stop_begin
+        since = timing.now() - self._stop_begin
         speed, deceleration = abs(self._stop_velocity), self._deceleration.number / self._counts
         duration = speed / deceleration
         at_rest = since >= duration and abs(self.mechanism.velocity) < SLOW

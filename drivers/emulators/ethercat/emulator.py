@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import heapq
 import socket
-import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from core.catalogue import load_servo
+from drivers import timing
 from drivers.emulators.ethercat import veth
 from drivers.emulators.ethercat.commands import add_commands
 from drivers.emulators.ethercat.datagrams import ETHERTYPE, NUMBER, circulate
@@ -39,7 +39,7 @@ class EthercatEmulator(Emulator):
         """Create the interface and the slaves; raises BusError if the interface cannot be created or opened."""
         super().__init__()
         self._segment = segment
-        now = time.perf_counter_ns()
+        now = timing.now_ns()
         self.slaves = [self._make_slave(number, hand if number == 1 else SharedHand(), now) for number in self._numbers]
         for number, slave in zip(self._numbers, self.slaves, strict=True):
             slave.connect(len(self.slaves) - number)
@@ -50,8 +50,8 @@ class EthercatEmulator(Emulator):
         self._sent = 0
         add_commands(self.console, self.slaves, self.faults)
         # The first tick of a plant compiles the simulation: no frame should wait for that.
-        time.sleep(2.0 * TICK)
-        self._step(time.perf_counter_ns())
+        timing.sleep(2.0 * TICK)
+        self._step(timing.now_ns())
         self._made = False
         self._claim = _claim(segment.interface)
         try:
@@ -101,7 +101,7 @@ class EthercatEmulator(Emulator):
             self._answer(self._waiting.pop(next(iter(self._waiting))))
             answered += 1
         if not answered or self.faults.unplugged:
-            self._step(time.perf_counter_ns())
+            self._step(timing.now_ns())
         rest = self._send_late()
         return 0.0 if self._waiting else rest
 
@@ -124,7 +124,7 @@ class EthercatEmulator(Emulator):
     def _answer(self, frame: bytearray) -> None:
         if self.faults.unplugged:
             return
-        now = time.perf_counter_ns()
+        now = timing.now_ns()
         self._step(now)
         if not circulate(frame, [slave.esc for slave in self.slaves if not slave.muted], now):
             return
@@ -132,7 +132,7 @@ class EthercatEmulator(Emulator):
         for answer in answers:
             if late > 0.0:
                 self._sent += 1
-                heapq.heappush(self._late, (time.perf_counter() + late, self._sent, answer))
+                heapq.heappush(self._late, (timing.now() + late, self._sent, answer))
             else:
                 self._send(answer)
 
@@ -141,7 +141,7 @@ class EthercatEmulator(Emulator):
         # In operation the plant keeps up with time, so that a frame waits for a tick at most.
         rest = TICK if any(slave.states.state == AlState.OP for slave in self.slaves) else LONGEST_REST
         while self._late:
-            due = self._late[0][0] - time.perf_counter()
+            due = self._late[0][0] - timing.now()
             if due > 0.0:
                 return min(due, rest)
             self._send(heapq.heappop(self._late)[2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from drivers import timing
 from drivers.emulators.ethercat import registers as r
 from drivers.emulators.ethercat.clock import DistributedClock
 from drivers.emulators.ethercat.fmmu import Fmmu
@@ -212,7 +213,8 @@ class Esc:
         """Longest silence of the process data [ns]; 0 if the watchdog is off or no sync manager is watched."""
         if not any(guard.control & WATCHED and not guard.blocked for guard in self._guards):
             return 0
-        return (self.get(r.WATCHDOG_DIVIDER, 2) + 2) * TICK * self.get(r.PROCESS_WATCHDOG, 2)
+        set_to = (self.get(r.WATCHDOG_DIVIDER, 2) + 2) * TICK * self.get(r.PROCESS_WATCHDOG, 2)
+        return round(set_to * timing.limits.emulated_watchdogs)
 
     @property
     def watchdog_count(self) -> int:

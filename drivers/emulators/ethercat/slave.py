@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from drivers import timing
 from drivers.emulators.ethercat import objects
 from drivers.emulators.ethercat.dictionary import ObjectDictionary, ObjectEntry
 from drivers.emulators.ethercat.drive import EmulatedDrive
@@ -118,7 +119,7 @@ class Slave:
         elif self.states.synchronous and not self.esc.clock.active:
             self.states.fail(AlCode.SYNC_LOST, AlState.SAFEOP)
         else:
-            limit = SYNC_LIMIT if self._sync_limit is None else self._sync_limit
+            limit = SYNC_LIMIT * timing.limits.emulated_watchdogs if self._sync_limit is None else self._sync_limit
             if limit and self.esc.clock.missed(now) > limit:
                 self.drive.lose_master()
 

@@ -7,12 +7,11 @@ from collections import deque
 
 import pytest
 
-from drivers.dynamixel.bus import LATE, Bus
-from drivers.dynamixel.packets import WRITE_LIMIT
+from drivers import timing
+from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.preparation import WATCHDOG
-from drivers.dynamixel.source import BLIND_PATIENCE
 from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
-from drivers.servo import ANSWER_LIMIT, RELEASE_ATTEMPTS, PositionGoal, Release, ServoState, TorqueGoal
+from drivers.servo import RELEASE_ATTEMPTS, PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, settings, source_of, truth
 
 
@@ -25,7 +24,7 @@ def test_a_single_disturbance_is_not_even_noticed(clock, emulator, servo, fault)
         emulator.say(fault)
         begin = clock.now()
         assert servo.read().position == pytest.approx(wanted, abs=0.02)
-        assert clock.now() - begin <= ANSWER_LIMIT
+        assert clock.now() - begin <= timing.REAL.answer
     # But it is counted.
     assert servo.repeats - before == (0 if fault in ("duplicate", "garbage") else 5)
 
@@ -36,7 +35,7 @@ def test_silence_is_no_answer_within_its_time_and_nothing_else_is_broken(clock, 
         begin = clock.now()
         with pytest.raises(NoAnswer, match=r"no answer to reading .* check the servo's power supply"):
             servo.read()
-        assert clock.now() - begin <= ANSWER_LIMIT
+        assert clock.now() - begin <= timing.REAL.answer
     emulator.say("drop 0")
     servo.read()
 
@@ -62,7 +61,7 @@ def test_late_answers_are_never_taken_for_others(clock, emulator, servo):
                     assert registers.read_one(asked) == known[asked], (milliseconds, name, asked)
                 except NoAnswer:
                     continue
-    clock.sleep(LATE)
+    clock.sleep(timing.REAL.dynamixel_late)
     assert {name: registers.read_one(name) for name in known} == known
 
 
@@ -121,14 +120,14 @@ def test_a_servo_that_obeys_without_answering_is_released(clock, emulator, servo
     emulator.say("mute on")
     begin = clock.now()
     assert not servo.release()
-    assert clock.now() - begin <= RELEASE_ATTEMPTS * ANSWER_LIMIT
+    assert clock.now() - begin <= RELEASE_ATTEMPTS * timing.REAL.answer
     # Nobody could confirm it, but it was said at once and done.
     assert servo.state is ServoState.FAULT
     assert "CUT THE SUPPLY" in servo.fault_reason
     assert not driven(emulator)
     emulator.say("mute off")
     # No answer of before can be taken for one of now any more.
-    clock.sleep(LATE)
+    clock.sleep(timing.REAL.dynamixel_late)
     servo.acknowledge()
     assert servo.state is ServoState.READY
 
@@ -264,7 +263,7 @@ def test_unplugging_is_a_bus_error_and_plugging_in_again_is_enough(clock, x_seri
         with pytest.raises(BusError, match="plug the adapter in again, then acknowledge"):
             servo.read()
         assert not servo.release()
-        assert clock.now() - begin <= ANSWER_LIMIT
+        assert clock.now() - begin <= timing.REAL.answer
         with pytest.raises(BusError, match="not open"):
             servo.read()
         with pytest.raises(DriverError, match="there is no such port"):
@@ -285,7 +284,7 @@ def test_a_bus_on_which_nobody_takes_anything_does_not_hold_the_program(clock, x
         begin = clock.now()
         with pytest.raises(BusError, match="the adapter did not take the data"):
             deque((servo.registers.send({"led": 1}) for _ in range(100_000)), maxlen=0)
-        assert clock.now() - begin == pytest.approx(WRITE_LIMIT, abs=1e-4)
+        assert clock.now() - begin == pytest.approx(timing.REAL.dynamixel_write, abs=1e-4)
         x_series.stopped = False
         assert servo.release()
         assert x_series.say("get led") == "0"
@@ -298,7 +297,7 @@ def test_a_blind_release_works_beside_the_owner(clock, emulator, servo):
     assert driven(emulator)
     begin = clock.now()
     source_of(emulator).release_blindly()
-    assert clock.now() - begin < BLIND_PATIENCE
+    assert clock.now() - begin < timing.REAL.dynamixel_blind_answer
     clock.sleep(0.002)
     assert not driven(emulator)
 

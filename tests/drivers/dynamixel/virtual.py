@@ -10,8 +10,6 @@ from __future__ import annotations
 import errno
 import math
 import os
-import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
@@ -20,18 +18,16 @@ from typing import ClassVar
 import pytest
 import serial
 
-import drivers.emulators.dynamixel.emulator as emulator_module
 from drivers.emulators.dynamixel import DynamixelEmulation, line
 from drivers.simulated.hand import SharedHand
+from tests.drivers.machine import live_in
 
-PACKAGES = ("drivers.dynamixel.", "drivers.emulators.")
-"""Packages whose modules live in virtual time."""
 MOMENT = 1e-6
 """[s]"""
 
 
 class Time:
-    """Takes the place of the module `time`, and of a servo's clock."""
+    """The machine's time, and a servo's clock."""
 
     virtual, speed = False, 1.0
 
@@ -42,7 +38,7 @@ class Time:
     def now(self) -> float:
         return self._now
 
-    perf_counter = monotonic = now
+    perf_counter = now
 
     def sleep(self, seconds: float) -> None:
         self.wait_until(self._now + seconds)
@@ -162,13 +158,10 @@ class Port:
 def virtual_time(monkeypatch: pytest.MonkeyPatch) -> Time:
     """Put the driver and the emulators of this process into a virtual time and return it."""
     clock = Time()
-    for name, module in list(sys.modules.items()):
-        if name.startswith(PACKAGES) and vars(module).get("time") is time:
-            monkeypatch.setattr(module, "time", clock)
+    live_in(monkeypatch, clock)
     # A port that takes nothing is waited for like everything else; to ask for it takes a moment.
     waiting = SimpleNamespace(select=lambda read, write, error, seconds: clock.sleep(seconds + MOMENT))
     monkeypatch.setattr("drivers.dynamixel.packets.select", waiting)
     monkeypatch.setattr(serial, "Serial", type("Port", (Port,), {"clock": clock}))
     monkeypatch.setattr(line, "Line", Wire)
-    assert emulator_module.time is clock
     return clock

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 
 import pytest
-import sitecustomize
 
 from core.bench import Bench
+from drivers import timing
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
 from drivers.registry import open_servo
+from tests.drivers.machine import set_limits
 from tests.drivers.own_network import pytest_configure, pytest_runtest_logreport, pytest_runtest_protocol
 from tests.waiting import wait_until
 
@@ -19,7 +19,7 @@ __all__ = ["pytest_configure", "pytest_runtest_logreport", "pytest_runtest_proto
 
 ADDRESS = "ethercat:ecm0:1?servo=erob80_50"
 BENCH = Bench(mass=8.0, length=0.25)
-WATCHDOG = f"{50.0 * sitecustomize.FACTOR:g}"
+WATCHDOG = f"{50.0 * timing.limits.emulated_watchdogs:g}"
 """What the emulated drive makes of the 50 ms it is told [ms]."""
 
 
@@ -79,11 +79,10 @@ def near(position, within=0.05):
 def real_limits(*names):
     """These limits of the driver as they really are, all without names: wanted to pass here, or in virtual time."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, limits in sitecustomize.LIMITS.items():
-            if name.startswith("drivers.ethercat.") and name in sys.modules:
-                for limit in set(names or limits).intersection(limits):
-                    scaled = getattr(sys.modules[name], limit)
-                    patch.setattr(sys.modules[name], limit, type(scaled)(scaled / sitecustomize.FACTOR))
+        if names:
+            set_limits(patch, **{name: getattr(timing.REAL, name) for name in names})
+        else:
+            patch.setattr(timing, "limits", timing.REAL)
         yield
 
 

@@ -8,6 +8,7 @@ import pytest
 from core.catalogue import load_servo
 from core.recording import ServoSettings
 from core.shipped import nominal_model
+from drivers import timing
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat import drive as limits
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
@@ -166,7 +167,7 @@ def failed(wire, kind, words):
 def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
     wire.run(TorqueGoal(5.0))
     wire.drive.heard(wire.now)
-    wire.cycle(int(limits.ORPHAN_LIMIT / CYCLE) - 1)
+    wire.cycle(int(timing.REAL.ethercat_orphan / CYCLE) - 1)
     assert wire.drive.trouble is None
     wire.cycle(3)
     assert failed(wire, DriverError, "the driven servo received no command for 100 ms")
@@ -174,18 +175,18 @@ def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
 
 def test_waiting_on_the_servos_clock_is_a_sign_of_life(wire):
     wire.run(TorqueGoal(5.0))
-    wait(wire, 5 * limits.ORPHAN_LIMIT)
+    wait(wire, 5 * timing.REAL.ethercat_orphan)
     assert wire.drive.trouble is None
 
 
 def test_one_or_two_lost_frames_are_bridged_three_are_not(wire):
     wire.run(TorqueGoal(5.0))
-    wire.cycle(limits.LOST_FRAMES - 1, answers=False)
+    wire.cycle(timing.REAL.ethercat_lost_frames - 1, answers=False)
     assert wire.drive.trouble is None
     wire.cycle()
-    wire.cycle(limits.LOST_FRAMES, answers=False)
-    assert wire.drive.lost == 2 * limits.LOST_FRAMES - 1
-    assert failed(wire, BusError, f"{limits.LOST_FRAMES} frames in a row did not come back")
+    wire.cycle(timing.REAL.ethercat_lost_frames, answers=False)
+    assert wire.drive.lost == 2 * timing.REAL.ethercat_lost_frames - 1
+    assert failed(wire, BusError, f"{timing.REAL.ethercat_lost_frames} frames in a row did not come back")
 
 
 def test_frames_do_not_matter_before_the_drive_is_in_service(wire):
@@ -200,7 +201,7 @@ def test_a_position_no_motor_could_have_reached_is_not_used(wire):
     wire.say(position=1000 + 200_000)
     wire.cycle()
     assert wire.drive.newest is before
-    wire.cycle(limits.LOST_FRAMES - 1)
+    wire.cycle(timing.REAL.ethercat_lost_frames - 1)
     assert failed(wire, BusError, "had an impossible position in it")
 
 

@@ -17,11 +17,12 @@ from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
 from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
 from tests.drivers.ethercat.conftest import ADDRESS, WATCHDOG, drive, drive_until, near, real_limits
+from tests.drivers.machine import set_limits
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.own_network
 
-LOST = ("LOST_FRAMES", "PATIENCE", "RELEASE_LIMIT")
+LOST = ("ethercat_lost_frames", "answer")
 """Limits that pass on a dead wire."""
 DEAD = ("unplug on", "mute on")
 """No frame reaches the drive any more, so that nothing but its watchdog switches it off."""
@@ -142,7 +143,7 @@ def test_an_encoder_that_hangs_ends_the_run_before_the_arm_gets_far(servo, segme
 def test_a_fault_that_stays_is_not_acknowledged_away(servo, segment, monkeypatch):
     broken(servo, segment, "supply 10")
     # However long it is waited for.
-    monkeypatch.setattr("drivers.ethercat.servo.RESET_LIMIT", 0.1)
+    set_limits(monkeypatch, ethercat_reset=0.1)
     with pytest.raises(ServoFault, match=r"stays in its fault 0x3220 \(undervoltage\); remove the cause"):
         servo.acknowledge()
     assert servo.state is ServoState.FAULT

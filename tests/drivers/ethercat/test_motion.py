@@ -19,6 +19,7 @@ from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import INPUTS, PAD, TORQUE_OUTPUTS, Inputs
 from drivers.servo import PositionGoal
 from drivers.simulated.hand import SharedHand
+from tests.drivers.machine import live_in
 
 BENCH = Bench(mass=8.0, length=0.25)
 CYCLE = 0.002
@@ -70,8 +71,7 @@ class Arm:
 def arm(monkeypatch):
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    for module in ("mechanism", "ethercat.drive"):
-        monkeypatch.setattr(f"drivers.emulators.{module}.time", clock)
+    live_in(monkeypatch, clock)
     return Arm(clock)
 
 

@@ -157,7 +157,7 @@ def test_closing_gives_everything_back(segment):
 
 def test_a_servo_nobody_asks_about_is_released(servo, segment):
     drive(servo, PositionGoal(0.3), 0.1)
-    with real_limits("ORPHAN_LIMIT"):
+    with real_limits("ethercat_orphan"):
         segment.until_off()
         with pytest.raises(DriverError, match="the driven servo received no command for 100 ms"):
             servo.read()
@@ -171,7 +171,7 @@ def test_waiting_with_its_clock_is_not_silence(servo, segment):
 
     def stays_driven():
         drive(servo, PositionGoal(0.1), 0.02)
-        with real_limits("ORPHAN_LIMIT"):
+        with real_limits("ethercat_orphan"):
             servo.clock.wait_until(servo.clock.now() + 0.3, lambda: False)
         if segment.truth()["driven"]:
             return True
@@ -344,7 +344,7 @@ def test_somebody_else_can_stop_a_drive(servo, segment):
     with pytest.raises((BusError, ServoFault)):
         drive(servo, TorqueGoal(2.0), 60.0)
     # In INIT a drive has no status word, and needs none to be off; it is not waited for in vain for long.
-    with real_limits("RELEASE_LIMIT"):
+    with real_limits("answer"):
         servo.fault("stopped by somebody else")
         assert servo.fault_reason == "stopped by somebody else"
         servo.acknowledge()

@@ -15,6 +15,7 @@ from drivers.registry import open_servo
 from drivers.servo import ServoState
 from tests.drivers.faults.rig import another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
+from tests.drivers.machine import set_limits
 from tests.waiting import wait_until
 
 X, MX = "dynamixel:xl330", "dynamixel:mx106"
@@ -170,7 +171,7 @@ def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(
         pid = made.recorder._child.pid
         os.kill(pid, getattr(signal, number))
         made.until_off()
-        monkeypatch.setattr("drivers.recorder.child.SILENCE_LIMIT", 0.5)
+        set_limits(monkeypatch, recorder_silence=0.5)
         made.until(lambda: made.recorder.state is ServoState.FAULT)
         if number == "SIGSTOP":
             os.kill(pid, signal.SIGKILL)

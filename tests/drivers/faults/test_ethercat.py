@@ -15,6 +15,7 @@ from drivers.servo import ServoState
 from sessions import Session
 from tests.drivers.faults.rig import another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
+from tests.drivers.machine import set_limits
 
 DRIVE = "ethercat:erob80_50"
 LOST = "did not come back|no frame came back"
@@ -79,7 +80,7 @@ def test_a_recorder_that_dies_or_hangs_loses_the_drive(impatient, made, number, 
     pid = made.recorder._child.pid
     os.kill(pid, getattr(signal, number))
     made.until_off()
-    monkeypatch.setattr("drivers.recorder.child.SILENCE_LIMIT", 0.5)
+    set_limits(monkeypatch, recorder_silence=0.5)
     made.until(lambda: made.recorder.state is ServoState.FAULT)
     if number == "SIGSTOP":
         os.kill(pid, signal.SIGKILL)

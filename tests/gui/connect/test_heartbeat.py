@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench_gui.state import heartbeat
-from bench_gui.state.heartbeat import PERIOD, WINDOW_LIMIT, Heartbeat
+from bench_gui.state.heartbeat import PERIOD, Heartbeat
+from drivers import timing
+from tests.drivers.machine import live_in
 from tests.waiting import LIMIT
 
 
@@ -25,8 +26,8 @@ def beaten():
 
 @pytest.fixture
 def clock(monkeypatch):
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(heartbeat, "time", clock)
+    clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+    live_in(monkeypatch, clock)
     return clock
 
 
@@ -39,12 +40,12 @@ def beating(clock, beaten):
 
 def test_a_window_that_is_late_lives(beating, beaten, clock):
     for late in (0.0, 0.5, 0.99):
-        clock.now = late * WINDOW_LIMIT
+        clock.now = late * timing.REAL.window_silence
         assert beaten.again()
 
 
 def test_a_window_that_hangs_does_not_until_it_answers(beating, beaten, clock):
-    clock.now = 1.01 * WINDOW_LIMIT
+    clock.now = 1.01 * timing.REAL.window_silence
     beaten.again(2.0 * PERIOD)  # one may have been on its way
     assert not beaten.again(5.0 * PERIOD)
     beating.answered()

@@ -13,6 +13,7 @@ import pytest
 
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.simulated.hand import SharedHand
+from tests.drivers.machine import live_in
 
 BAUD = 1_000_000
 PATIENCE = 5.0
@@ -157,8 +158,7 @@ class Client:
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    for module in ("mechanism", "dynamixel.device", "dynamixel.emulator", "dynamixel.source"):
-        monkeypatch.setattr(f"drivers.emulators.{module}.time", clock)
+    live_in(monkeypatch, clock)
     return clock
 
 

@@ -15,6 +15,7 @@ from drivers.emulators.ethercat.objects import communication_objects, drive_obje
 from drivers.emulators.mechanism import Mechanism
 from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated.hand import SharedHand
+from tests.drivers.machine import live_in
 
 TURN = 524288
 KT = load_model("erob80_50", "m6").values["kt"]
@@ -64,8 +65,7 @@ class Panel:
 def panel(monkeypatch):
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    for module in ("mechanism", "ethercat.drive"):
-        monkeypatch.setattr(f"drivers.emulators.{module}.time", clock)
+    live_in(monkeypatch, clock)
     return Panel(clock)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 
 import pytest
-import sitecustomize
 
 from core.shipped import load_model
+from drivers import timing
 from tests.drivers.emulators.ethercat.conftest import CYCLE, TORQUE_INPUTS, TORQUE_OUTPUTS, open_bench
 from tests.waiting import wait_until
 
@@ -152,7 +152,7 @@ def test_an_error_stays_until_it_is_acknowledged(bench):
 def test_the_watchdog_ends_operation(running):
     running.enable()
     running.slave.set_watchdog("processdata", 1.0)
-    assert running.esc()["watchdog_ms"] == f"{sitecustomize.FACTOR:g}"
+    assert running.esc()["watchdog_ms"] == f"{timing.limits.emulated_watchdogs:g}"
     running.say("unplug on")
     wait_until(lambda: running.esc()["al"] != "OP")
     running.say("unplug off")
