@@ -9,16 +9,18 @@ from typing import Any
 
 FAST = "simulated:mx106?speed=4"
 """Servo that saves waiting; its recorder takes about half a slow core, so that a busy machine keeps up with it."""
-LIMIT = 60.0
-"""Processor time that what is waited for has had in vain [s]: all but that in which it stood in the queue for one."""
+PROCESSOR_TIME = 60.0
+"""Ends a wait in vain [s]: time that what is waited for has had, all but that in which it was queued for one."""
 LONGEST = 900.0
-"""No wait is longer, however busy the machine is [s]."""
+"""No such wait is longer, however busy the machine is [s]."""
+LIMIT = 180.0
+"""For waits of the product and of libraries, which take a time on the clock [s]."""
 
 
 def wait_until(true: Callable[[], Any], each: Callable[[], object] = lambda: None, told: object = "") -> Any:
     """Return the first value of `true` that counts as true; between two looks call `each`, e.g. a recorder's `beat`.
 
-    Raises AssertionError with `told`, or what it returns if it can be called, when LIMIT has passed.
+    Raises AssertionError with `told`, or what it returns if it can be called, when PROCESSOR_TIME has passed.
     """
     patience = Patience()
     while not (found := true()):
@@ -29,7 +31,7 @@ def wait_until(true: Callable[[], Any], each: Callable[[], object] = lambda: Non
 
 
 class Patience:
-    """Ends once this process and those it started have had LIMIT, the one that had least; nothing is judged by it."""
+    """Ends once this process and those it started have had PROCESSOR_TIME, the one that had least."""
 
     def __init__(self) -> None:
         self._begun = self._looked = time.monotonic()
@@ -44,7 +46,7 @@ class Patience:
             starved = max((queued[task] - self._queued.get(task, queued[task]) for task in queued), default=0.0)
             self._had += max(0.0, passed - starved)
             self._looked, self._queued = now, queued
-        return self._had < LIMIT and now - self._begun < LONGEST
+        return self._had < PROCESSOR_TIME and now - self._begun < LONGEST
 
 
 def time_in_queue() -> dict[str, float]:

@@ -164,7 +164,7 @@ def window_that(home, *words):
     environment = {
         **os.environ,
         "SERVOBENCH_HOME": str(home),
-        "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ["PYTHONPATH"])),
+        "PYTHONPATH": os.getcwd(),
     }
     command = [sys.executable, "-m", "tests.gui.acceptance.test_restart", *map(str, words)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG, check=False)

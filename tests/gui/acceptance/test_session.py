@@ -48,7 +48,7 @@ LOSS = 1.0
 @pytest.fixture
 def killed(session):
     """A session whose recorder was killed in the middle of a run, and the last sample it had taken."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((os.getcwd(), os.environ["PYTHONPATH"]))}
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
     with subprocess.Popen(
         [sys.executable, "-c", RECORDER, str(session / "runs")], env=environment, stdout=subprocess.PIPE, text=True
     ) as recorder:
