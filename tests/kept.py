@@ -35,6 +35,7 @@ def kept(make: Callable[[Path], object]) -> Path:
     version = CACHE / version_of_sources()
     folder = version / f"{make.__module__}.{make.__qualname__}-{zlib.crc32(source):08x}"
     version.mkdir(parents=True, exist_ok=True)
+    os.utime(version)
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():

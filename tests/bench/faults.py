@@ -1,7 +1,8 @@
-"""Planted faults and the tests that notice: `python -m tests.bench.faults [--only NAME …] [--room ROOM] [--quick]`.
+"""Planted faults and whether `make test` notices: `python -m tests.bench.faults [--only NAME …] [--room ROOM] [--all]`.
 
 Each fault of `faults.toml` is planted alone into a copy of the tracked files. Its named tests run first; if they stay
-green, all others do until one turns red. A test counts as having noticed only if it is green without the fault.
+green, all others of `make test` do until one turns red. A test counts as having noticed only if it is green without the
+fault.
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ def read_faults() -> list[Fault]:
 class Copy:
     """The tracked files in a folder of their own, and the tests run there."""
 
-    def __init__(self, folder: Path, *, quick: bool) -> None:
-        """quick: leave out tests marked `slow`."""
+    def __init__(self, folder: Path, *, exhaustive: bool) -> None:
+        """exhaustive: take the tests of `make test-all` too."""
         self._folder = folder
-        self._marks = ["-m", "not slow"] if quick else []
+        self._marks = [] if exhaustive else ["-m", "not exhaustive"]
         self._red: set[str] = set()
         """Tests that fail without any fault."""
         tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
@@ -108,6 +109,8 @@ class Copy:
         """Run tests until one fails, and return its node id; empty when none does."""
         skipped = [f"--deselect={test}" for test in self._red]
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", *self._marks, *skipped]
+        if len(tests) == 1 and (self._folder / tests[0]).is_dir():
+            command += ["-n", str(2 * (os.cpu_count() or 1)), "--dist", "loadfile"]
         environment = os.environ | {"PYTHONPATH": str(self._folder), "QT_QPA_PLATFORM": "offscreen", "COLUMNS": "9999"}
         done = subprocess.run(
             [*command, *tests], cwd=self._folder, env=environment, capture_output=True, text=True, check=False
@@ -127,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.faults", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--only", nargs="+", default=(), metavar="NAME", help="faults with these names")
     parser.add_argument("--room", choices=ROOMS, help="faults of one room")
-    parser.add_argument("--quick", action="store_true", help="leave out tests marked slow, as `make quick` does")
+    parser.add_argument("--all", action="store_true", help="exhaustive tests too, as in `make test-all`")
     parser.add_argument(
         "--others",
         nargs="*",
@@ -144,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     caught: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        copy = Copy(Path(folder), quick=asked.quick)
+        copy = Copy(Path(folder), exhaustive=asked.all)
         for fault in faults:
             begin = time.perf_counter()
             test = copy.noticed_by(fault, fault.tests)
@@ -156,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for room in ROOMS:
         if count := sum(fault.room == room for fault in faults):
             line(f"caught in {room}", f"{caught[room]} of {count}")
-    line("caught", f"{caught.total()} of {len(faults)}", "56 of 60, with --quick 45" if len(faults) == 60 else "")
+    line("caught", f"{caught.total()} of {len(faults)}")
     return int(caught.total() < len(faults))
 
 
