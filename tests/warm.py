@@ -1,18 +1,22 @@
 """Starts the product's processes as forks of one that has their modules already: in milliseconds instead of seconds.
 
-A process has the environment of its start and its limits in time. Its parent is the process it is forked from, which
-ends with the tests; where the end of the program itself matters, it is spawned as ever.
+A process has the environment of its start and its limits in time. Its parent is the server it is forked from, which
+ends with the tests and ends it; what is about the end of a program spawns it as ever.
 """
 
+import ctypes
 import os
+import signal
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from multiprocessing import popen_forkserver, set_forkserver_preload
+from multiprocessing import forkserver, popen_forkserver, set_forkserver_preload
 from multiprocessing.context import SpawnProcess
 
 from drivers import timing
 from drivers.recorder.process import RecorderSetup
+
+PR_SET_PDEATHSIG = 1
 
 
 def keep_warm(monkeypatch) -> None:
@@ -27,6 +31,8 @@ def _start(process):
 
 
 def _be_spawned(environment, program, target, *arguments, **named):
+    os.close(forkserver._forkserver._forkserver_alive_fd)  # the server ends with the tests, not with this process
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     os.environ.clear()
     os.environ.update(environment)
     timing.limits = timing.REAL.times(float(environment[timing.PATIENCE]))
