@@ -8,6 +8,7 @@ from core.errors import InputError
 from drivers.dynamixel.table import load_table
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.dynamixel.registers import Refusal, Registers
+from drivers.simulated.hand import SharedHand
 
 from .conftest import instruction1, instruction2
 
@@ -147,7 +148,7 @@ def test_sign_magnitude_registers_have_eleven_bits():
 def test_status_return_level(connect, servo, level, answered):
     """Ping is always answered, reading from level 1 on, writing at level 2; either way it is done."""
     client = connect(EmulatedDynamixel(servo=servo, registers={"status_return_level": level}))
-    led = client.emulator.devices[0].registers.table["led"].address
+    led = client.devices[0].registers.table["led"].address
     if servo == "mx64":
         packets = (instruction1(1, 1), instruction1(1, 2, 0, 2), instruction1(1, 3, led, 1))
     else:
@@ -165,12 +166,6 @@ def test_change_of_mode_resets_gains_profile_and_goals(connect):
     assert {name: client.read(name) for name in expected} == expected
     assert client.read("goal_current") == client.read("current_limit") == 1193
     assert client.read("goal_pwm") == client.read("pwm_limit") == 885
-
-
-def test_mode_cannot_change_while_torque_is_on(connect):
-    client = connect("xl330")
-    client.write_all(torque_enable=1)
-    assert client.write("operating_mode", 0) == ACCESS
 
 
 def test_reboot_keeps_the_eeprom_and_nothing_else(connect):
@@ -233,9 +228,7 @@ def test_reverse_mode_mirrors_positions(connect):
     assert client.read("present_position") - 2048 == pytest.approx(-ahead, abs=3)
 
 
-def test_descriptions_that_cannot_be(clock):
-    from drivers.simulated.hand import SharedHand
-
+def test_descriptions_that_cannot_be():
     hand = SharedHand()
     with pytest.raises(InputError, match="at least one"):
         DynamixelEmulation(servos=())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import select
+import time
 
 import pytest
+import serial
 
 from core.errors import ServoBenchError
-from drivers.emulators.dynamixel import EmulatedDynamixel
+from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.dynamixel.line import Line
 from drivers.emulators.dynamixel.wire import same_rate
+from drivers.simulated.hand import SharedHand
+from tests.waiting import wait_until
 
 from .conftest import instruction1, instruction2
 
@@ -25,17 +29,17 @@ class Times:
     def __init__(self, client) -> None:
         self.client = client
         self.pieces: list[tuple[float, bytes]] = []
-        send = client.emulator.line.send
+        send = client.line.send
 
         def noted(data: bytes) -> None:
-            self.pieces.append((client.now, data))
+            self.pieces.append((client.clock.now(), data))
             send(data)
 
-        client.emulator.line.send = noted
+        client.line.send = noted
 
     def of(self, packet: bytes, patience: float = 0.4) -> list[float]:
         """Send; when the pieces left, from then on."""
-        begin = self.client.now
+        begin = self.client.clock.now()
         self.pieces.clear()
         self.client.ask(packet, patience)
         return [when - begin for when, _ in self.pieces]
@@ -126,25 +130,44 @@ def test_silence_of_one_ends_a_group(connect):
     assert len(client.ask(instruction2(0xFE, 0x82, 132, 0, 4, 0, 1, 2, 3))) == 45
 
 
-def test_unplugging_is_an_error_of_the_clients_port(connect, tmp_path):
+def real(link):
+    """An emulator of a servo that answers at once behind a pseudo terminal, and how to ask it something."""
+    emulator = DynamixelEmulation(link=str(link), wire_time=False).open(SharedHand())
+
+    def ask(file: int, packet: bytes) -> bytes:
+        os.write(file, packet)
+        wait_until(lambda: select.select([emulator.line.file], (), (), 0.0)[0])
+        emulator.serve([emulator.line.file])
+        emulator.serve(())
+        return os.read(file, 4096)
+
+    return emulator, ask
+
+
+def test_unplugging_is_an_error_of_the_clients_port(tmp_path):
     link = tmp_path / "port"
-    client = connect("xl330", link=str(link))
-    assert client.emulator.addresses == (f"dynamixel:{link}:1:2:1000000",)
-    before = os.readlink(link)
-    client.say("unplug")
-    assert not link.exists()
-    with pytest.raises(OSError, match="Input/output") as caught:
-        os.write(client.file, PING)
-    assert caught.value.errno == errno.EIO
-    client.run(0.1)
-    assert client.say("plug") == str(link)
-    os.close(client.file)
-    client.file = os.open(link, os.O_RDWR | os.O_NOCTTY)
-    client.set_baud(1_000_000)
-    assert client.ask(PING) != b""
-    assert os.readlink(link).startswith("/dev/pts/")
-    assert before.startswith("/dev/pts/")
-    client.emulator.close()
+    emulator, ask = real(link)
+    assert emulator.addresses == (f"dynamixel:{link}:1:2:1000000",)
+    with serial.Serial(str(link), 1_000_000) as client:
+        wait_until(lambda: emulator.serve(()) and emulator.devices[0].hears(1_000_000, time.perf_counter()))
+        assert len(ask(client.fileno(), PING)) == PONG
+        emulator.console.execute("unplug")
+        assert not link.exists()
+        with pytest.raises(OSError, match="Input/output"):
+            os.write(client.fileno(), PING)
+        assert not emulator.files()
+        emulator.serve(())
+    assert emulator.console.execute("plug") == str(link)
+    with serial.Serial(str(link), 1_000_000) as client:
+        assert len(ask(client.fileno(), PING)) == PONG
+        assert os.readlink(link).startswith("/dev/pts/")
+        # A stopped client: the line fills up, and what is too much is lost.
+        for _ in range(60):
+            emulator.line.send(bytes(4096))
+        client.reset_input_buffer()
+        assert len(ask(client.fileno(), PING)) == PONG
+    emulator.close()
+    emulator.close()
     assert not link.is_symlink()
 
 
@@ -166,33 +189,29 @@ def test_a_link_that_cannot_be_made(tmp_path):
     assert taken.read_text() == "mine"
 
 
-def test_a_client_that_does_not_read_stops_nothing(connect):
-    """A stopped client: the line fills up, and what is too much is lost."""
-    client = connect("xl330", wire_time=False)
-    for _ in range(60):
-        client.send(PING * 20)
-        client.run(0.001)
-    while os.read(client.file, 4096):
-        client.run(0.01)
-        if not _readable(client.file):
-            break
-    client._sent = 0
-    assert len(client.ask(PING)) == PONG
-
-
-def _readable(file: int) -> bool:
-    import select
-
-    return bool(select.select((file,), (), (), 0.2)[0])
-
-
-def test_any_rate_can_be_told(connect):
-    import serial
-
-    client = connect("xm430_w350", baud=4_500_000 - 500_000)
+def test_any_rate_can_be_told():
+    line = Line()
     for rate in (9600, 1_000_000, 4_000_000, 4_500_000, 123_456):
-        with serial.Serial(client.emulator.line.path, rate):
-            assert client.emulator.line.rate == rate
+        with serial.Serial(line.path, rate):
+            assert line.rate == rate
+    line.unplug()
+
+
+@pytest.mark.parametrize(
+    ("servo", "rates"),
+    [
+        ("xl330", {0: 9600, 1: 57600, 2: 115200, 3: 10**6, 4: 2 * 10**6, 5: 3 * 10**6, 6: 4 * 10**6, 7: 4_500_000}),
+        ("xl320", {0: 9600, 1: 57600, 2: 115200, 3: 10**6}),
+        ("mx64", {1: 10**6, 34: 57142, 103: 19230, 207: 9615, 249: 8000, 250: 2250000, 251: 2500000, 252: 3000000}),
+    ],
+)
+def test_baud_rates_are_the_manuals(connect, servo, rates):
+    client = connect(servo)
+    for code, rate in rates.items():
+        client.say(f"set baud_rate {code}")
+        assert client.emulator.addresses[0].endswith(f":{rate}")
+        client.set_baud(rate)
+        assert client.read("baud_rate") == code
 
 
 @pytest.mark.parametrize(("one", "other", "same"), [(57600, 57142, True), (1e6, 1e6, True), (57600, 60000, False)])

@@ -10,14 +10,7 @@ from drivers.emulators.ethercat.datagrams import Command
 from drivers.emulators.ethercat.drive import DriveState
 from drivers.emulators.ethercat.information import SdoInformation
 from drivers.emulators.ethercat.sii import checksum
-from tests.drivers.emulators.ethercat.wire import STATION, Wire
-
-
-@pytest.fixture
-def wire():
-    wire = Wire()
-    wire.address_slaves()
-    return wire
+from tests.drivers.emulators.ethercat.wire import STATION, Wire, upload
 
 
 def sii_words(wire: Wire, address: int) -> bytes:
@@ -85,23 +78,17 @@ def test_a_drifting_clock_follows_the_reference():
     assert difference == pytest.approx(8 * 40, abs=10)
 
 
-def start_sync(wire: Wire, start: int, cycle: int = 1_000_000) -> None:
-    wire.write(0x0990, struct.pack("<Q", start))
-    wire.write(0x09A0, struct.pack("<I", cycle))
-    wire.write(0x0981, b"\x03")
-
-
 def test_sync0_begins_only_in_the_future(wire):
-    start_sync(wire, 0)
+    wire.start_pulses(start=0)
     assert not wire.slaves[0].esc.clock.active
     wire.write(0x0981, b"\x00")
-    start_sync(wire, wire.read(0x0910, 8) + 1_000)
+    wire.start_pulses()
     assert wire.slaves[0].esc.clock.active
 
 
 def test_periods_of_sync0_are_counted(wire):
     clock = wire.slaves[0].esc.clock
-    start_sync(wire, 100)
+    wire.start_pulses(start=100)
     for at in (0.5, 1.5, 1.9, 2.5, 6.5, 7.5):
         clock.count(1_000_000_000 + 100 + round(at * 1e6))
     assert (clock.windows.one, clock.windows.more) == (3, 1)
@@ -112,65 +99,36 @@ def test_periods_of_sync0_are_counted(wire):
 MILLISECOND = 1_000_000
 
 
-def operate(wire: Wire, watchdog: int) -> None:
-    """Bring the first slave to OP with periods of 1 ms; watchdog: [100 µs]."""
-    wire.open_mailboxes()
-    wire.sync_manager(2, 0x1100, 10, 0x64)
-    wire.sync_manager(3, 0x1400, 10, 0x20)
-    start_sync(wire, wire.read(0x0910, 8) + 1_000)
-    wire.write(0x0420, struct.pack("<H", watchdog))
-    for state in (4, 8):
-        wire.write(0x0120, struct.pack("<H", state))
-        assert wire.read(0x0130) == state
-
-
-def control(wire: Wire, word: int, after: int = MILLISECOND) -> None:
-    """Write process data with a controlword `after` more [ns]."""
-    wire.now += after
-    assert wire.write(0x1100, bytes(8) + struct.pack("<H", word)) == 1
-    wire.slaves[0].step(wire.now)
-
-
-def wait(wire: Wire, time: int) -> None:
-    """Let time pass without frames [ns]."""
-    wire.now += time
-    wire.slaves[0].step(wire.now)
-
-
 @pytest.mark.parametrize(("units", "milliseconds"), [(1000, 100), (500, 50), (1, 0.1)])
 def test_the_watchdog_ends_operation_on_time(wire, units, milliseconds):
-    operate(wire, units)
+    wire.operate(units)
     for _ in range(3):
-        control(wire, 0, round(0.9 * milliseconds * MILLISECOND))
-    wait(wire, round(milliseconds * MILLISECOND))
+        wire.control(0, round(0.9 * milliseconds * MILLISECOND))
+    wire.wait(round(milliseconds * MILLISECOND))
     assert wire.read(0x0130) == 8
-    wait(wire, 1)
+    wire.wait(1)
     assert (wire.read(0x0130), wire.read(0x0134), wire.read(0x0442, 1)) == (0x14, 0x1B, 1)
 
 
 def test_without_a_watchdog_silence_does_not_end_operation(wire):
-    operate(wire, 0)
-    wait(wire, 1_000_000 * MILLISECOND)
+    wire.operate()
+    wire.wait(1_000_000 * MILLISECOND)
     assert wire.read(0x0130) == 8
 
 
 @pytest.mark.parametrize(("limit", "periods"), [(None, 100), (10, 10)])
 def test_an_enabled_drive_misses_its_master_after_so_many_periods(limit, periods):
     wire = Wire(sync_limit=limit)
-    operate(wire, 0)
+    wire.operate()
     for word in (0x06, 0x07, 0x0F):
-        control(wire, word)
+        wire.control(word)
     drive = wire.slaves[0].drive
-    wait(wire, (periods + 1) * MILLISECOND)
+    wire.wait((periods + 1) * MILLISECOND)
     assert drive.state == DriveState.OPERATION_ENABLED
-    wait(wire, MILLISECOND)
+    wire.wait(MILLISECOND)
     assert drive.state == DriveState.FAULT
     assert wire.slaves[0].dictionary[0x603F, 0].number == 0xA000
     assert wire.read(0x0130) == 8
-
-
-def upload(index: int, sub: int = 0) -> bytes:
-    return struct.pack("<BHB4x", 0x40, index, sub)
 
 
 def test_an_sdo_through_the_mailbox(wire):
@@ -211,14 +169,7 @@ def test_an_unknown_protocol_is_a_mailbox_error(wire):
 def test_wrong_mailboxes_keep_the_slave_in_init(wire):
     wire.sync_manager(0, 0x1000, 64, 0x26)
     wire.sync_manager(1, 0x1080, 128, 0x22)
-    wire.write(0x0120, b"\x02\x00")
-    assert (wire.read(0x0130), wire.read(0x0134)) == (0x11, 0x16)
-
-
-def aborted(wire: Wire, request: bytes) -> int:
-    answer = wire.sdo(request)
-    assert answer[0] == 0x80
-    return struct.unpack_from("<I", answer, 4)[0]
+    assert wire.request(2) == (0x11, 0x16)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +185,7 @@ def aborted(wire: Wire, request: bytes) -> int:
 )
 def test_sdo_requests_that_make_no_sense(wire, request_bytes, code):
     wire.open_mailboxes()
-    assert aborted(wire, request_bytes) == code
+    assert wire.aborted(request_bytes) == code
 
 
 def test_the_toggle_bit_of_segments(wire):
@@ -242,7 +193,7 @@ def test_the_toggle_bit_of_segments(wire):
     note = bytes(range(200))
     begin = struct.pack("<BHBI", 0x21, 0x2F00, 0, len(note)) + note[:100]
     assert wire.sdo(begin)[0] == 0x60
-    assert aborted(wire, b"\x11" + note[100:]) == 0x05030000
+    assert wire.aborted(b"\x11" + note[100:]) == 0x05030000
     wire.sdo(begin)
     assert wire.sdo(b"\x01" + note[100:])[0] == 0x20
     answer = wire.sdo(upload(0x2F00))
@@ -251,9 +202,9 @@ def test_the_toggle_bit_of_segments(wire):
     assert rest[0] == 0x01
     assert answer[8:] + rest[1:] == note
     wire.sdo(begin)
-    assert aborted(wire, b"\x01" + note[100:150]) == 0x06070013
+    assert wire.aborted(b"\x01" + note[100:150]) == 0x06070013
     wire.sdo(begin)
-    assert aborted(wire, b"\x00" + note[100:] + b"\x00") == 0x06070012
+    assert wire.aborted(b"\x00" + note[100:] + b"\x00") == 0x06070012
 
 
 def ask(kind: int, content: bytes) -> bytes:
@@ -297,18 +248,12 @@ def test_what_the_dictionary_does_not_hold(wire, kind, content, code):
 def test_process_data_stay_where_they_were_checked(wire, number, start, code):
     """A master that moves them under way sends the slave back."""
     wire.open_mailboxes()
-    wire.sync_manager(2, 0x1100, 10, 0x64)
-    wire.sync_manager(3, 0x1400, 10, 0x20)
-    wire.write(0x0120, b"\x04\x00")
-    assert wire.read(0x0130) == 4
+    wire.offer_process_data()
+    assert wire.request(4) == (4, 0)
     kind, control = ((2, 0x64), (3, 0x20))[number - 2]
     wire.sync_manager(kind, start, 10, control)
-    assert (wire.read(0x0130), wire.read(0x0134)) == (0x12, code)
-    for slave in wire.slaves:
-        slave.step(wire.now)
-    wire.write(0x0120, b"\x14\x00")
-    assert wire.read(0x0130) == 0x12, "not before they lie within the memory again"
-    wire.sync_manager(2, 0x1100, 10, 0x64)
-    wire.sync_manager(3, 0x1400, 10, 0x20)
-    wire.write(0x0120, b"\x14\x00")
-    assert wire.read(0x0130) == 4
+    assert wire.state == (0x12, code)
+    wire.wait(0)
+    assert wire.request(0x14)[0] == 0x12, "not before they lie within the memory again"
+    wire.offer_process_data()
+    assert wire.request(0x14) == (4, 0)

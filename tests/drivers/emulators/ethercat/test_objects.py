@@ -1,4 +1,4 @@
-"""The objects of the drive through a pysoem master's mailbox."""
+"""The objects of the drive through its mailbox: what is read, written, refused, mapped and reported."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import struct
 
 import pytest
 
-from tests.drivers.emulators.ethercat.conftest import TORQUE_OUTPUTS
-from tests.waiting import wait_until
+from core.shipped import load_model
+from tests.drivers.emulators.ethercat.wire import download, upload
 
-pytestmark = pytest.mark.own_network
+KT = load_model("erob80_50", "m6").values["kt"]
+"""Of the shipped M6 of the erob80_50 [N·m/A]."""
 
 
-def test_expedited_normal_and_segmented_both_ways(bench):
-    slave = bench.slave
-    slave.sdo_write(0x607F, 0, struct.pack("<I", 12345))
-    assert slave.sdo_read(0x607F, 0) == struct.pack("<I", 12345)
-    assert slave.sdo_read(0x1008, 0) == b"ZeroErr Driver"
-    for length in (1, 4, 5, 111, 112, 113, 300, 1000):
-        note = bytes(n % 251 for n in range(length))
-        slave.sdo_write(0x2F00, 0, note)
-        assert slave.sdo_read(0x2F00, 0, 2048) == note
+@pytest.fixture
+def wire(wire):
+    """In PREOP."""
+    wire.open_mailboxes()
+    return wire
 
 
 @pytest.mark.parametrize(
@@ -40,23 +37,16 @@ def test_expedited_normal_and_segmented_both_ways(bench):
         (0x1C12, 1, b"\x00\x16", 0x06010003),
     ],
 )
-def test_writing_is_refused(bench, index, sub, content, code):
-    with pytest.raises(bench.pysoem.SdoError) as caught:
-        bench.slave.sdo_write(index, sub, content)
-    assert caught.value.abort_code == code
+def test_writing_is_refused(wire, index, sub, content, code):
+    before = wire.slaves[0].dictionary.entries
+    values = [entry.value for entry in before]
+    assert wire.aborted(download(index, sub, content)) == code
+    assert [entry.value for entry in before] == values
 
 
-@pytest.mark.parametrize(("index", "sub", "code"), [(0x5555, 0, 0x06020000), (0x6040, 1, 0x06090011)])
-def test_reading_is_refused(bench, index, sub, code):
-    with pytest.raises(bench.pysoem.SdoError) as caught:
-        bench.slave.sdo_read(index, sub)
-    assert caught.value.abort_code == code
-
-
-def test_complete_access_is_refused(bench):
-    with pytest.raises(bench.pysoem.SdoError) as caught:
-        bench.slave.sdo_read(0x1018, 0, 64, True)
-    assert caught.value.abort_code == 0x06010000
+def test_reading_is_refused(wire):
+    assert wire.aborted(upload(0x5555)) == 0x06020000
+    assert wire.aborted(upload(0x6040, 1)) == 0x06090011
 
 
 @pytest.mark.parametrize(
@@ -69,80 +59,48 @@ def test_complete_access_is_refused(bench):
         (0x55550010, 0x06020000),
     ],
 )
-def test_only_what_can_be_mapped_is(bench, entry, code):
-    bench.slave.sdo_write(0x1600, 0, b"\x00")
-    with pytest.raises(bench.pysoem.SdoError) as caught:
-        bench.slave.sdo_write(0x1600, 1, struct.pack("<I", entry))
-    assert caught.value.abort_code == code
+def test_only_what_can_be_mapped_is(wire, entry, code):
+    wire.set(0x1600, 0, b"\x00")
+    assert wire.aborted(download(0x1600, 1, struct.pack("<I", entry))) == code
 
 
-def test_a_mapping_with_a_gap_is_refused(bench):
-    bench.slave.sdo_write(0x1600, 0, b"\x00")
-    with pytest.raises(bench.pysoem.SdoError) as caught:
-        bench.slave.sdo_write(0x1600, 0, b"\x05")
-    assert caught.value.abort_code == 0x06040041
+def test_mapping_and_assignment(wire):
+    for count, code in ((5, 0x06040041), (10, 0x06040041)):
+        wire.set(0x1600, 0, b"\x00")
+        assert wire.aborted(download(0x1600, 0, bytes([count]))) == code, "a mapping with a gap"
+    wire.set(0x1C12, 0, b"\x00")
+    assert wire.aborted(download(0x1C12, 1, b"\x01\x16")) == 0x06040041
+    wire.set(0x1C12, 1, b"\x00\x16")
+    wire.set(0x1C12, 0, b"\x01")
+    wire.map(0x1600, (0x60400010, 0x60710010, 0x60600008, 0x00000008))
+    assert (wire.number(0x1600, 0), wire.number(0x1600, 4)) == (4, 0x00000008)
 
 
-def test_mapping_is_for_preop(running):
+def test_mapping_is_for_preop(wire):
+    wire.offer_process_data()
+    assert wire.request(4) == (4, 0)
     for index in (0x1600, 0x1A00, 0x1C12, 0x1C13):
-        with pytest.raises(running.pysoem.SdoError) as caught:
-            running.slave.sdo_write(index, 0, b"\x00")
-        assert caught.value.abort_code == 0x08000022
+        assert wire.aborted(download(index, 0, b"\x00")) == 0x08000022
 
 
-def test_the_pdo_assignment(bench):
-    bench.slave.sdo_write(0x1C12, 0, b"\x00")
-    with pytest.raises(bench.pysoem.SdoError):
-        bench.slave.sdo_write(0x1C12, 1, b"\x01\x16")
-    bench.slave.sdo_write(0x1C12, 1, b"\x00\x16")
-    bench.slave.sdo_write(0x1C12, 0, b"\x01")
-    bench.map(0x1600, TORQUE_OUTPUTS)
-    assert bench.slave.sdo_read(0x1600, 0) == b"\x04"
-    assert bench.slave.sdo_read(0x1600, 4) == struct.pack("<I", 0x00000008)
-
-
-def test_ratings_and_units(bench):
-    def read(index: int, sub: int, form: str):
-        return struct.unpack("<" + form, bench.slave.sdo_read(index, sub))[0]
-
+def test_ratings_and_units(wire):
     # 12 A, the largest current, lie within what an int16 of per mille can say.
-    assert read(0x6075, 0, "I") == 6000
-    assert read(0x6072, 0, "H") == 2000
-    assert (read(0x608F, 1, "I"), read(0x608F, 2, "I")) == (524288, 1)
-    assert read(0x6079, 0, "I") == pytest.approx(48_000, abs=100)
-    assert read(0x6502, 0, "I") == 1 << 7 | 1 << 9
-    bench.say("supply 40")
-    assert read(0x6079, 0, "I") == 40_000
-    bench.say("supply off")
+    assert (wire.number(0x6075), wire.number(0x6072)) == (6000, 2000)
+    assert wire.number(0x6076) == pytest.approx(1000 * 6.0 * KT, abs=2)
+    assert (wire.number(0x608F, 1), wire.number(0x608F, 2)) == (524288, 1)
+    assert (wire.number(0x1018, 1), wire.number(0x1018, 2), wire.number(0x1018, 4)) == (0x5A65726F, 0x29252, 1)
+    assert wire.number(0x6079) == pytest.approx(48_000, abs=100)
+    assert wire.number(0x6502) == 1 << 7 | 1 << 9
+    wire.slaves[0].mechanism._set_supply(["40"])
+    assert wire.number(0x6079) == 40_000
 
 
-def test_the_eeprom_is_read_and_written(bench):
-    assert bench.slave.eeprom_read(0x08) == struct.pack("<I", 0x5A65726F)
-    assert bench.slave.eeprom_read(0x0A) == struct.pack("<I", 0x00029252)
-    serial = bench.slave.eeprom_read(0x0E)
-    bench.slave.eeprom_write(0x0E, b"\x34\x12")
-    assert bench.slave.eeprom_read(0x0E)[:2] == b"\x34\x12"
-    bench.slave.eeprom_write(0x0E, serial[:2])
-
-
-def test_an_emergency_comes_out_of_the_next_transfer(bench):
-    bench.say("emergency 0x8130")
-    with pytest.raises(bench.pysoem.Emergency) as caught:
-        bench.slave.sdo_read(0x1000, 0)
-    assert (caught.value.error_code, caught.value.error_reg) == (0x8130, 1)
-    received = bench.collect_emergencies()
-    bench.say("emergency 0x8140")
-    wait_until(lambda: received, bench.slave.mbx_receive)
-    assert [emergency.error_code for emergency in received] == [0x8140]
-
-
-def test_the_dictionary_describes_itself(bench):
-    objects = {item.index: item for item in bench.slave.od}
-    assert objects.keys() >= {0x1000, 0x1018, 0x1600, 0x1A00, 0x1C12, 0x1C13, 0x1C32, 0x6040, 0x6071, 0x6502}
-    device_name = objects[0x1008]
-    assert (device_name.name, device_name.data_type, device_name.object_code) == (b"Device name", 9, 7)
-    torque = objects[0x6071]
-    assert (torque.data_type, torque.bit_length, torque.obj_access) == (3, 16, 0x3F | 0x40)
-    mapping = objects[0x1600]
-    assert (mapping.object_code, len(mapping.entries)) == (8, 11)
-    assert (mapping.entries[1].bit_length, mapping.entries[1].obj_access) == (32, 0x0F)
+def test_a_fault_and_a_reset_are_seen_in_the_objects_and_the_mailbox(wire):
+    wire.slaves[0].drive.fail(0x7305, 0x21)
+    assert wire.fetch() == (3, struct.pack("<HHB5x", 1 << 12, 0x7305, 0x21))
+    assert (wire.number(0x603F), wire.number(0x1001)) == (0x7305, 0x21)
+    wire.slaves[0].drive.fail(0x2310)
+    assert wire.number(0x603F) == 0x7305, "the first one is kept"
+    wire.set(0x6040, 0, b"\x80\x00")
+    wire.wait(0)
+    assert (wire.number(0x603F), wire.number(0x1001)) == (0, 0)

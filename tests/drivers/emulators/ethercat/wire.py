@@ -74,13 +74,52 @@ class Wire:
         content = struct.pack("<IHBBHBBBxxx", logical, length, first, last, physical, home, kind, 1)
         assert self.write(0x0600 + 16 * number, content) == 1
 
+    def request(self, state: int) -> tuple[int, int]:
+        """Ask the first slave for a state; returns AL status and AL status code."""
+        self.write(0x0120, struct.pack("<H", state))
+        return self.state
+
+    @property
+    def state(self) -> tuple[int, int]:
+        return self.read(0x0130), self.read(0x0134)
+
     def open_mailboxes(self) -> None:
         """Bring the first slave to PREOP."""
         self.address_slaves()
         self.sync_manager(0, 0x1000, 128, 0x26)
         self.sync_manager(1, 0x1080, 128, 0x22)
-        self.write(0x0120, b"\x02\x00")
-        assert self.read(0x0130) == 2
+        assert self.request(2) == (2, 0)
+
+    def start_pulses(self, cycle: int = 1_000_000, start: int | None = None) -> None:
+        """Let SYNC0 begin in a moment, or at a system time [ns]."""
+        self.write(0x0990, struct.pack("<Q", self.read(0x0910, 8) + 1_000 if start is None else start))
+        self.write(0x09A0, struct.pack("<I", cycle))
+        self.write(0x0981, b"\x03")
+
+    def offer_process_data(self, outputs: int = 10, inputs: int = 10) -> None:
+        """Set the sync managers of process data of these lengths."""
+        self.sync_manager(2, 0x1100, outputs, 0x64)
+        self.sync_manager(3, 0x1400, inputs, 0x20)
+
+    def operate(self, watchdog: int = 0) -> None:
+        """Bring the first slave to OP with periods of 1 ms; watchdog: [100 µs]."""
+        self.open_mailboxes()
+        self.offer_process_data()
+        self.start_pulses()
+        self.write(0x0420, struct.pack("<H", watchdog))
+        for state in (4, 8):
+            assert self.request(state) == (state, 0)
+
+    def wait(self, time: int) -> None:
+        """Let time pass without frames [ns]."""
+        self.now += time
+        self.slaves[0].step(self.now)
+
+    def control(self, word: int, after: int = 1_000_000) -> None:
+        """Write process data with a controlword `after` more [ns]."""
+        self.now += after
+        assert self.write(0x1100, bytes(8) + struct.pack("<H", word)) == 1
+        self.slaves[0].step(self.now)
 
     def post(self, content: bytes, kind: int = 3, counter: int = 0) -> int:
         """Put a message into the mailbox; returns the working counter."""
@@ -100,6 +139,41 @@ class Wire:
         kind, content = self.fetch()
         assert kind == 3
         return content[2:]
+
+    def aborted(self, request: bytes) -> int:
+        """Code with which a request is refused."""
+        answer = self.sdo(request)
+        assert answer[0] == 0x80
+        return struct.unpack_from("<I", answer, 4)[0]
+
+    def number(self, index: int, sub: int = 0) -> int:
+        """Read an object of up to four bytes."""
+        answer = self.sdo(upload(index, sub))
+        size = 4 - (answer[0] >> 2 & 3)
+        assert answer[:4] == struct.pack("<BHB", 0x43 | 4 - size << 2, index, sub)
+        return int.from_bytes(answer[4 : 4 + size], "little")
+
+    def set(self, index: int, sub: int, content: bytes) -> None:
+        """Write an object."""
+        assert self.sdo(download(index, sub, content))[:4] == struct.pack("<BHB", 0x60, index, sub)
+
+    def map(self, index: int, entries: Sequence[int]) -> None:
+        """Write a PDO mapping."""
+        self.set(index, 0, b"\x00")
+        for number, entry in enumerate(entries, 1):
+            self.set(index, number, struct.pack("<I", entry))
+        self.set(index, 0, bytes([len(entries)]))
+
+
+def upload(index: int, sub: int = 0) -> bytes:
+    return struct.pack("<BHB4x", 0x40, index, sub)
+
+
+def download(index: int, sub: int, content: bytes) -> bytes:
+    """A request to write: expedited where it may be, otherwise with as much as the mailbox holds."""
+    if 0 < len(content) <= 4:
+        return struct.pack("<BHB", 0x23 | 4 - len(content) << 2, index, sub) + content.ljust(4, b"\x00")
+    return struct.pack("<BHBI", 0x21, index, sub, len(content)) + content[:100]
 
 
 def packed(datagrams: Sequence[Datagram]) -> bytes:

@@ -1,0 +1,245 @@
+"""The cable: made, found, removed, and what is said when it cannot be; and two masters nobody here wrote at its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError
+from drivers.emulators.ethercat import EthercatEmulation, emulator, veth
+from drivers.emulators.ethercat.datagrams import ETHERTYPE, FIRST_DATAGRAM, Command
+from drivers.emulators.process import EmulatorProcess
+from drivers.errors import BusError
+from drivers.simulated.hand import SharedHand
+from tests.drivers.emulators.ethercat.wire import Datagram, packed
+from tests.waiting import LIMIT, wait_until
+
+OTHER = EthercatEmulation(interface="left0", master_interface="right0")
+own_network = pytest.mark.own_network
+
+
+def interfaces() -> set[str]:
+    return {name for _, name in socket.if_nameindex()}
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(scope="module")
+def segment():
+    """Two drives, for all tests that need some."""
+    with EmulatorProcess(EthercatEmulation(servos=("erob80_50", "erob80_100"), strict=False, sync_limit=0)) as process:
+        yield process
+
+
+# The cable.
+
+
+@own_network
+def test_a_terminated_emulator_removes_the_cable_it_made():
+    with EmulatorProcess(OTHER) as process:
+        assert process.addresses == ("ethercat:right0:1?servo=erob80_50",)
+        assert interfaces() >= {"left0", "right0"}
+        os.kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: not process.alive)
+    assert not interfaces() & {"left0", "right0"}
+
+
+@own_network
+def test_a_cable_that_exists_is_used_and_left():
+    subprocess.run(["ip", "link", "add", "right0", "type", "veth", "peer", "name", "left0"], check=True)
+    OTHER.open(SharedHand()).close()
+    assert interfaces() >= {"right0", "left0"}
+    veth.remove("left0")
+    assert not veth.exists("right0")
+
+
+@own_network
+def test_two_emulators_do_not_share_an_interface(segment):
+    with pytest.raises(BusError, match="another emulator"):
+        EthercatEmulation().open(SharedHand())
+
+
+@own_network
+@pytest.mark.parametrize("error", [BusError, KeyboardInterrupt])
+@pytest.mark.parametrize("step", ["_claim", "veth.make", "veth._quieten", "veth._ip", "_open"])
+def test_an_emulator_that_fails_half_way_leaves_nothing_open(step, error, monkeypatch):
+    OTHER.open(SharedHand()).close()
+    before = open_files(), interfaces()
+    holder, _, name = f"drivers.emulators.ethercat.emulator.{step}".rpartition(".")
+
+    def fail(*arguments):
+        raise error("this step")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{holder}.{name}", fail)
+        with pytest.raises(error, match="this step"):
+            OTHER.open(SharedHand())
+    assert (open_files(), interfaces()) == before
+    OTHER.open(SharedHand()).close()
+
+
+@own_network
+def test_an_interface_that_goes_away_under_way_is_told(monkeypatch):
+    before = open_files()
+    monkeypatch.setattr(emulator.veth, "make", lambda interface, peer: False)
+    with pytest.raises(BusError, match=r"cannot listen on 'left0'.*see `ip link`"):
+        OTHER.open(SharedHand())
+    assert open_files() == before
+
+
+@own_network
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "sixteencharacters"])
+def test_wrong_names(name):
+    with pytest.raises(BusError, match="is not a valid name of a network interface"):
+        veth.make(name, "right0")
+
+
+@own_network
+def test_half_a_cable_is_somebody_elses():
+    veth.make("one0", "two0")
+    with pytest.raises(BusError, match="name another pair"):
+        veth.make("three0", "two0")
+    veth.remove("one0")
+
+
+def test_missing_rights_are_told_from_wrong_names(monkeypatch):
+    monkeypatch.setattr(veth, "may_administer", lambda: False)
+    with pytest.raises(BusError, match=r"no network interface 'left0'.*unshare -Urn"):
+        OTHER.open(SharedHand())
+    with pytest.raises(BusError, match="is not a valid name"):
+        EthercatEmulation(interface="no such name").open(SharedHand())
+
+
+def test_rights_are_read_from_the_kernel():
+    effective = next(
+        line for line in Path("/proc/self/status").read_text("ascii").splitlines() if line.startswith("CapEff")
+    )
+    assert veth.may_administer() == (int(effective.split()[1], 16) >> 12 & 3 == 3)
+
+
+@pytest.mark.parametrize("options", [{"servos": ()}, {"drift": 0.0011}, {"drift": -0.0011}])
+def test_impossible_segments(options):
+    with pytest.raises(InputError, match="EtherCAT emulation"):
+        EthercatEmulation(**options)
+
+
+# Masters.
+
+
+@own_network
+def test_an_emulator_that_stood_still_answers_the_last_frame_with_a_number(segment):
+    def broadcast_read(register: int) -> bytes:
+        frame = bytearray(packed([Datagram(Command.BRD, 0, register, bytes(2))]))
+        frame[FIRST_DATAGRAM + 1] = 5
+        return bytes(frame).ljust(60, b"\0")
+
+    first, last = 0x0130, 0x0000
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE)) as wire:
+        wire.bind(("ecm0", ETHERTYPE))
+        wire.settimeout(LIMIT)
+        os.kill(segment.pid, signal.SIGSTOP)
+        for register in (first, last):
+            wire.send(broadcast_read(register))
+        os.kill(segment.pid, signal.SIGCONT)
+        assert struct.unpack_from("<BBHH", wire.recv(2000), FIRST_DATAGRAM) == (Command.BRD, 5, 2, last)
+        segment.say("help")  # it looks at its console when nothing is left to answer
+        wire.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            wire.recv(2000)
+
+
+@own_network
+def test_pysoem_drives_two_slaves_and_looks_at_their_objects(segment):
+    import pysoem
+
+    for name in ("ret", "safe", "eeprom", "tx_mailbox", "rx_mailbox"):
+        setattr(pysoem.settings.timeouts, name, 60_000_000)  # no machine is so busy [µs]
+    segment.say("power-cycle")
+    master = pysoem.Master()
+    master.open("ecm0")
+    try:
+        wait_until(lambda: master.config_init() == 2)
+        slave, other = master.slaves
+        assert [(one.man, one.id, one.name) for one in (slave, other)] == [(0x5A65726F, 0x29252, "ZeroErr Driver")] * 2
+        assert [one.sdo_read(0x1018, 4)[0] for one in (slave, other)] == [1, 2]
+        for length in (1, 4, 5, 111, 112, 113, 1000):
+            note = bytes(n % 251 for n in range(length))
+            slave.sdo_write(0x2F00, 0, note)
+            assert slave.sdo_read(0x2F00, 0, 2048) == note
+        with pytest.raises(pysoem.SdoError) as caught:
+            slave.sdo_read(0x1018, 0, 64, True)
+        assert caught.value.abort_code == 0x06010000, "complete access"
+        serial = slave.eeprom_read(0x0E)
+        slave.eeprom_write(0x0E, b"\x34\x12")
+        assert slave.eeprom_read(0x0E)[:2] == b"\x34\x12"
+        slave.eeprom_write(0x0E, serial[:2])
+        objects = {item.index: item for item in slave.od}
+        torque, mapping = objects[0x6071], objects[0x1600]
+        assert (objects[0x1008].name, objects[0x1008].data_type, objects[0x1008].object_code) == (b"Device name", 9, 7)
+        assert (torque.data_type, torque.bit_length, torque.obj_access) == (3, 16, 0x3F | 0x40)
+        assert (mapping.object_code, len(mapping.entries), mapping.entries[1].obj_access) == (8, 11, 0x0F)
+        master.config_dc()
+        for one in (slave, other):
+            one.dc_sync(True, 2_000_000)
+        master.config_map()
+        assert (len(slave.output), len(slave.input), master.expected_wkc) == (10, 10, 6)
+        for state in (pysoem.SAFEOP_STATE, pysoem.OP_STATE):
+            master.state = state
+            master.write_state()
+            assert master.state_check(state, 60_000_000) == state
+
+        def exchange(word: int) -> int:
+            slave.output = struct.pack("<iIH", 100_000, 0, word)
+            master.send_processdata()
+            counter = master.receive_processdata(60_000_000)
+            assert counter == 6
+            return struct.unpack("<iIH", slave.input)[2]
+
+        for word, status in ((0x06, 0x1231), (0x07, 0x1233), (0x0F, 0x1237)):
+            wait_until(lambda word=word, status=status: exchange(word) & ~0x80 == status)
+        wait_until(lambda: exchange(0x0F) and struct.unpack_from("<i", slave.input)[0] > 90_000)
+        assert "driven=1" in segment.say("state slave=1")
+        assert "driven=0" in segment.say("state slave=2")
+    finally:
+        master.close()
+
+
+@own_network
+@pytest.mark.exhaustive("a second library's master on the same drives")
+def test_kickcat_brings_two_slaves_to_op(segment):
+    """It waits for each frame on its other, missing wire, too; it knows nothing of SYNC0."""
+    kickcat = pytest.importorskip("kickcat", reason="the second master, kickcat, is not installed")
+    segment.say("power-cycle")
+
+    def operational():
+        link = kickcat.create_link("ecm0", "")
+        link.set_timeout(0.01)
+        bus = kickcat.Bus(link)
+        bus.init(0.5)
+        bus.create_mapping(4096)
+        slaves = bus.slaves()
+        assert bus.read_sdo(slaves[0], 0x1008, 0, kickcat.Access.PARTIAL, 64, 1.0) == b"ZeroErr Driver"
+        assert bus.read_object_description(slaves[0], 0x6071)[0] == "Target torque"
+        bus.request_state(kickcat.State.SAFE_OP)
+        bus.wait_for_state(kickcat.State.SAFE_OP, 2.0)
+        bus.request_state(kickcat.State.OPERATIONAL)
+        bus.wait_for_state(kickcat.State.OPERATIONAL, 2.0, bus.process_data)
+        bus.process_data()
+        return bus
+
+    def patiently():
+        with suppress(RuntimeError):  # a frame that was late on a busy machine
+            return operational()
+
+    bus = wait_until(patiently)
+    assert [slave.input_data[8:10] for slave in bus.slaves()] == [b"\x50\x12"] * 2
+    assert [line.split()[0] for line in segment.say("esc").splitlines()] == ["al=OP"] * 2
