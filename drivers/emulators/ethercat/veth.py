@@ -50,7 +50,7 @@ def make(interface: str, peer: str) -> bool:
             if may_administer() and exists(name):
                 _quieten(name)
                 _ip("link", "set", name, "up")
-    except BusError:
+    except (BusError, KeyboardInterrupt):
         if made:
             remove(interface)
         raise
