@@ -36,10 +36,13 @@ class Motor:
 
 
 STATUS = {
+    DriveState.NOT_READY: 0x1200,
     DriveState.SWITCH_ON_DISABLED: 0x1250,
     DriveState.READY: 0x1231,
     DriveState.SWITCHED_ON: 0x1233,
     DriveState.OPERATION_ENABLED: 0x1237,
+    DriveState.QUICK_STOP: 0x1217,
+    DriveState.FAULT_REACTION: 0x120F,
     DriveState.FAULT: 0x1208,
 }
-"""As published of eRob drives."""
+"""Status words, as far as they were published of eRob drives."""

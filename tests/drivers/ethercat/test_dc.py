@@ -32,8 +32,7 @@ def run(drift, start, cycles, lateness=lambda: 0.0):
     return lock, distances
 
 
-@pytest.mark.parametrize("start", [0.0, 0.3, 0.79, 0.81, 0.999])
-@pytest.mark.parametrize("drift", [0.0, 20e-6, -20e-6, 100e-6, -100e-6, 1e-3])
+@pytest.mark.parametrize(("start", "drift"), [(0.0, 1e-3), (0.3, 0.0), (0.79, -100e-6), (0.81, 20e-6), (0.999, -1e-3)])
 def test_frames_come_into_step_and_stay(drift, start):
     lock, distances = run(drift, start * CYCLE, 5000)
     assert lock.locked
@@ -49,7 +48,7 @@ def test_a_late_thread_does_not_pull_the_cycles_along():
     assert max(abs(distance) for distance in distances[1000:]) < 1e-3 * CYCLE
 
 
-@pytest.mark.parametrize("drift", [0.0, 1e-3, -1e-3])
+@pytest.mark.parametrize("drift", [1e-3, -1e-3])
 def test_frames_come_one_in_each_period_of_the_drives_clock(drift):
     """The emulated drive counts the frames between its pulses; the host's thread is late at random."""
     chance = random.Random(1)

@@ -11,7 +11,7 @@ from core.shipped import nominal_model
 from drivers import timing
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat import drive as limits
-from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState
 from drivers.ethercat.drive import CyclicDrive, Scale
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import Inputs
@@ -212,13 +212,21 @@ def test_a_released_pendulum_may_be_anywhere(wire):
     assert wire.drive.trouble is None
 
 
+@pytest.mark.parametrize("state", [state for state in DriveState if state is not DriveState.OPERATION_ENABLED])
+def test_a_drive_that_leaves_operation_is_let_go_and_its_state_told(wire, state):
+    wire.run(TorqueGoal(5.0))
+    wire.say(status_word=STATUS[state], error_code=0x2310)
+    wire.cycle()
+    words = f"{state.value} (status word 0x{STATUS[state]:04X}), error 0x2310 (overcurrent); see its manual"
+    assert failed(wire, ServoFault, f"the drive switched itself off: {words}")
+    wire.cycle(2)
+    assert wire.drive.released == state.released
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"status_word": 0x1208, "error_code": 0x2310}, "fault (status word 0x1208), error 0x2310 (overcurrent)"),
         ({"status_word": 0x1208}, "fault (status word 0x1208); see its manual"),
-        ({"status_word": 0x1250}, "switch on disabled (status word 0x1250)"),
-        ({"status_word": 0x1217}, "quick stop active (status word 0x1217)"),
         ({"status_word": 0x1222}, "unknown state (status word 0x1222)"),
         ({"mode": CYCLIC_POSITION}, "left the mode cyclic synchronous torque for cyclic synchronous position"),
         ({"mode": 3}, "for mode 3"),
@@ -231,19 +239,28 @@ def test_a_drive_that_does_something_else_is_let_go(wire, said, words):
     assert failed(wire, ServoFault, words)
 
 
-def test_a_fault_on_the_way_up_is_told_at_once(wire):
+@pytest.mark.parametrize("state", [None, *DriveState])
+def test_on_the_way_up_a_fault_is_told_at_once_and_every_other_state_waited_for(wire, state):
     wire.drive.switch_on(CYCLIC_TORQUE, wire.now)
-    wire.cycle(3)
-    wire.say(status_word=0x1208, error_code=0x3220)
-    wire.cycle()
-    assert failed(wire, ServoFault, "could not be switched on: fault (status word 0x1208), error 0x3220 (undervoltage)")
+    wire.drive.aim(TorqueGoal(5.0), wire.now)
+    status = STATUS.get(state, 0x1222)
+    wire.say(status_word=status, error_code=0x3220)
+    wire.cycle(5)
+    assert wire.drive.enabled == (state is DriveState.OPERATION_ENABLED)
+    assert (wire.told.target_torque != 0) == wire.drive.enabled
+    if state in (DriveState.FAULT, DriveState.FAULT_REACTION):
+        words = f"could not be switched on: {state.value} (status word 0x{status:04X}), error 0x3220 (undervoltage)"
+        assert failed(wire, ServoFault, words)
+    else:
+        assert wire.drive.trouble is None
 
 
-def test_a_warning_bit_is_no_fault(wire):
+def test_bits_that_warn_and_objects_that_are_not_mapped_are_no_fault(wire):
     wire.run(TorqueGoal(5.0))
-    wire.say(status_word=0x12B7)
-    wire.cycle()
-    assert wire.drive.trouble is None
+    for said in ({"status_word": 0x12B7}, {"status_word": 0x1A37}, {"mode": None}, {"error_code": 0x2310}):
+        wire.say(**said)
+        wire.cycle()
+        assert wire.drive.trouble is None, said
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -19,11 +19,18 @@ def settings(servo="erob80_50", **gains):
     return ServoSettings(servo=servo, supply_voltage=48.0, **{"kp": 50.0, **gains})
 
 
-@pytest.mark.parametrize("servo", ["erob80_50", "erob80_100"])
-@pytest.mark.parametrize("gains", [{}, {"kp": 10.0}, {"kp": 200.0}, {"damping": 0.0}, {"damping": 3.5}])
+@pytest.mark.parametrize(
+    ("servo", "gains"),
+    [
+        ("erob80_50", {}),
+        ("erob80_50", {"kp": 10.0}),
+        ("erob80_50", {"damping": 0.0}),
+        ("erob80_100", {"kp": 200.0, "damping": 3.5}),
+    ],
+)
 @pytest.mark.parametrize(
     ("goal", "position", "velocity"),
-    [(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (-0.1, 0.05, 0.4), (0.3, 0.29, -1.0), (3.0, -3.0, 0.0), (0.0, 0.0, 5.0)],
+    [(-0.1, 0.05, 0.4), (0.3, 0.29, -1.0), (3.0, -3.0, 0.0), (0.0, 0.0, 5.0)],
 )
 def test_the_law_is_that_of_the_model(servo, gains, goal, position, velocity):
     spec = load_servo(servo)

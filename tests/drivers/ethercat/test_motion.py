@@ -10,13 +10,13 @@ from core.catalogue import load_servo
 from core.recording import ServoSettings
 from core.shipped import nominal_model
 from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory, recorded_trajectory
+from core.trajectories import make_trajectory
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism
-from drivers.ethercat.cia402 import CYCLIC_TORQUE
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
 from drivers.ethercat.drive import CyclicDrive, Scale
 from drivers.ethercat.law import PositionLaw
-from drivers.ethercat.pdo import INPUTS, PAD, TORQUE_OUTPUTS, Inputs
+from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, PAD, POSITION_OUTPUTS, TORQUE_OUTPUTS, Inputs
 from drivers.servo import PositionGoal
 from drivers.simulated.hand import SharedHand
 from tests.drivers.machine import live_in
@@ -39,13 +39,14 @@ SCALE = Scale(
 class Arm:
     """Both drives; a frame takes no time."""
 
-    def __init__(self, clock):
+    def __init__(self, clock, mode):
         self.clock = clock
+        self.outputs = TORQUE_OUTPUTS if mode == CYCLIC_TORQUE else POSITION_OUTPUTS
         self.slave = Slave(Mechanism(SPEC, SharedHand(), bench=BENCH))
         self.slave.drive.operational = True
         self.drive = CyclicDrive(SCALE, PositionLaw.of(SPEC.control, SETTINGS), CYCLE, lambda: clock.now)
         self.cycle()
-        self.drive.switch_on(CYCLIC_TORQUE, clock.now)
+        self.drive.switch_on(mode, clock.now)
         while not self.drive.enabled:
             self.cycle()
 
@@ -57,11 +58,12 @@ class Arm:
         told = self.drive.outputs(self.clock.now)
         objects, drive = self.slave.dictionary, self.slave.drive
         drive.step()
-        for entry in TORQUE_OUTPUTS:
+        for entry in self.outputs:
             if entry is not PAD:
                 objects[entry.index, 0].value = getattr(told, entry.name)
         drive.act()
-        inputs = Inputs(**{entry.name: objects[entry.index, 0].number for entry in INPUTS})
+        entries = (*INPUTS, *(entry for entry in sum(OPTIONAL_INPUTS, ()) if entry is not PAD))
+        inputs = Inputs(**{entry.name: objects[entry.index, 0].number for entry in entries})
         self.drive.take(inputs, self.clock.now, told)
         assert self.drive.trouble is None
         return self.drive.newest
@@ -71,39 +73,42 @@ class Arm:
 def arm(monkeypatch):
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    live_in(monkeypatch, clock)
-    return Arm(clock)
-
-
-def test_a_step_is_the_models(arm):
-    for _ in range(500):
-        start = arm.cycle(0.0)
-    samples = [arm.cycle(0.4) for _ in range(500)]
-    times = np.array([sample.moment for sample in samples]) - start.moment
-    grid = np.arange(0.0, times[-1] + 0.1, CYCLE)
-    held = recorded_trajectory("step", grid, np.full(len(grid), 0.4), np.ones(len(grid), bool))
-    motion = simulate_trajectory(MODEL, held, BENCH, SETTINGS, CYCLE, start.reading.position, start.reading.velocity)
-    _near_the_model(samples, times, motion)
-    assert samples[-1].reading.position == pytest.approx(motion.position[-1], abs=1e-3)
+    for module in ("mechanism", "ethercat.drive"):
+        monkeypatch.setattr(f"drivers.emulators.{module}.time", clock)
+    return lambda mode: Arm(clock, mode)
 
 
 def test_a_trajectory_is_the_models(arm):
-    trajectory = make_trajectory("sin_sin")
+    """Where the law is computed here; each reading says what the mechanism really does."""
+    arm, trajectory = arm(CYCLIC_TORQUE), make_trajectory("sin_sin", 2.0)
     for _ in range(200):
         start = arm.cycle(trajectory.goal(0.0).item())
     times = CYCLE * np.arange(1, round(trajectory.duration / CYCLE))
-    samples = [arm.cycle(trajectory.goal(time - CYCLE).item()) for time in times]
+    readings, truths = [], []
+    for time in times:
+        readings.append(arm.cycle(trajectory.goal(time - CYCLE).item()).reading)
+        mechanism = arm.slave.mechanism
+        truths.append((mechanism.position, mechanism.velocity, *mechanism.electrics))
     motion = simulate_trajectory(
         MODEL, trajectory, BENCH, SETTINGS, CYCLE, start.reading.position, start.reading.velocity
     )
-    _near_the_model(samples, times, motion)
-
-
-def _near_the_model(samples, times, motion):
-    readings = [sample.reading for sample in samples]
     wanted = np.interp(times, motion.time, motion.position)
-    errors = np.abs(np.array([reading.position for reading in readings]) - wanted)
-    fastest = max(abs(reading.velocity) for reading in readings)
+    seen = np.array([[read.position, read.velocity, read.current, read.supply_voltage] for read in readings])
+    fastest = np.max(np.abs(seen[:, 1]))
     assert fastest > 0.5
     # What it moves in a quarter of a cycle.
-    assert np.mean(errors) < 0.25 * CYCLE * fastest
+    assert np.mean(np.abs(seen[:, 0] - wanted)) < 0.25 * CYCLE * fastest
+    position, velocity, current, _, supply = np.transpose(truths)
+    resolution = SCALE.step, SCALE.step, SCALE.amps_per_permille, 1e-3
+    for column, truth, step in zip(seen.T, (position, velocity, current, supply), resolution, strict=True):
+        assert np.max(np.abs(column - truth)) <= 0.51 * step
+    assert np.ptp(current) > 1.0
+
+
+def test_the_drives_own_law_follows_its_target_no_faster_than_it_can_move(arm):
+    arm, period = arm(CYCLIC_POSITION), 20
+    places = [arm.cycle(0.5).reading.position for _ in range(1000)]
+    assert places[-1] == pytest.approx(0.5, abs=3e-3)
+    assert max(np.diff(places[::period])) <= 1.1 * SPEC.no_load_speed * period * CYCLE
+    assert arm.drive.newest.inputs.mode == CYCLIC_POSITION
+    assert arm.slave.dictionary[0x6071, 0].number == 0

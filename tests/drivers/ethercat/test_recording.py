@@ -1,8 +1,6 @@
 """The drive in the recorder's own process: runs, stops, and the ends a process can come to."""
 
 import math
-import os
-import signal
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from core.catalogue import load_servo
 from core.recording import RunHeader, ServoSettings
 from core.shipped import nominal_model
 from core.trajectories import make_trajectory
-from drivers.errors import RecorderDied
 from drivers.recorder import Phase, Recorder
 from drivers.recorder.messages import HoldEnded
 from drivers.servo import ServoState
@@ -40,13 +37,6 @@ def recorder(segment):
 
 def until(recorder, true):
     wait_until(true, recorder.beat, lambda: recorder.status)
-
-
-def begin_long_run(recorder, segment):
-    trajectory = make_trajectory("sin_sin", 60.0)
-    recorder.record(trajectory, header(trajectory))
-    until(recorder, lambda: recorder.phase is Phase.RUN)
-    assert segment.truth()["driven"] == 1.0
 
 
 def test_a_run_is_recorded_whole(recorder, segment, tmp_path):
@@ -81,7 +71,10 @@ def test_a_torque_is_held_for_a_hand_to_work_against(recorder, segment):
 
 
 def test_an_emergency_stop(recorder, segment):
-    begin_long_run(recorder, segment)
+    trajectory = make_trajectory("sin_sin", 60.0)
+    recorder.record(trajectory, header(trajectory))
+    until(recorder, lambda: recorder.phase is Phase.RUN)
+    assert segment.truth()["driven"] == 1.0
     recorder.emergency_stop()
     assert recorder.wait().reason == "emergency stop"
     assert math.isfinite(recorder.stop_latency)
@@ -89,17 +82,3 @@ def test_an_emergency_stop(recorder, segment):
     assert recorder.state is ServoState.FAULT
     recorder.acknowledge()
     until(recorder, lambda: recorder.poll() or recorder.state is ServoState.READY)
-
-
-def test_a_drive_that_lost_its_recorder_is_found_again(recorder, segment):
-    begin_long_run(recorder, segment)
-    os.kill(recorder._child.pid, signal.SIGKILL)
-    segment.until_off()
-    with pytest.raises(RecorderDied):
-        recorder.wait()
-    with Recorder(ADDRESS) as other:
-        # The interface's lock went with its owner.
-        assert other.start().model == "erob80_50"
-        trajectory = make_trajectory("half_sine", 0.4, period=0.4)
-        other.record(trajectory, header(trajectory))
-        assert other.wait().exit_status == "success"
