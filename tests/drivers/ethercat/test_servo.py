@@ -51,9 +51,10 @@ def test_a_connected_drive_says_who_it_is_and_is_in_op_and_released(servo, segme
     assert (esc["drive"], esc["cycle"]) == ("SWITCH_ON_DISABLED", "2000000")
     assert segment.truth()["driven"] == 0.0
     segment.say("supply 44")
-    reading = wait_until(lambda: at_truth(servo, segment))
+    reading = wait_until(lambda: reading if (reading := servo.read()).supply_voltage != 48.0 else None)
     segment.say("supply off")
     assert reading.supply_voltage == pytest.approx(44.0)
+    reading = wait_until(lambda: at_truth(servo, segment))
     assert math.isnan(reading.temperature)
     assert math.isnan(reading.duty_cycle)
 

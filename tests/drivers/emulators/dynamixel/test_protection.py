@@ -68,25 +68,19 @@ def test_a_silent_bus_stops_the_servo_until_it_is_told_to_go_on(moved):
         assert client.read("present_pwm") == -150
 
 
-def test_the_watchdog_needs_torque_and_its_own_instructions(connect):
+def test_the_watchdog_needs_torque_and_instructions_for_itself_or_all(connect):
     client = connect("xl330", "xm430_w350")
-    client.write_all(bus_watchdog=2)
+    client.write_all(bus_watchdog=5)
     client.run(1.0)
-    assert client.read("bus_watchdog") == 2
+    assert client.read("bus_watchdog") == 5
     client.write_all(torque_enable=1)
+    client.write_all(2, bus_watchdog=5, torque_enable=1)
+    for _ in range(10):
+        client.ask(instruction2(0xFE, 0x83, 65, 0, 1, 0, 1, 1, 2, 1))
+    assert [client.read("bus_watchdog", id) for id in (1, 2)] == [5, 5]
     for _ in range(10):
         client.ask(instruction2(2, 1))
-    assert client.read("bus_watchdog") == TRIPPED
-
-
-def test_a_broadcast_feeds_the_watchdogs_of_all(connect):
-    client = connect("xl330", "xm430_w350")
-    for id in (1, 2):
-        client.write_all(id, bus_watchdog=5)
-        client.write_all(id, torque_enable=1)
-    for _ in range(10):
-        client.ask(instruction2(0xFE, 0x83, 65, 0, 1, 0, 1, 1, 2, 1), patience=0.06)
-    assert [client.read("bus_watchdog", id) for id in (1, 2)] == [5, 5]
+    assert [client.read("bus_watchdog", id) for id in (1, 2)] == [TRIPPED, 5]
 
 
 @pytest.mark.parametrize(
@@ -100,121 +94,79 @@ def test_shutdown_of_the_x_series_lasts_until_reboot(connect, fault, bit):
     assert "driven=0" in client.say("state")
     client.say("fault clear")
     assert client.write("torque_enable", 1) == ALERT
-    assert (client.read("torque_enable"), client.read("hardware_error_status")) == (0, 1 << bit)
-    assert error2(client.ask(instruction2(1, 8))) == ALERT
-    client.run(0.5)
-    assert error2(client.ask(PING)) == 0
-    client.write_all(torque_enable=1)
-
-
-def test_errors_add_up_until_the_reboot_that_ends_them(connect):
-    client = connect("xm430_w350")
     client.say("fault overload")
     client.say("fault clear")
-    client.say("fault shock")
-    assert client.read("hardware_error_status") == 0x30
-    client.ask(instruction2(1, 8))
+    assert (client.read("torque_enable"), client.read("hardware_error_status")) == (0, 1 << bit | 1 << 5)
+    assert error2(client.ask(instruction2(1, 8))) == ALERT
     client.run(0.5)
-    assert client.read("hardware_error_status") == 0
-
-
-def test_an_error_outside_the_shutdown_mask_is_only_told(connect):
-    """The voltage bit of an XM430 is not in its factory mask 52."""
-    client = connect("xm430_w350")
+    assert error2(client.ask(PING)) == client.read("hardware_error_status") == 0
     client.write_all(torque_enable=1)
-    client.say("supply 9.0")
-    assert error2(client.ask(PING)) == ALERT
-    assert client.read("hardware_error_status") == 1
-    assert "driven=1" in client.say("state")
 
 
-def test_an_error_number_comes_with_the_alert(connect):
-    client = connect("xl330")
-    client.say("alert on")
-    assert client.write("operating_mode", 2) == ALERT | RANGE
-    client.say("alert off")
-    assert client.write("operating_mode", 2) == RANGE
-    one = connect("mx64")
-    one.say("alert on")
-    assert one.ask(instruction1(1, 1))[4] == 0x01
-
-
-def test_heat_beyond_the_limit_shuts_down(connect):
-    client = connect("xl330")
-    client.write_all(torque_enable=1)
+def test_measured_heat_and_voltage_shut_down_if_their_bit_is_in_the_mask(connect):
+    """An XL330 is hot beyond 70 °C; the voltage bit of an XM430 is not in its factory mask 52."""
+    client = connect("xl330", "xm430_w350")
+    for id in (1, 2):
+        client.write_all(id, torque_enable=1)
     client.say("temperature 70")
     assert error2(client.ask(PING)) == 0
     client.say("temperature 71")
+    client.say("supply 9.0 id=2")
     client.run(0.01)
-    assert "driven=0" in client.say("state")
-    assert client.read("hardware_error_status") == 4
+    assert [client.read("hardware_error_status", id) for id in (1, 2)] == [4, 1]
+    assert [client.device(id).mechanism.driven for id in (1, 2)] == [False, True]
+    assert error2(client.ask(instruction2(2, 1))) == ALERT
     client.ask(instruction2(1, 8))
     client.run(0.5)
     assert error2(client.ask(PING)) == ALERT, "it is still hot"
 
 
-def test_shutdown_of_protocol_1_takes_the_torque_limit_away(connect):
+def test_an_alert_without_a_cause_and_a_voltage_that_is_over(connect):
+    client = connect("xl330", "mx64")
+    client.say("alert on")
+    assert client.write("operating_mode", 2) == ALERT | RANGE
+    client.say("alert off")
+    assert client.write("operating_mode", 2) == RANGE
+    for on, off in (("alert on", "alert off"), ("supply 17", "supply off")):
+        client.say(f"{on} id=2")
+        assert client.ask(instruction1(2, 1))[4] == 0x01
+        client.say(f"{off} id=2")
+        assert client.ask(instruction1(2, 1))[4] == 0
+
+
+@pytest.mark.parametrize(("servo", "error"), [("mx106", 0x20), ("xl320", ALERT)])
+def test_shutdown_of_other_series_takes_the_torque_limit_away(connect, servo, error):
     """Writing it back revives the servo once the error is gone."""
-    client = connect("mx106")
-    client.write_all(goal_position=2300)
-    client.run(0.5)
-    client.say("fault overload")
-    client.run(0.01)
-    assert client.ask(instruction1(1, 1))[4] == 0x20
-    assert "driven=0" in client.say("state")
-    assert client.say("get torque_limit") == "0"
-    assert client.write("torque_limit", 1023) == 0x20
-    client.run(0.01)
-    assert "driven=0" in client.say("state"), "the error is still there"
-    client.say("fault clear")
-    client.write_all(torque_limit=1023)
-    assert "driven=1" in client.say("state")
-
-
-def test_voltage_error_of_protocol_1_goes_as_it_comes(connect):
-    client = connect("mx64")
-    client.say("supply 17")
-    assert client.ask(instruction1(1, 1))[4] == 0x01
-    client.say("supply off")
-    assert client.ask(instruction1(1, 1))[4] == 0
-
-
-def test_shutdown_of_the_xl320(connect):
-    client = connect("xl320")
+    client = connect(servo)
     client.write_all(torque_enable=1)
     client.write_all(goal_position=600)
     client.say("fault overload")
     client.run(0.01)
-    assert client.read("hardware_error_status") == 1
-    assert error2(client.ask(PING)) == ALERT
-    assert client.read("torque_limit") == 0
+    assert client.write("led", 0) == error
     assert "driven=0" in client.say("state")
+    assert client.say("get torque_limit") == "0"
+    assert client.write("torque_limit", 1023) == error
+    client.run(0.01)
+    assert "driven=0" in client.say("state"), "the error is still there"
+    if servo == "xl320":
+        assert client.read("hardware_error_status") == 1
     client.say("fault clear")
     client.write_all(torque_limit=1023)
     assert "driven=1" in client.say("state")
 
 
-def test_power_cycle_forgets_the_ram_and_takes_a_moment(connect):
+def test_without_power_it_is_silent_and_forgets_its_ram(connect):
     client = connect("xl330", "mx64")
     client.write_all(torque_enable=1, position_p_gain=77)
     client.write_all(2, goal_position=2300)
+    client.say("power off id=2")
+    assert "driven=0" in client.say("state id=2")
+    assert (client.ask(PING) != b"", client.ask(instruction1(2, 1))) == (True, b"")
+    client.say("power on id=2")
     client.say("power-cycle")
-    assert client.ask(PING) == b""
-    assert client.ask(instruction1(2, 1)) == b""
+    assert (client.ask(PING), client.ask(instruction1(2, 1))) == (b"", b""), "they boot"
     client.run(0.4)
     assert client.read("position_p_gain") == 400
     assert [client.read("torque_enable", id) for id in (1, 2)] == [0, 0]
-
-
-def test_power_off_silences_one_servo_or_all(connect):
-    client = connect("xl330", "xm430_w350")
-    client.write_all(2, torque_enable=1)
-    client.say("power off id=2")
-    assert client.ask(PING) != b""
-    assert client.ask(instruction2(2, 1)) == b""
-    assert "driven=0" in client.say("state id=2")
-    client.say("power on id=2")
-    client.run(0.4)
-    assert client.ask(instruction2(2, 1)) != b""
     client.say("power off")
     assert client.ask(PING) == b""
