@@ -106,14 +106,14 @@ def test_it_enters_its_bus_answers_in_order_and_leaves(left):
     assert (process.alive, process.addresses) == (False, ())
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_one_that_was_ended_is_told_from_one_that_is_silent(left, number, monkeypatch):
-    with EmulatorProcess(Source(left)) as process:
-        os.kill(process.pid, number)
-        wait_until(lambda: not process.alive)
-        with pytest.raises(BusError, match="the emulator is gone; start it again"):
-            process.say("help")
-        assert left.exists() == (number == signal.SIGTERM)
+def test_one_that_was_ended_is_told_from_one_that_is_silent(left, monkeypatch):
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with EmulatorProcess(Source(left)) as process:
+            os.kill(process.pid, number)
+            wait_until(lambda process=process: not process.alive)
+            with pytest.raises(BusError, match="the emulator is gone; start it again"):
+                process.say("help")
+            assert left.exists() == (number == signal.SIGTERM)
     with EmulatorProcess(Source(left)) as process:
         monkeypatch.setattr("drivers.emulators.process.ANSWER_LIMIT", 0.1)
         with pytest.raises(BusError, match=r"console did not answer within 0\.1 s; start it again"):

@@ -6,21 +6,26 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.catalogue import load_servo
-from core.recording import ServoSettings
+from core.recording import RunHeader, ServoSettings
 from core.shipped import nominal_model
+from core.trajectories import make_trajectory
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic
+from drivers.recorder import Phase, Recorder
 from drivers.registry import open_servo, resolve
 from drivers.scan import scan
 from drivers.servo import PositionGoal, ServoState, TorqueGoal
-from tests.drivers.ethercat.conftest import ADDRESS, WATCHDOG, Segment, drive, drive_until, near, real_limits
+from tests.drivers.ethercat.conftest import ADDRESS, BENCH, WATCHDOG, Segment, drive, drive_until, near, real_limits
+from tests.drivers.recording_program import FileSink
 from tests.waiting import LIMIT, wait_until
 
 pytestmark = pytest.mark.own_network
@@ -332,3 +337,32 @@ def test_the_second_drive_on_a_cable_with_a_crystal_of_its_own_and_pulses_later_
                 assert (segment.esc("slave=1")["al"], segment.esc("slave=2")["al"]) == ("SAFEOP", "OP")
                 assert segment.esc("slave=2")["synchronous"] == str(int(order == "preop"))
                 assert servo.read().position == pytest.approx(segment.truth("slave=2")["position"], abs=0.01)
+
+
+def test_the_recorder_drives_it_records_what_came_back_and_stops_it_at_once(segment, tmp_path):
+    """Its motion is compared with the model's in virtual time, see test_motion."""
+    short, long = make_trajectory("half_sine", 1.0, period=1.0), make_trajectory("sin_sin", 60.0)
+    header = RunHeader(trajectory=short.name, bench=BENCH, settings=SETTINGS, rate=500.0)
+    with Recorder(ADDRESS, stop_lock=0.0) as recorder:
+        recorder.start()
+        recorder.record(short, header, FileSink(tmp_path))
+        result = recorder.wait()
+        assert (result.exit_status, result.reason) == ("success", "")
+        rows = np.load(tmp_path / "rows.npy")
+        assert len(rows) + result.skipped_cycles == pytest.approx(short.duration * 500.0, abs=1)
+        assert np.all(np.diff(rows["time"]) > 0)
+        assert np.all(np.isfinite(rows["current"]))
+        assert np.ptp(rows["position"]) > 0.3
+        recorder.poll()
+        assert (recorder.fault, recorder.state) == ("", ServoState.READY)
+        assert segment.truth()["driven"] == 0.0
+        recorder.record(long, replace(header, trajectory=long.name))
+        wait_until(lambda: recorder.phase is Phase.RUN, recorder.beat)
+        assert segment.truth()["driven"] == 1.0
+        recorder.emergency_stop()
+        assert recorder.wait().reason == "emergency stop"
+        assert math.isfinite(recorder.stop_latency)
+        assert segment.truth()["driven"] == 0.0
+        assert recorder.state is ServoState.FAULT
+        recorder.acknowledge()
+        wait_until(lambda: recorder.poll() or recorder.state is ServoState.READY, recorder.beat)

@@ -13,12 +13,9 @@ from drivers.registry import BlindlyReleased, ServoAddress, family, resolve
 from drivers.servo import ServoState
 
 
-def test_an_address_says_interface_and_slave():
+def test_an_address_says_interface_and_slave_and_may_say_more():
     assert resolve("ethercat:eth1:3") == EthercatSource(interface="eth1", slave=3)
     assert resolve("ethercat:eth1") == EthercatSource(interface="eth1", slave=1)
-
-
-def test_an_address_may_say_more():
     text = "ethercat:eth1:1?servo=erob80_100&mode=csp&cycle=1&dc=safeop&zero=-4096"
     source = resolve(text)
     assert source == EthercatSource(

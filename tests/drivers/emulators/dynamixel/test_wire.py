@@ -45,31 +45,39 @@ class Times:
         return [when - begin for when, _ in self.pieces]
 
 
-@pytest.mark.parametrize("delay", [0, 250])
-@pytest.mark.parametrize("latency", [0.0, 0.001, 0.016])
-@pytest.mark.parametrize("baud", [57600, 1_000_000])
+@pytest.mark.parametrize(
+    ("baud", "latency", "delay"),
+    [(57600, 0.0, 0), (57600, 0.016, 250), (1_000_000, 0.001, 0), (1_000_000, 0.0, 250), (1_000_000, 0.016, 0)],
+)
 def test_an_answer_takes_bytes_delay_and_latency(connect, baud, latency, delay):
     """Ten bits a byte both ways, 2 µs per count of the return delay time, the adapter's latency."""
     servo = EmulatedDynamixel(registers={"return_delay_time": delay})
     client = connect(servo, baud=baud, usb_latency=latency)
     expected = (len(PING) + PONG) * 10 / baud + delay * 2e-6 + latency
     assert Times(client).of(PING) == [pytest.approx(expected, abs=1e-5)]
-
-
-def test_without_wire_time_everything_is_at_once(connect):
-    client = connect("xl330", wire_time=False)
+    client = connect(servo, baud=baud, usb_latency=latency, wire_time=False)
     assert Times(client).of(PING) == [pytest.approx(0.0, abs=1e-5)]
 
 
-def test_answers_of_a_group_follow_each_other(connect):
-    """Sync read of two positions: the second status packet begins once the first has ended."""
+@pytest.mark.parametrize(
+    ("before", "packet", "asked", "answers"),
+    [
+        # Sync read of two positions: the second status packet begins once the first has ended.
+        (b"", instruction2(0xFE, 0x82, 132, 0, 4, 0, 2, 1), 16, 15),
+        # Two pings at once: the second answer waits for the first.
+        (b"", PING + instruction2(2, 1), 2 * len(PING), PONG),
+        # A client that talks over an answer is heard first: its bytes keep the line busy.
+        (PING, instruction2(2, 1), 2 * len(PING), PONG),
+    ],
+    ids=["group", "two", "talking over"],
+)
+def test_the_line_is_half_duplex(connect, before, packet, asked, answers):
     client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
-    times = Times(client).of(instruction2(0xFE, 0x82, 132, 0, 4, 0, 2, 1))
+    times = Times(client)
+    client.send(before)
     byte = 10 / 57600
-    assert times == [
-        pytest.approx(16 * byte + 5e-4 + 15 * byte, abs=1e-5),
-        pytest.approx(16 * byte + 2 * (5e-4 + 15 * byte), abs=1e-5),
-    ]
+    each = 5e-4 + answers * byte
+    assert times.of(packet) == pytest.approx([asked * byte + each, asked * byte + 2 * each], abs=1e-5)
     assert client.received() == b""
 
 
@@ -79,24 +87,6 @@ def test_a_broadcast_ping_is_answered_in_slots(connect):
     assert len(times) == 3
     assert times == sorted(times)
     assert times[2] > 30 * PONG * 10 / 1e6
-
-
-def test_the_line_is_half_duplex(connect):
-    """Two pings at once: the second answer waits for the first."""
-    client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
-    times = Times(client).of(PING + instruction2(2, 1))
-    assert times[1] - times[0] == pytest.approx(5e-4 + PONG * 10 / 57600, abs=1e-5)
-
-
-def test_a_client_that_talks_over_an_answer_is_heard_first(connect):
-    """Its bytes keep the line busy; both servos wait for them."""
-    client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
-    times = Times(client)
-    client.send(PING)
-    first, second = times.of(instruction2(2, 1))
-    byte = 10 / 57600
-    assert first == pytest.approx(2 * len(PING) * byte + 5e-4 + PONG * byte, abs=1e-5)
-    assert second - first == pytest.approx(5e-4 + PONG * byte, abs=1e-5)
 
 
 def test_servos_hear_only_their_own_rate(connect):
@@ -109,14 +99,6 @@ def test_servos_hear_only_their_own_rate(connect):
     client.set_baud(115200)
     assert client.ask(PING) == client.ask(instruction1(2, 1)) == b""
     assert f"unheard_bytes={len(PING) + 6}" in client.say("bus")
-
-
-def test_both_protocols_share_a_line(connect):
-    client = connect("xl330", "mx106", "xl320", "mx64")
-    for id in (1, 3):
-        assert client.ask(instruction2(id, 1))[4] == id
-    for id in (2, 4):
-        assert client.ask(instruction1(id, 1))[2] == id
 
 
 def test_silence_of_one_ends_a_group(connect):
