@@ -206,6 +206,28 @@ def test_a_long_list_of_objects_comes_in_fragments(wire):
 
 
 @pytest.mark.parametrize(
+    ("kind", "place", "answer"),
+    [
+        # Index, data type, highest subindex, object code (7 a variable, 8 an array, 9 a record) and name.
+        (3, "<H", (0x1008, 0x0009, 0, 7, b"Device name")),
+        (3, "<H", (0x1600, 0x0007, 10, 8, b"RxPDO mapping")),
+        (3, "<H", (0x60C2, 0, 2, 9, b"Interpolation time period")),
+        # Index, subindex, 0, data type, bits, access (readable and writable in PREOP, SAFEOP, OP, mappable) and name.
+        (5, "<HB", (0x6071, 0, 0, 0x0003, 16, 0x3F | 0x40, b"Target torque")),
+        (5, "<HB", (0x6041, 0, 0, 0x0006, 16, 0x07 | 0x80, b"Statusword")),
+        (5, "<HB", (0x1600, 1, 0, 0x0007, 32, 0x0F, b"RxPDO mapping")),
+        (5, "<HB", (0x1008, 0, 0, 0x0009, 8 * 14, 0x07, b"Device name")),
+    ],
+)
+def test_objects_and_entries_are_described(wire, kind, place, answer):
+    wire.open_mailboxes()
+    *numbers, name = answer
+    wire.post(ask(kind, struct.pack(place, *numbers[: len(place) - 1])))
+    layout = "<HHBB" if kind == 3 else "<HBBHHH"
+    assert wire.fetch() == (3, ask(kind + 1, struct.pack(layout, *numbers) + name))
+
+
+@pytest.mark.parametrize(
     ("kind", "content", "code"),
     [
         (1, b"\x09\x00", 0x06090030),
