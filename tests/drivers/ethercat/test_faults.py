@@ -14,8 +14,6 @@ import pytest
 from core.recording import ServoSettings
 from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic
-from drivers.ethercat.master import Master
-from drivers.ethercat.pdo import TORQUE_OUTPUTS
 from drivers.registry import open_servo
 from drivers.servo import PositionGoal, ServoState
 from tests.drivers.ethercat.conftest import ADDRESS, WATCHDOG, drive, drive_until, near, real_limits
@@ -63,25 +61,6 @@ def mended(servo, segment):
             servo.fault("not yet")
     assert segment.truth()["driven"] == 1.0
     assert servo.release()
-
-
-def test_only_a_frame_that_came_back_whole_counts(segment):
-    master = Master("ecm0", 1)
-    try:
-        master.open()
-        master.take(lambda code, register: None)
-        outputs, inputs = master.map_images(TORQUE_OUTPUTS)
-        assert master.find_clocks()
-        master.to_safeop(outputs, inputs, 0.002)
-        data = bytes(outputs.size)
-        for line in ("drop", "corrupt", "truncate", "mute on", "unplug on", "delay 30"):
-            answer = wait_until(lambda: master.exchange(data))
-            assert inputs.unpack(answer).status_word == 0x1250
-            segment.say(line)
-            assert master.exchange(data) is None, line
-            segment.say("heal")
-    finally:
-        master.close()
 
 
 def test_what_a_run_goes_on_with(servo, segment):
@@ -213,23 +192,19 @@ def test_a_drive_that_fails_says_why(servo, segment, line, message, monkeypatch)
     mended(servo, segment)
 
 
-def test_a_fault_of_a_released_drive_matters_once_it_shall_be_driven(servo, segment):
-    servo.read()
-    segment.say("fault 0x2310")
-    with pytest.raises(ServoFault, match="could not be switched on: fault"):
-        drive(servo, PositionGoal(0.1), 1.0)
-    servo.fault("told")
-    mended(servo, segment)
-
-
-@pytest.mark.parametrize("line", ["unplug on", "al-error 0x16"])
-def test_a_released_servo_tells_that_it_is_lost(servo, segment, line):
+@pytest.mark.parametrize("line", ["unplug on", "al-error 0x16", "fault 0x2310"])
+def test_a_released_servo_tells_that_it_is_lost_and_a_fault_once_it_shall_be_driven(servo, segment, line):
     servo.read()
     segment.say(line)
-    with real_limits(*LOST):
-        with pytest.raises(DriverError):
-            watch(servo)
+    if line.startswith("fault"):
+        with pytest.raises(ServoFault, match="could not be switched on: fault"):
+            drive(servo, PositionGoal(0.1), 1.0)
         servo.fault("told")
+    else:
+        with real_limits(*LOST):
+            with pytest.raises(DriverError):
+                watch(servo)
+            servo.fault("told")
     mended(servo, segment)
 
 

@@ -63,12 +63,6 @@ def test_a_plausible_drive_gives_facts_and_no_warning():
     assert read.scale.torque_constant == KT
 
 
-def test_per_mille_of_the_rated_torque():
-    profile = Profile(vendor_id=VENDOR, product_codes=(PRODUCT,), torque_reference="rated_torque")
-    read = plate(profile)
-    assert read.scale.amps_per_permille * KT == pytest.approx(29.381e-3)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -94,23 +88,20 @@ def test_the_drives_own_numbers_are_used():
     assert plate(x6072=None).scale.largest_current == 12.0
 
 
-@pytest.mark.parametrize(
-    ("reference", "changes", "message"),
-    [
-        ("rated_current", {"x6075": None}, r"rated current \(0x6075\).*write it as rated_current"),
-        ("rated_current", {"x6075": 0}, r"rated current \(0x6075\)"),
-        ("rated_torque", {"x6076": None}, r"rated torque \(0x6076\)"),
-    ],
-)
-def test_a_drive_that_hides_what_a_torque_is_cannot_be_used(reference, changes, message):
-    profile = Profile(vendor_id=VENDOR, product_codes=(PRODUCT,), torque_reference=reference)
-    with pytest.raises(ServoFault, match=message):
-        plate(profile, **changes)
+def test_what_a_per_mille_of_torque_is_comes_from_the_drive_or_the_catalogue():
+    def profile(**options):
+        return Profile(vendor_id=VENDOR, product_codes=(PRODUCT,), **options)
 
-
-def test_the_catalogue_may_say_the_rated_current():
-    profile = Profile(vendor_id=VENDOR, product_codes=(PRODUCT,), rated_current=5.0)
-    assert plate(profile, x6075=None).scale.amps_per_permille == pytest.approx(0.005)
+    by_torque = profile(torque_reference="rated_torque")
+    assert plate(by_torque).scale.amps_per_permille * KT == pytest.approx(29.381e-3)
+    assert plate(profile(rated_current=5.0), x6075=None).scale.amps_per_permille == pytest.approx(0.005)
+    for reference, changes, message in (
+        (profile(), {"x6075": None}, r"rated current \(0x6075\).*write it as rated_current"),
+        (profile(), {"x6075": 0}, r"rated current \(0x6075\)"),
+        (by_torque, {"x6076": None}, r"rated torque \(0x6076\)"),
+    ):
+        with pytest.raises(ServoFault, match=message):
+            plate(reference, **changes)
 
 
 @pytest.mark.parametrize(
@@ -121,27 +112,18 @@ def test_whole_turns_are_left_out(counts, turns):
     assert found == turns
     assert -262144 <= counts - scale.zero < 262144
     assert (scale.zero - plate().scale.zero) % 524288 == 0
+    near = plate(zero=1000, x6064=1000 + counts)
+    assert near.scale.zero == near.facts["zero_counts"] == 1000 + 524288 * turns
 
 
-def test_the_zero_is_what_the_address_says():
-    assert plate(zero=1000, x6064=1010).scale.zero == 1000
-    assert plate(zero=1000, x6064=1000 - 524288).scale.zero == 1000 - 524288
-
-
-def test_a_drive_is_taken_for_the_first_that_fits_and_a_person_told():
+def test_a_drive_is_taken_for_the_first_that_fits_unless_the_address_decides():
     spec, profile, warnings = choose(VENDOR, PRODUCT, "")
     assert (spec.name, profile) == ("erob80_100", PROFILE)
     assert warnings == ["taken for erob80_100, but others report the same identity; if it is not, add servo=erob80_50"]
-
-
-def test_the_address_decides():
     spec, _, warnings = choose(VENDOR, PRODUCT, "erob80_50")
     assert (spec.name, warnings) == ("erob80_50", [])
     spec, _, (warning,) = choose(0x1234, 1, "erob80_50")
     assert spec.name == "erob80_50"
     assert "vendor 0x00001234, product 0x00000001" in warning
-
-
-def test_a_stranger_is_not_driven():
     with pytest.raises(NoAnswer, match=r"vendor 0x00001234.*name its servo in the address: servo=erob80_100"):
         choose(0x1234, 1, "")

@@ -42,14 +42,10 @@ def test_the_law_is_that_of_the_model(servo, gains, goal, position, velocity):
     model = replace(nominal_model(spec), integrator="algorithm1")
     motion = simulate_trajectory(model, held, bench, chosen, 1e-4, position, velocity)
     assert law.amps(goal, position, velocity) == pytest.approx(motion.control[0], abs=1e-9)
-
-
-def test_the_law_of_the_experiments():
-    """Seed 004: amps = kp·e − damping·√kp·θ̇, ±12 A."""
-    law = PositionLaw.of(load_servo("erob80_100").control, settings("erob80_100", kp=25.0))
-    assert law.amps(0.2, 0.0, 0.3) == pytest.approx(25.0 * 0.2 - 2.0 * math.sqrt(25.0) * 0.3)
-    assert law.amps(1.0, 0.0, 0.0) == 12.0
-    assert law.amps(-1.0, 0.0, 0.0) == -12.0
+    # Seed 004: amps = kp·e − damping·√kp·θ̇, ±12 A.
+    damping = spec.control.damping if chosen.damping is None else chosen.damping
+    amps = chosen.kp * (goal - position) - damping * math.sqrt(chosen.kp) * velocity
+    assert law.amps(goal, position, velocity) == pytest.approx(min(max(amps, -12.0), 12.0))
 
 
 @pytest.mark.parametrize(

@@ -74,14 +74,6 @@ def test_a_stale_answer_repeats_the_one_before_and_a_deaf_servo_writes_nothing(c
     assert client.read("led") == 1
 
 
-def test_echo_returns_what_was_sent(client):
-    client.say("echo on")
-    assert client.ask(PING) == PING + client.pong
-    assert client.ask(b"\x01\x02") == b"\x01\x02"
-    client.say("echo off")
-    assert client.ask(PING) == client.pong
-
-
 def test_commands_of_the_mechanism_are_told_which_servo(client):
     client.say("temperature 60 id=2")
     assert (client.read("present_temperature"), client.read("present_temperature", 2)) == (25, 60)

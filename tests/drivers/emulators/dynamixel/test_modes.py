@@ -183,10 +183,3 @@ def test_torque_off_lets_go_and_torque_on_holds_or_jumps_to_the_old_goal(connect
         client.write_all(id, torque_enable=1)
     assert client.read("goal_position", 1) == 2048 + 300
     assert client.read("goal_position", 2) == pytest.approx(client.read("present_position", 2), abs=2)
-
-
-def test_realtime_tick_counts_milliseconds(connect):
-    client = connect("xl330", wire_time=False)
-    before = client.read("realtime_tick")
-    client.run(1.0)
-    assert (client.read("realtime_tick") - before) % 32768 == pytest.approx(1030, abs=3)
