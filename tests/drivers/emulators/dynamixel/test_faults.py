@@ -81,13 +81,6 @@ def test_commands_of_the_mechanism_are_told_which_servo(client):
     client.run(2.0)
     assert client.read("present_position", 2) > 2200
     assert client.read("present_position") == 2048
-    client.say("stuck on id=2")
-    stuck = client.read("present_position", 2)
-    client.say("hand off id=2")
-    client.run(2.0)
-    assert client.read("present_position", 2) == stuck
-    client.say("stuck off id=2")
-    assert client.read("present_position", 2) < stuck
 
 
 @pytest.mark.parametrize(
