@@ -183,3 +183,15 @@ def test_torque_off_lets_go_and_torque_on_holds_or_jumps_to_the_old_goal(connect
         client.write_all(id, torque_enable=1)
     assert client.read("goal_position", 1) == 2048 + 300
     assert client.read("goal_position", 2) == pytest.approx(client.read("present_position", 2), abs=2)
+
+
+def test_protocol_1_holds_in_the_turn_it_is_in(connect):
+    """Its counts begin again with every turn: 40° and 400° are the same goal."""
+    client = connect("mx64")
+    client.say("hand angle 400")
+    client.run(6.0)
+    client.write_all(torque_enable=1)
+    client.say("hand off")
+    client.run(0.5)
+    assert client.read("goal_position") == pytest.approx(2048 + 4096 * 40 / 360, abs=120)
+    assert client.position == pytest.approx(math.radians(400), abs=0.3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from core.errors import InputError
@@ -170,21 +172,85 @@ def test_turns_are_counted_and_cleared(connect):
     client.say("hand angle 720")
     client.run(12.0)
     assert client.read("present_position") == pytest.approx(2048 + 8192, abs=200)
+    clear = instruction2(1, 0x10, 0x01, 0x44, 0x58, 0x4C, 0x22)
+    client.say("hand angle 790")
+    client.run(0.1)
+    assert client.ask(clear)[8] == 1, "not while it moves"
     client.say("hand off")
     client.run(5.0)
-    assert client.ask(instruction2(1, 0x10, 0x01, 0x44, 0x58, 0x4C, 0x22))[8] == 0
+    assert client.ask(clear)[8] == 0
     assert 0 <= client.read("present_position") < 4096
     assert client.ask(instruction2(1, 0x10, 0x01, 0x44, 0x58, 0x4C, 0x23))[8] == 1
 
 
-def test_reverse_mode_mirrors_positions(connect):
-    client = connect("xm430_w350")
-    client.say("hand angle 30")
-    client.run(3.0)
-    ahead = client.read("present_position") - 2048
-    client.write_all(drive_mode=1)
-    assert ahead == pytest.approx(4096 / 12, abs=60)
-    assert client.read("present_position") - 2048 == pytest.approx(-ahead, abs=3)
+@pytest.mark.parametrize(
+    ("mode", "goals"),
+    [
+        (0, {"goal_current": 150}),
+        (1, {"goal_velocity": 60}),
+        (3, {"profile_velocity": 20, "goal_position": 2600}),
+        (16, {"goal_pwm": 300}),
+    ],
+)
+def test_reverse_mode_turns_every_register_and_the_motor_around(connect, mode, goals):
+    names = ("position", "velocity", "current", "pwm")
+    seen, turned = [], []
+    for reverse in (0, 1):
+        registers = {"operating_mode": mode, "drive_mode": reverse}
+        registers |= {"goal_current": 0 if mode == 0 else 1193, "goal_pwm": 0 if mode == 16 else 885}
+        client = connect(EmulatedDynamixel(servo="xm430_w350", registers=registers))
+        client.write_all(torque_enable=1, **goals)
+        client.run(0.1)
+        counts = [client.read(f"present_{name}") for name in names]
+        seen.append([*counts, client.read("position_trajectory"), client.read("velocity_trajectory")])
+        turned.append(client.position)
+    assert seen[1] == pytest.approx(seen[0], abs=2)
+    assert (seen[0][0] > 2060, seen[0][1] > 5, seen[0][2] > 5, seen[0][3] > 5) == (True,) * 4
+    assert turned[1] == pytest.approx(-turned[0], abs=0.01)
+    assert (seen[0][5] > 0) == (mode == 3)
+
+
+TURN = 2.0 * math.pi
+UNITS = {
+    "xm430_w350": {
+        "present_position": lambda m: 2048 + 4096 * m.position / TURN,
+        "present_velocity": lambda m: 60 * m.velocity / TURN / 0.229,
+        "present_current": lambda m: m.electrics[0] / 2.69e-3,
+        "present_pwm": lambda m: 885 * m.electrics[1],
+        "present_input_voltage": lambda m: m.electrics[2] / 0.1,
+    },
+    "mx64": {
+        "present_position": lambda m: 2048 + 4096 * m.position / TURN,
+        "present_speed": lambda m: 60 * m.velocity / TURN / 0.114,
+        "current": lambda m: 2048 + m.electrics[0] / 4.5e-3,
+        "present_load": lambda m: 1023 * m.electrics[1],
+        "present_voltage": lambda m: m.electrics[2] / 0.1,
+    },
+    "xl320": {
+        "present_position": lambda m: 512 + 1023 * m.position / math.radians(300),
+        "present_speed": lambda m: 60 * m.velocity / TURN / 0.111,
+        "present_load": lambda m: 1023 * m.electrics[1],
+        "present_voltage": lambda m: m.electrics[2] / 0.1,
+    },
+}
+"""Measurements in the units of the e-manuals."""
+
+
+@pytest.mark.parametrize("servo", UNITS)
+@pytest.mark.parametrize("way", [90, -90])
+def test_measurements_are_what_the_mechanism_does_in_the_manuals_units(connect, servo, way):
+    client = connect(servo)
+    mechanism = client.devices[0].mechanism
+    client.say("supply 7.1" if servo == "xl320" else "supply 11.3")
+    client.say("temperature 41")
+    client.write_all(torque_enable=1)
+    assert client.say("get moving") == "0"
+    client.write_all(goal_position=512 + way if servo == "xl320" else 2048 + 2 * way)
+    client.run(0.02)
+    for name, counts in UNITS[servo].items():
+        assert int(client.say(f"get {name}")) == pytest.approx(counts(mechanism), abs=1.0), name
+    assert (client.say("get present_temperature"), client.say("get moving")) == ("41", "1")
+    assert abs(mechanism.velocity) > 0.3
 
 
 def test_descriptions_that_cannot_be():

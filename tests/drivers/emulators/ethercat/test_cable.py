@@ -1,4 +1,4 @@
-"""The cable: made, found, removed, and what is said when it cannot be; and a second master at its other end."""
+"""The cable: made, found, removed, and what is said when it cannot be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import socket
 import struct
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -150,35 +149,3 @@ def test_an_emulator_that_stood_still_answers_the_last_frame_with_a_number(segme
         wire.setblocking(False)
         with pytest.raises(BlockingIOError):
             wire.recv(2000)
-
-
-@own_network
-@pytest.mark.exhaustive("a second library's master on the same drives")
-def test_kickcat_brings_two_slaves_to_op(segment):
-    """It waits for each frame on its other, missing wire, too; it knows nothing of SYNC0."""
-    kickcat = pytest.importorskip("kickcat", reason="the second master, kickcat, is not installed")
-    segment.say("power-cycle")
-
-    def operational():
-        link = kickcat.create_link("ecm0", "")
-        link.set_timeout(0.01)
-        bus = kickcat.Bus(link)
-        bus.init(0.5)
-        bus.create_mapping(4096)
-        slaves = bus.slaves()
-        assert bus.read_sdo(slaves[0], 0x1008, 0, kickcat.Access.PARTIAL, 64, 1.0) == b"ZeroErr Driver"
-        assert bus.read_object_description(slaves[0], 0x6071)[0] == "Target torque"
-        bus.request_state(kickcat.State.SAFE_OP)
-        bus.wait_for_state(kickcat.State.SAFE_OP, 2.0)
-        bus.request_state(kickcat.State.OPERATIONAL)
-        bus.wait_for_state(kickcat.State.OPERATIONAL, 2.0, bus.process_data)
-        bus.process_data()
-        return bus
-
-    def patiently():
-        with suppress(RuntimeError):  # a frame that was late on a busy machine
-            return operational()
-
-    bus = wait_until(patiently)
-    assert [slave.input_data[8:10] for slave in bus.slaves()] == [b"\x50\x12"] * 2
-    assert [line.split()[0] for line in segment.say("esc").splitlines()] == ["al=OP"] * 2

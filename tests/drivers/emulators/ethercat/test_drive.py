@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
 from core.catalogue import load_servo
 from core.shipped import load_model
-from drivers.emulators.ethercat.dictionary import ObjectDictionary
-from drivers.emulators.ethercat.drive import DriveState, EmulatedDrive
-from drivers.emulators.ethercat.objects import communication_objects, drive_objects
+from drivers.emulators.ethercat.drive import DriveState
+from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism
 from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated.hand import SharedHand
-from tests.drivers.machine import live_in
+from tests.drivers.machine import Machine, machine_time
 
 TURN = 524288
 KT = load_model("erob80_50", "m6").values["kt"]
@@ -26,13 +24,11 @@ RATED = 6.0
 class Panel:
     """A drive whose objects are set by hand and whose goals are looked at."""
 
-    def __init__(self, clock: SimpleNamespace) -> None:
-        self.clock = clock
-        spec = load_servo("erob80_50")
-        self.mechanism = Mechanism(spec, SharedHand())
-        kt = self.mechanism.truth.values["kt"]
-        self.objects = ObjectDictionary([*communication_objects(1), *drive_objects(spec, kt)], lambda: True)
-        self.drive = EmulatedDrive(self.objects, self.mechanism)
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.mechanism = Mechanism(load_servo("erob80_50"), SharedHand())
+        slave = Slave(self.mechanism)
+        self.objects, self.drive = slave.dictionary, slave.drive
         self.drive.operational = True
         self.faults = []
         self.drive.on_fault = lambda code, register: self.faults.append((code, register))
@@ -42,7 +38,7 @@ class Panel:
 
     def step(self) -> None:
         """Let a millisecond pass."""
-        self.clock.now += 1e-3
+        self.machine.sleep(1e-3)
         self.drive.step()
 
     def control(self, *words: int) -> DriveState:
@@ -63,10 +59,7 @@ class Panel:
 
 @pytest.fixture
 def panel(monkeypatch):
-    clock = SimpleNamespace(now=100.0)
-    clock.perf_counter = lambda: clock.now
-    live_in(monkeypatch, clock)
-    return Panel(clock)
+    return Panel(machine_time(monkeypatch, "drivers.emulators.mechanism", "drivers.emulators.ethercat.drive"))
 
 
 OFF, READY, ON = DriveState.SWITCH_ON_DISABLED, DriveState.READY_TO_SWITCH_ON, DriveState.SWITCHED_ON

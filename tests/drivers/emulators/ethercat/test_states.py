@@ -114,7 +114,7 @@ def test_mapped_objects_are_the_process_data(wire, index, direction):
     for chosen in filter(None, (known[:10], known[10:])):
         wire.map(index, [entry.index << 16 | entry.type.bits for entry in chosen])
         layout = "<" + "".join(entry.type.code for entry in chosen)
-        numbers = tuple(range(101, 101 + len(chosen)))
+        numbers = tuple(-n if entry.type.signed else n for n, entry in enumerate(chosen, 101))
         memory = bytearray(100)
         if direction == "rx":
             struct.pack_into(layout, memory, 7, *numbers)
