@@ -1,4 +1,7 @@
-"""A bus in virtual time with a client at its port: nothing waits, every run is the same."""
+"""A bus in virtual time with a client at its port: nothing waits, every run is the same.
+
+Check sums are the emulator's own; `test_packets` compares them with those of the manual.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +10,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
+from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel, protocol1, protocol2
 from tests.drivers.dynamixel.virtual import Bus, Time, virtual_time
 
 
 def instruction1(id: int, instruction: int, *parameters: int) -> bytes:
-    body = bytes((id, len(parameters) + 2, instruction, *parameters))
-    return b"\xff\xff" + body + bytes((255 - sum(body) % 256,))
-
-
-def crc16(data: bytes) -> int:
-    """CRC-16 of the e-manual, bit by bit."""
-    value = 0
-    for byte in data:
-        value ^= byte << 8
-        for _ in range(8):
-            value = (value << 1 ^ (0x8005 if value & 0x8000 else 0)) & 0xFFFF
-    return value
+    return protocol1.status(id, instruction, bytes(parameters))
 
 
 def packet2(id: int, body: bytes) -> bytes:
     """Protocol 2 packet of a body that is taken as it is."""
     packet = b"\xff\xff\xfd\x00" + bytes((id,)) + (len(body) + 2).to_bytes(2, "little") + body
-    return packet + crc16(packet).to_bytes(2, "little")
+    return packet + protocol2.crc(packet).to_bytes(2, "little")
 
 
 def instruction2(id: int, instruction: int, *parameters: int) -> bytes:
