@@ -15,7 +15,7 @@ from tests.drivers.machine import machine_time
 
 @pytest.fixture
 def machine(monkeypatch):
-    return machine_time(monkeypatch, "drivers.emulators.mechanism")
+    return machine_time(monkeypatch)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from core.errors import InputError
 from drivers.emulators.process import Emulator, EmulatorProcess
 from drivers.errors import BusError, CommandError
+from tests.drivers.machine import set_limits
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -115,7 +116,7 @@ def test_one_that_was_ended_is_told_from_one_that_is_silent(left, monkeypatch):
                 process.say("help")
             assert left.exists() == (number == signal.SIGTERM)
     with EmulatorProcess(Source(left)) as process:
-        monkeypatch.setattr("drivers.emulators.process.ANSWER_LIMIT", 0.1)
+        set_limits(monkeypatch, emulator_answer=0.1)
         with pytest.raises(BusError, match=r"console did not answer within 0\.1 s; start it again"):
             process.say("pause")
         assert process.alive

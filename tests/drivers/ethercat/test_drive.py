@@ -157,7 +157,7 @@ def failed(wire, kind, words):
 
 def test_a_driven_servo_is_let_go_in_silence_and_a_wait_on_its_clock_is_none(wire):
     wire.run(TorqueGoal(5.0))
-    wait(wire, 5 * limits.ORPHAN_LIMIT)
+    wait(wire, 5 * timing.REAL.ethercat_orphan)
     wire.drive.heard(wire.now)
     wire.cycle(int(timing.REAL.ethercat_orphan / CYCLE) - 1)
     assert wire.drive.trouble is None
@@ -176,9 +176,9 @@ def test_a_few_lost_frames_are_bridged_in_service_and_do_not_matter_before(wire)
     wire.cycle(timing.REAL.ethercat_lost_frames - 1, answers=False)
     assert wire.drive.trouble is None
     wire.cycle()
-    wire.cycle(limits.LOST_FRAMES, answers=False)
-    assert wire.drive.lost == 100 + 2 * limits.LOST_FRAMES - 1
-    assert failed(wire, BusError, f"{limits.LOST_FRAMES} frames in a row did not come back")
+    wire.cycle(timing.REAL.ethercat_lost_frames, answers=False)
+    assert wire.drive.lost == 100 + 2 * timing.REAL.ethercat_lost_frames - 1
+    assert failed(wire, BusError, f"{timing.REAL.ethercat_lost_frames} frames in a row did not come back")
 
 
 def test_a_position_no_motor_could_have_reached_is_not_used_while_it_is_driven(wire):

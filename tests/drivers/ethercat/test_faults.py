@@ -183,7 +183,7 @@ def test_a_drive_that_fails_says_why(servo, segment, line, message, monkeypatch)
     if line == "supply 10":
         # A fault that stays is not acknowledged away, however long it is waited for.
         with monkeypatch.context() as patch:
-            patch.setattr("drivers.ethercat.servo.RESET_LIMIT", 0.1)
+            set_limits(patch, ethercat_reset=0.1)
             with pytest.raises(ServoFault, match=r"stays in its fault 0x3220 \(undervoltage\); remove the cause"):
                 servo.acknowledge()
         assert servo.state is ServoState.FAULT

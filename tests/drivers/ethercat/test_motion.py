@@ -73,8 +73,7 @@ class Arm:
 def arm(monkeypatch):
     clock = SimpleNamespace(now=100.0)
     clock.perf_counter = lambda: clock.now
-    for module in ("mechanism", "ethercat.drive"):
-        monkeypatch.setattr(f"drivers.emulators.{module}.time", clock)
+    live_in(monkeypatch, clock)
     return lambda mode: Arm(clock, mode)
 
 

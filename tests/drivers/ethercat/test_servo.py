@@ -156,7 +156,7 @@ def test_a_servo_is_released_in_silence_but_not_while_somebody_waits_with_its_cl
         return False
 
     wait_until(stays_driven)
-    with real_limits("ORPHAN_LIMIT"):
+    with real_limits("ethercat_orphan"):
         segment.until_off()
         with pytest.raises(DriverError, match="the driven servo received no command for 100 ms"):
             servo.read()

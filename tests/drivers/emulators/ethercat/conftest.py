@@ -8,6 +8,13 @@ from tests.drivers.own_network import pytest_configure, pytest_runtest_logreport
 __all__ = ["pytest_configure", "pytest_runtest_logreport", "pytest_runtest_protocol"]
 
 
+@pytest.fixture(autouse=True)
+def limits_as_they_are(request):
+    """Frames by hand take no time."""
+    if request.node.get_closest_marker("own_network") is None:
+        request.getfixturevalue("real_limits")
+
+
 @pytest.fixture
 def wire():
     """One slave in INIT with the station 0x1001."""

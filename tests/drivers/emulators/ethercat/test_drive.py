@@ -59,7 +59,7 @@ class Panel:
 
 @pytest.fixture
 def panel(monkeypatch):
-    return Panel(machine_time(monkeypatch, "drivers.emulators.mechanism", "drivers.emulators.ethercat.drive"))
+    return Panel(machine_time(monkeypatch))
 
 
 OFF, READY, ON = DriveState.SWITCH_ON_DISABLED, DriveState.READY_TO_SWITCH_ON, DriveState.SWITCHED_ON
