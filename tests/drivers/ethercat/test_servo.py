@@ -186,7 +186,7 @@ def test_a_drive_that_insists_on_its_clock_says_what_to_try(segment):
         nic.Lock("ecm0").release()
 
 
-@pytest.mark.parametrize("cycle", [1, 4])
+@pytest.mark.parametrize("cycle", [1, pytest.param(4, marks=pytest.mark.exhaustive("a cycle longer than usual"))])
 def test_other_cycles(segment, cycle):
     with open_servo(f"{ADDRESS}&cycle={cycle}") as servo:
         servo.connect()

@@ -63,7 +63,7 @@ def test_protocol_2_is_answered_as_in_the_manual(two, instruction, answer):
 def test_protocol_2_writes_of_the_manual_arrive(two):
     """Sync write of goal positions 150 and 170; bulk write of a voltage limit and a temperature limit."""
     for id in (1, 2):
-        two.write_all(id, homing_offset=0)
+        two.write_all(id, homing_offset=0, max_voltage_limit=150, temperature_limit=70)
     sync = bytes.fromhex("FFFFFD00 FE 1100 83 7400 0400 01 96000000 02 AA000000 8287")
     bulk = bytes.fromhex("FFFFFD00 FE 1000 93 01 2000 0200 A000 02 1F00 0100 50 B768")
     assert two.ask(sync) == b""

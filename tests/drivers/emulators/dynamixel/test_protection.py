@@ -95,7 +95,6 @@ def test_shutdown_of_the_x_series_lasts_until_reboot(connect, fault, bit):
     client.say("fault clear")
     assert client.write("torque_enable", 1) == ALERT
     client.say("fault overload")
-    client.say("fault clear")
     assert (client.read("torque_enable"), client.read("hardware_error_status")) == (0, 1 << bit | 1 << 5)
     assert error2(client.ask(instruction2(1, 8))) == ALERT
     client.run(0.5)
