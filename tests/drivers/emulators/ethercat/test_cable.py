@@ -40,9 +40,6 @@ def segment():
         yield process
 
 
-# The cable.
-
-
 @own_network
 def test_a_terminated_emulator_removes_the_cable_it_made():
     with EmulatorProcess(OTHER) as process:
@@ -124,9 +121,6 @@ def test_rights_are_read_from_the_kernel():
 def test_impossible_segments(options):
     with pytest.raises(InputError, match="EtherCAT emulation"):
         EthercatEmulation(**options)
-
-
-# Masters.
 
 
 @own_network
