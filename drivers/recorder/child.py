@@ -62,8 +62,14 @@ class Child:
         if isinstance(self._source, BlindlyReleased):
             assert process.pid is not None
             guarding = GuardianSetup(self._source, self._control, process.pid)
-            self._guardian = self._context.Process(target=guard, args=(guarding,), name="guardian", daemon=True)
-            self._guardian.start()
+            guardian = self._context.Process(target=guard, args=(guarding,), name="guardian", daemon=True)
+            try:
+                guardian.start()
+            except BaseException:
+                # The servo is not driven without its guardian; no process is left to hold its bus.
+                self.close()
+                raise
+            self._guardian = guardian
 
     def send(self, request: Request) -> None:
         """Send a request.
