@@ -4,12 +4,9 @@ import pytest
 
 from core.shipped import shipped_models
 from drivers.errors import AddressError, DriverError
-from drivers.recorder import Recorder
-from drivers.recorder.messages import ConnectFailed
 from drivers.registry import FAMILIES, AddressField, Family, ServoAddress, families, family, resolve
-from drivers.scan import Found, ScanStep, scan
+from drivers.scan import Found, scan
 from drivers.simulated import SimulatedSource
-from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -100,18 +97,6 @@ def test_text_that_would_break_the_address_is_refused_or_escaped(silent):
         AddressField(name="x", title="X", tip="", kind="colour")
 
 
-def test_a_silent_port_fails_to_connect_naming_step_and_remedy(silent):
-    with Recorder(silent.address({"port": "QUIET1", "patience": "0"})) as recorder:
-        recorder.launch()
-        events = []
-        wait_until(lambda: events.extend(recorder.poll()) or events, recorder.beat)
-        failed = events[0]
-        assert isinstance(failed, ConnectFailed)
-        assert failed.reason.startswith("No answer to the ping of ID 1 on QUIET1 at 57600 baud; check the power")
-        assert recorder.fault == failed.reason
-        assert recorder.identity is None
-
-
 def test_a_scan_of_simulated_servos_finds_each_of_them():
     steps = []
     found = scan("simulated", {}, steps.append, lambda: False)
@@ -121,20 +106,6 @@ def test_a_scan_of_simulated_servos_finds_each_of_them():
         assert isinstance(resolve(servo.address), SimulatedSource)
     some = scan("simulated", {}, steps.append, lambda: len(steps) == len(found) + 2)
     assert some == found[:2]
-
-
-def test_a_scan_that_finds_nothing_says_what_it_tried(silent):
-    steps = []
-    assert scan("silent", {"port": "QUIET0", "patience": "0"}, steps.append, lambda: False) == []
-    assert len(steps) == 40
-    assert steps[0] == ScanStep("QUIET0, 57600 baud, ID 0", "no answer")
-    assert steps[-1] == ScanStep("QUIET0, 1000000 baud, ID 19", "no answer")
-
-
-def test_a_cancelled_scan_is_over_before_its_first_answer(silent):
-    steps = []
-    looks = iter((False, False, True))
-    assert scan("silent", {"patience": "60"}, steps.append, lambda: next(looks)) == steps == []
 
 
 def test_a_family_that_cannot_be_scanned_or_does_not_exist_says_so(monkeypatch):

@@ -17,12 +17,15 @@ from core.trajectories import make_trajectory, recorded_trajectory, trajectory_n
 from drivers import timing
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, NotReady
+from drivers.limits import Limits
 from drivers.reading import Reading
-from drivers.recorder import MemorySink, record_inline
-from drivers.recorder.control import Control
+from drivers.recorder import MemorySink, Recorder, record_inline
+from drivers.recorder.control import _FIELDS, Control
 from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import SharedLink, Unlinked
 from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
+from drivers.recorder.messages import Connected
+from drivers.recorder.ring import RingWriter
 from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
 from drivers.recorder.storage import BLOCK_TIME, Immediately, Storage
 from drivers.servo import PositionGoal, ServoIdentity, ServoState
@@ -57,11 +60,6 @@ class BrokenSink(MemorySink):
         if self.broken == "open":
             raise PermissionError("read-only folder")
         return self
-
-    def append(self, rows):
-        if self.broken == "append":
-            raise OSError("disk full")
-        super().append(rows)
 
     def finish(self, exit_status, reason=""):
         super().finish(exit_status, reason)
@@ -214,6 +212,12 @@ class Repeating(FakeServo):
         return 7 + 2 * (self._driven_reads >= 70) + (self._driven_reads >= 90)
 
 
+VALUES = {
+    **{"position": 0.011, "velocity": 0.022, "current": 0.033},
+    **{"duty_cycle": 0.044, "supply_voltage": 12.5, "temperature": 31.5},
+}
+
+
 class Watched(Unlinked):
     """Keeps what it was told."""
 
@@ -226,6 +230,41 @@ class Watched(Unlinked):
 
     def publish(self, row):
         self.rows.append(row)
+
+
+def test_each_value_of_a_reading_has_a_column_of_its_own():
+    servo, sink, link = fake(), MemorySink(), Watched()
+    servo._read = lambda: Reading(**VALUES, moment=servo.clock.now() + 0.25)
+    plan = RunPlan.sample(recorded_trajectory("still", [0.0, 0.1, 0.2], [0.3] * 3, [1] * 3), RATE)
+    job = RunJob(run=7, plan=plan, header=HEADER, sink=sink, limits=servo.limits)
+    assert Loop(Cycle(servo, link), Immediately()).perform(job).exit_status == "success"
+    time = np.arange(20) / RATE
+    told = {**VALUES, "goal_position": 0.3, "torque_enable": 1, "read_duration": 0.0}
+    told |= {"skipped_cycles": 0, "bus_errors": 0, "time": time + 0.25, "command_time": time}
+    assert set(told) == set(sink.rows.dtype.names)
+    for name, value in told.items():
+        np.testing.assert_allclose(sink.rows[name], value, atol=1e-9, err_msg=name)
+    rows = np.array(link.rows, LIVE_DTYPE)
+    run = rows[rows["phase"] == Phase.RUN]
+    np.testing.assert_allclose(run["clock"] - run["clock"][0], time, atol=1e-9)
+    assert set(run["run"]) == {7}
+    assert np.all(np.isnan(run["held_torque"]))
+    for name in told:
+        np.testing.assert_array_equal(run[name], sink.rows[name], err_msg=name)
+
+
+@pytest.mark.parametrize("unknown", VALUES)
+def test_a_value_that_is_unknown_is_recorded_so_and_an_unknown_position_is_a_trip(unknown):
+    servo, sink = fake(), MemorySink()
+    servo._read = lambda: Reading(**{**VALUES, unknown: math.nan})
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert servo.log["driven"] == 0
+    if unknown == "position":
+        assert (result.exit_status, servo.state) == ("fail", ServoState.FAULT)
+        assert "position unknown while the servo is driven" in result.reason
+    else:
+        assert result.exit_status == "success"
+        assert [name for name in sink.rows.dtype.names if np.isnan(sink.rows[name]).any()] == [unknown]
 
 
 def test_repeats_on_the_bus_and_lost_answers_are_counted_once_each():
@@ -246,15 +285,29 @@ def test_repeats_on_the_bus_and_lost_answers_are_counted_once_each():
     assert sum(row[names.index("bus_errors")] for row in link.rows) == 5
 
 
-def test_the_program_sees_what_the_loop_tells():
-    control = Control(get_context("spawn")).view()
-    link = SharedLink(control, None, os.getppid(), 1.0)
+def test_the_program_sees_what_the_loop_tells_and_what_the_servo_said():
+    recorder = Recorder(FakeSource())
+    link = SharedLink(recorder._view, RingWriter(recorder._child.ring), os.getppid(), 1.0)
+    link.begin_run(4, 0)
     link.progress(3, 10, 2, 5)
-    told = {name: control.get(name) for name in ("run_done", "run_length", "skipped_cycles", "bus_errors")}
-    assert told == {"run_done": 3, "run_length": 10, "skipped_cycles": 2, "bus_errors": 5}
     link.held(-0.75)
     link.phase(Phase.HOLD)
-    assert (control.number("held_torque"), control.get("phase")) == (-0.75, Phase.HOLD)
+    status = recorder.status
+    assert (status.run, status.done, status.length) == (4, 3, 10)
+    assert (status.skipped_cycles, status.bus_errors) == (2, 5)
+    assert (status.phase, status.held_torque) == (Phase.HOLD, -0.75)
+    identity = ServoIdentity(model="fake", title="Fake servo")
+    connected = Connected(identity, Limits(speed=2.0), "idle", HEADER.settings, Limits(speed=3.0))
+    recorder._note(connected)
+    assert (recorder.identity, recorder.status.priority, recorder.written) == (identity, "idle", HEADER.settings)
+    assert (recorder.limits.speed, recorder.ratings.speed) == (2.0, 3.0)
+
+
+def test_every_field_of_the_shared_block_has_a_word_of_its_own():
+    view = Control(get_context("spawn")).view()
+    for number, name in enumerate(_FIELDS, 1):
+        view.set(name, number)
+    assert [view.get(name) for name in _FIELDS] == list(range(1, len(_FIELDS) + 1))
 
 
 @pytest.mark.parametrize(
@@ -320,15 +373,6 @@ def test_a_run_that_cannot_be_stored_does_not_move_the_servo():
     assert "read-only folder" in result.reason
     assert servo.log["enables"] == 0
     assert servo.state is ServoState.READY
-
-
-def test_a_store_that_fails_during_the_run_stops_it():
-    servo, sink = fake(), BrokenSink("append")
-    result = record_inline(servo, STEPS, HEADER, sink)
-    assert result.exit_status == sink.exit_status == "fail"
-    assert "disk full" in result.reason
-    assert result.samples < 100
-    assert servo.log["driven"] == 0
 
 
 class LosingSink(BrokenSink):
@@ -397,14 +441,6 @@ def test_a_run_without_samples_is_none_and_no_failure_of_the_store():
     assert (result.id, result.samples, result.exit_status) == ("", 0, "fail")
     assert "no run to keep" in result.reason
     assert "failed" not in result.reason
-
-
-def test_an_unknown_position_is_a_trip():
-    servo = fake()
-    servo._read = lambda: Reading(position=math.nan)
-    result = record_inline(servo, STEPS, HEADER)
-    assert result.exit_status == "fail"
-    assert servo.log["driven"] == 0
 
 
 def test_what_could_be_dangerous_or_endless_is_refused_before_anything_moves():

@@ -16,19 +16,16 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import RunHeader, ServoSettings
+from core.recording import ServoSettings
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from drivers import timing
-from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
+from drivers.errors import CommandError, NotReady, RecorderDied
 from drivers.limits import Limits
-from drivers.recorder import MemorySink, Phase, Recorder, record_inline
+from drivers.recorder import Phase, Recorder
 from drivers.recorder.messages import Acknowledged, Configured, ConfigureFailed, Faulted, HoldEnded, RunFinished
 from drivers.recorder.recorder import STOP_LOCK
-from drivers.registry import open_servo
 from drivers.servo import ServoState
-from drivers.simulated import SharedHand, SimulatedSource
 from tests.drivers.fake_servo import FakeLog, FakeSource
 from tests.drivers.machine import set_limits
 from tests.drivers.recording_program import HEADER, LONG, FileSink, program
@@ -116,44 +113,12 @@ def test_a_run_is_recorded_streamed_and_stored(recorder, log, tmp_path):
     assert recorder.state is ServoState.READY
     assert {status.length for status in seen} <= {0, 80}
     assert log["driven"] == 0
-
-
-def test_one_recorder_makes_many_runs_and_watches_between_them(recorder):
-    for run in (1, 2):
-        assert recorder.record(SHORT, HEADER) == run
-        assert recorder.wait(LIMIT).run == run
+    # It is watched, and makes another run.
     newest = recorder.latest()["clock"]
     wait_until(lambda: recorder.latest()["clock"] > newest)
     assert recorder.latest()["phase"] == Phase.IDLE
-
-
-def test_a_run_on_the_virtual_clock_is_the_same_here_and_in_the_process(tmp_path):
-    address = "simulated:xl330?clock=virtual&seed=5"
-    trajectory = make_trajectory("sin_sin")
-    header = RunHeader(
-        trajectory="sin_sin",
-        bench=Bench(mass=0.1, length=0.1),
-        settings=load_model("xl330", "m6").default_settings(),
-        rate=200.0,
-    )
-    servo, sink = open_servo(address), MemorySink()
-    servo.connect()
-    assert record_inline(servo, trajectory, header, sink).exit_status == "success"
-    with Recorder(address) as recorder:
-        recorder.start()
-        recorder.record(trajectory, header, FileSink(tmp_path))
-        assert recorder.wait(LIMIT).exit_status == "success"
-    assert np.load(tmp_path / "rows.npy").tobytes() == sink.rows.tobytes()
-
-
-def test_a_hand_in_this_process_is_felt_by_the_pendulum_in_the_other():
-    hand = SharedHand()
-    with Recorder(SimulatedSource(name="mx106", hand=hand)) as recorder:
-        recorder.start()
-        wait_until(lambda: recorder.latest() is not None)
-        assert abs(recorder.latest()["position"]) < 0.01
-        hand.torque = 1.2
-        wait_until(lambda: recorder.latest()["position"] > 0.2)
+    assert recorder.record(SHORT, HEADER) == 2
+    assert recorder.wait(LIMIT).run == 2
 
 
 @pytest.mark.parametrize(
@@ -211,28 +176,23 @@ def test_an_acknowledgement_does_not_cover_a_stop_that_came_after_it(recorder):
     assert recorder.state is ServoState.FAULT
 
 
-def test_an_abort_keeps_the_samples_and_returns_slowly(recorder, log, tmp_path):
+@pytest.mark.parametrize("aborts", [1, 2])
+def test_an_abort_keeps_the_samples_and_returns_slowly_and_a_second_one_releases_where_it_is(
+    recorder, log, tmp_path, aborts
+):
     start_run(recorder, log, FileSink(tmp_path))
-    wait_until(lambda: recorder.status.done > 50, recorder.beat)
+    wait_until(lambda: recorder.status.done > 60, recorder.beat)
     recorder.abort()
+    if aborts == 2:
+        # A busy machine may miss the way back.
+        wait_until(lambda: recorder.phase in (Phase.RETURN, Phase.IDLE), recorder.beat)
+        recorder.abort()
     result = recorder.wait(LIMIT)
     assert (result.exit_status, result.reason) == ("abort", "aborted")
     assert len(np.load(tmp_path / "rows.npy")) == result.samples > 0
     assert (tmp_path / "end.txt").read_text().startswith("abort")
     assert recorder.state is ServoState.READY
     assert log["driven"] == 0
-
-
-def test_a_second_abort_releases_where_it_is(recorder, log):
-    start_run(recorder, log)
-    wait_until(lambda: recorder.status.done > 60, recorder.beat)
-    recorder.abort()
-    # A busy machine may miss it.
-    wait_until(lambda: recorder.phase in (Phase.RETURN, Phase.IDLE), recorder.beat)
-    recorder.abort()
-    assert recorder.wait(LIMIT).exit_status == "abort"
-    assert log["driven"] == 0
-    assert recorder.state is ServoState.READY
 
 
 @pytest.mark.parametrize("held", [False, True], ids=["run", "held torque"])
@@ -257,19 +217,6 @@ def test_a_program_that_stops_beating_loses_the_servo(log, tmp_path, held):
         )
 
 
-def test_an_exception_in_the_servo_releases_it_and_marks_the_run(log, tmp_path):
-    with Recorder(FakeSource(log=log, break_read=150)) as recorder:
-        recorder.start()
-        recorder.record(LONG, HEADER, FileSink(tmp_path))
-        result = recorder.wait(LIMIT)
-        assert result.exit_status == "fail"
-        assert "the bus is broken" in result.reason
-        assert recorder.state is ServoState.FAULT
-        assert "the bus is broken" in recorder.fault
-    assert log["driven"] == 0
-    assert (tmp_path / "end.txt").read_text().startswith("fail")
-
-
 @pytest.mark.parametrize(("lost", "state"), [((3, 4, 6, 7), ServoState.READY), ((3, 4, 5), ServoState.FAULT)])
 def test_a_released_servo_is_in_fault_after_three_lost_answers_in_a_row(log, lost, state):
     with Recorder(FakeSource(log=log, lost_idle_reads=lost)) as recorder:
@@ -278,12 +225,15 @@ def test_a_released_servo_is_in_fault_after_three_lost_answers_in_a_row(log, los
         assert recorder.state is state
 
 
-def test_a_motor_that_may_still_be_on_is_switched_off_when_the_servo_answers_again(log):
+def test_a_broken_bus_ends_the_run_and_the_motor_is_switched_off_when_the_servo_answers_again(log, tmp_path):
     """Nobody has to ask: three attempts after the fault fail, later ones are made until one is confirmed."""
     with Recorder(FakeSource(log=log, break_read=150, failing_releases=7)) as recorder:
         recorder.start()
-        recorder.record(LONG, HEADER)
-        recorder.wait(LIMIT)
+        recorder.record(LONG, HEADER, FileSink(tmp_path))
+        result = recorder.wait(LIMIT)
+        assert result.exit_status == "fail"
+        assert "the bus is broken" in result.reason
+        assert (tmp_path / "end.txt").read_text().startswith("fail")
         wait_until(lambda: recorder.poll() is not None and "not confirmed" in recorder.fault)
         wait_until(lambda: not log["driven"])
         assert recorder.state is ServoState.FAULT
@@ -301,14 +251,6 @@ def test_limits_given_to_the_recorder_trip_there(log):
     assert log["driven"] == 0
 
 
-def test_a_store_that_fails_stops_the_run(recorder, log, tmp_path):
-    start_run(recorder, log, FileSink(tmp_path, broken=True))
-    result = recorder.wait(LIMIT)
-    assert result.exit_status == "fail"
-    assert "disk full" in result.reason
-    assert log["driven"] == 0
-
-
 def test_a_program_leaves_nothing_behind_and_says_nothing():
     """Warnings of leaked processes, files or shared memory would be errors on stderr."""
     text = (
@@ -323,14 +265,6 @@ def test_a_program_leaves_nothing_behind_and_says_nothing():
         [sys.executable, "-X", "dev", "-W", "error", "-c", text], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "success\n", "")
-
-
-def test_a_servo_that_does_not_answer_is_an_error_with_its_reason():
-    recorder = Recorder(FakeSource(mute=True))
-    with pytest.raises(DriverError, match="no answer to the ping"):
-        recorder.start()
-    assert recorder.state is ServoState.DISCONNECTED
-    recorder.close()
 
 
 def test_only_one_run_at_a_time_and_none_before_the_start(recorder, log):
@@ -364,25 +298,13 @@ def test_closing_during_a_run_releases_and_ends_the_process(log, tmp_path, monke
 
 
 @needs_signals
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_releases_seals_the_run_and_ends_the_process(recorder, log, tmp_path, number):
+def test_a_signal_releases_seals_the_run_and_ends_the_process(recorder, log, tmp_path):
     start_run(recorder, log, FileSink(tmp_path))
-    os.kill(log["pid"], number)
+    os.kill(log["pid"], signal.SIGTERM)
     result = recorder.wait(LIMIT)
-    assert (result.exit_status, result.reason) == ("abort", number.name)
+    assert (result.exit_status, result.reason) == ("abort", "SIGTERM")
     assert log["driven"] == 0
     wait_until(lambda: recorder.poll() is not None and "exit code 0" in recorder.fault)
-    assert recorder.state is ServoState.FAULT
-    with pytest.raises(RecorderDied):
-        recorder.record(SHORT, HEADER)
-
-
-@needs_signals
-def test_a_killed_recorder_is_seen_at_once(recorder, log):
-    start_run(recorder, log)
-    os.kill(log["pid"], signal.SIGKILL)
-    with pytest.raises(RecorderDied, match="exit code -9"):
-        recorder.wait(LIMIT)
     assert recorder.state is ServoState.FAULT
     with pytest.raises(RecorderDied):
         recorder.record(SHORT, HEADER)
@@ -406,32 +328,20 @@ def test_a_recorder_that_stood_still_is_seen_and_releases_as_soon_as_it_goes_on(
 
 
 @needs_signals
-@pytest.mark.parametrize(
-    ("number", "reason"),
-    [
-        (signal.SIGKILL, "the program that ran the bench is gone"),
-        (signal.SIGTERM, "the program that ran the bench is gone"),
-        (signal.SIGSTOP, "the program gave no sign of life"),
-    ],
-    ids=["SIGKILL", "SIGTERM", "SIGSTOP"],
-)
-def test_whatever_ends_the_program_releases_the_servo(log, tmp_path, number, reason, request):
-    if number is signal.SIGSTOP:
-        request.getfixturevalue("impatient")
+def test_a_killed_program_loses_the_servo(log, tmp_path):
     owner = CONTEXT.Process(target=program, args=(FakeSource(log=log), tmp_path, math.inf, False))
     owner.start()
     end = tmp_path / "end.txt"
     try:
         wait_until(lambda: log["commands"] > 150 or end.exists())
-        os.kill(owner.pid, number)
-        wait_until(lambda: end.exists() and reason in end.read_text())
+        owner.kill()
+        wait_until(lambda: end.exists() and "the program that ran the bench is gone" in end.read_text())
         assert not log["driven"]
         assert len(np.load(tmp_path / "rows.npy")) > 0
     finally:
         owner.kill()
         owner.join()
     wait_until(lambda: gone(log["pid"]))
-    assert not log["driven"]
 
 
 def test_a_program_that_ends_without_closing_releases_the_servo(log, tmp_path):
@@ -449,8 +359,8 @@ def test_a_torque_is_held_changed_and_taken_away_in_the_process(holder, log):
     assert math.isnan(holder.status.held_torque)
     start_hold(holder, log)
     assert (holder.phase, holder.state, holder.holding, holder.busy) == (Phase.HOLD, ServoState.ENABLED, True, True)
-    holder.set_torque(-0.1)
-    wait_until(lambda: holder.status.held_torque == -0.1, holder.beat)
+    holder.set_torque(-99.0)  # clamped
+    wait_until(lambda: holder.status.held_torque == -2.0, holder.beat)
     holder.end_hold()
     end = next_event(holder, HoldEnded)
     assert (end.exit_status, end.reason) == ("success", "")
@@ -458,20 +368,14 @@ def test_a_torque_is_held_changed_and_taken_away_in_the_process(holder, log):
     assert math.isnan(holder.status.held_torque)
     rows = reader.read().rows
     held = rows["held_torque"][rows["phase"] == Phase.HOLD]
-    assert (held[0], held.max(), held.min(), held[-1]) == (0.0, 0.3, -0.1, 0.0)
+    assert (held[0], held.max(), held.min(), held[-1]) == (0.0, 0.3, -2.0, 0.0)
     assert np.abs(np.diff(held)).max() <= 0.25 * 2.0 / HEADER.rate * (1 + 1e-9)
     assert np.all(np.isnan(rows["held_torque"][rows["phase"] == Phase.IDLE]))
     # The end of this hold is not the end of the next one.
-    start_hold(holder, log)
-    holder.end_hold()
-    assert next_event(holder, HoldEnded).exit_status == "success"
-
-
-def test_a_torque_to_hold_is_clamped_to_the_limits(holder, log):
     holder.hold(99.0, HEADER)
     wait_until(lambda: holder.status.held_torque == 2.0, holder.beat)
-    holder.set_torque(-99.0)
-    wait_until(lambda: holder.status.held_torque == -2.0, holder.beat)
+    holder.end_hold()
+    assert next_event(holder, HoldEnded).exit_status == "success"
 
 
 def test_what_does_not_go_with_holding_is_refused(holder, recorder, log):
@@ -552,8 +456,9 @@ def test_a_recorder_killed_while_it_holds_a_torque_ends_the_hold(holder, log):
     assert [type(event) for event in events] == [HoldEnded, Faulted]
     assert events[0].exit_status == "fail"
     assert "exit code -9" in events[0].reason
-    with pytest.raises(RecorderDied):
-        holder.set_torque(0.1)
+    for refused in (lambda: holder.set_torque(0.1), lambda: holder.record(SHORT, HEADER)):
+        with pytest.raises(RecorderDied):
+            refused()
 
 
 def test_after_an_emergency_stop_nothing_that_may_drive_is_taken_for_a_while_even_when_acknowledged(log):
@@ -575,16 +480,9 @@ def test_after_an_emergency_stop_nothing_that_may_drive_is_taken_for_a_while_eve
             with pytest.raises(NotReady, match=r"emergency stop was pressed; wait another \d+\.\d s"):
                 refused()
         assert not recorder.busy
-    assert log["enables"] == 0
-
-
-def test_the_lock_after_an_emergency_stop_opens_by_itself(log):
-    with Recorder(FakeSource(log=log), stop_lock=0.3) as recorder:
-        recorder.start()
-        recorder.emergency_stop()
-        next_event(recorder, Faulted)
-        recorder.acknowledge()
-        next_event(recorder, Acknowledged)
+        assert log["enables"] == 0
+        # It opens by itself.
+        recorder._stop_lock = 0.3
         wait_until(lambda: recorder.locked_for == 0.0, recorder.beat)
         recorder.record(SHORT, HEADER)
         assert recorder.wait(LIMIT).exit_status == "success"
@@ -618,36 +516,12 @@ def test_settings_and_limits_are_written_and_what_is_told_was_read_back():
             recorder.record(LONG, HEADER)
         with pytest.raises(CommandError, match=r"torque of 9 N·m is wider than the servo's rating of 8\.4 N·m"):
             recorder.configure(settings, replace(narrow, torque=9.0))
+        # What the servo does not take is told and forgotten.
+        recorder.configure(replace(settings, damping=1.0), narrow)
+        assert "damping" in next_event(recorder, ConfigureFailed).reason
+        assert (recorder.written, recorder.state) == (None, ServoState.READY)
         # A run writes its own gains.
         recorder.limits = ratings
         recorder.record(make_trajectory("half_sine", 0.4, period=0.4), HEADER)
         assert recorder.wait(LIMIT).exit_status == "success"
         assert recorder.written == HEADER.settings
-
-
-def test_settings_the_servo_does_not_take_are_told_and_forgotten():
-    with Recorder("simulated:mx106?clock=virtual") as recorder:
-        recorder.start()
-        limits = recorder.limits
-        recorder.configure(ServoSettings(servo="mx106", kp=8.0, supply_voltage=12.0, damping=1.0), limits)
-        assert "damping" in next_event(recorder, ConfigureFailed).reason
-        assert recorder.written is None
-        assert recorder.state is ServoState.READY
-        recorder.configure(HEADER.settings, limits)
-        assert next_event(recorder, Configured).settings == HEADER.settings
-
-
-def test_an_accelerated_bench_records_the_same_run_in_less_time():
-    """At 8 times the speed 200 cycles a second are 1600; the machine's busy moments are skipped and counted."""
-    with Recorder("simulated:mx106?speed=8") as recorder:
-        recorder.start()
-        reader = recorder.reader()
-        recorder.record(make_trajectory("sin_sin", 4.0), HEADER)
-        result = recorder.wait(LIMIT)
-        assert (result.exit_status, result.reason) == ("success", "")
-        assert result.samples + result.skipped_cycles == pytest.approx(800, abs=2)
-        rows = reader.read().rows
-        run = rows[rows["phase"] == Phase.RUN]
-        assert len(run) == result.samples > 0
-        assert 0.0 <= run["time"][0] < run["time"][-1]
-        np.testing.assert_allclose(np.diff(run["clock"]), np.diff(run["time"]), atol=1e-6)

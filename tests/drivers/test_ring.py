@@ -4,7 +4,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drivers.recorder.ring import Ring, RingReader, RingWriter
@@ -32,6 +32,7 @@ def check(rows, first):
     capacity=st.integers(1, 20),
     bursts=st.lists(st.integers(0, 50), max_size=20),
 )
+@example(capacity=1, bursts=[0, 1, 1, 0, 3])
 def test_every_row_is_read_once_or_counted_as_lost(capacity, bursts):
     ring = Ring(CONTEXT, DTYPE, capacity)
     writer, reader = RingWriter(ring), RingReader(ring)
@@ -63,20 +64,22 @@ def test_readers_have_places_of_their_own():
 
 
 @pytest.mark.parametrize("word", range(5))
-def test_a_row_that_was_half_overwritten_is_never_taken_for_a_whole_one(word):
+@pytest.mark.parametrize("capacity", [1, 4])
+def test_a_row_that_was_half_overwritten_is_never_taken_for_a_whole_one(word, capacity):
     """Each word of a slot in turn is that of the row a full round later."""
-    ring, other = Ring(CONTEXT, DTYPE, 4), Ring(CONTEXT, DTYPE, 4)
+    ring, other = Ring(CONTEXT, DTYPE, capacity), Ring(CONTEXT, DTYPE, capacity)
     writer, reader, later = RingWriter(ring), RingReader(ring), RingWriter(other)
-    for number in range(4):
+    for number in range(capacity):
         writer.push(row(number))
-    for number in range(5):
+    for number in range(capacity + 1):
         later.push(row(number))
     assert ring.slots.shape[1] == 5
     assert ring.slots[0, word] != other.slots[0, word]
     ring.slots[0, word] = other.slots[0, word]
     got = reader.read()
-    assert got.lost + len(got.rows) <= 4
+    assert got.lost + len(got.rows) <= capacity
     assert 0.0 not in got.rows["number"]
+    assert (reader.latest() is None) == (capacity == 1)
 
 
 def produce(rings, count):

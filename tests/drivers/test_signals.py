@@ -57,31 +57,34 @@ def answered(pid):
     return {number for number in range(1, 65) if mask >> number - 1 & 1}
 
 
-@pytest.mark.parametrize("number", [*STOPPED, *ENDED], ids=lambda number: number.name)
-def test_a_signal_to_all_processes_of_a_terminal_releases_the_servo(number, request):
+ALL = pytest.mark.exhaustive("the other signals, each in a run, on the way to one and while a torque is held")
+
+
+@pytest.mark.parametrize(
+    ("number", "act", "shaking"),
+    [
+        (signal.SIGTSTP, run, False),
+        (signal.SIGQUIT, hold, False),
+        *(pytest.param(number, run, True, marks=ALL) for number in (signal.SIGTTIN, signal.SIGHUP, signal.SIGINT)),
+        *(pytest.param(number, hold, False, marks=ALL) for number in (signal.SIGTSTP, signal.SIGTERM)),
+    ],
+)
+def test_a_signal_to_all_processes_of_a_terminal_releases_the_servo(number, act, shaking, request):
     """Ctrl-Z, Ctrl-\\, Ctrl-C, a closed terminal: in a run, on the way to its beginning, and while a torque is held."""
     if number in STOPPED:
         request.getfixturevalue("impatient")
-    cases = {
-        "run": (run, GuardedSource(log=FakeLog())),
-        "approach": (run, GuardedSource(log=FakeLog(), shaking=True)),
-        "hold": (hold, GuardedSource(log=FakeLog())),
-    }
-    owners = [CONTEXT.Process(target=in_a_group, args=case) for case in cases.values()]
-    logs = [source.log for _, source in cases.values()]
-    for owner in owners:
-        owner.start()
+    log = FakeLog()
+    owner = CONTEXT.Process(target=in_a_group, args=(act, GuardedSource(log=log, shaking=shaking)))
+    owner.start()
     try:
-        wait_until(lambda: all(log["enables"] for log in logs))
-        for owner in owners:
-            os.killpg(owner.pid, number)
-        wait_until(lambda: not any(log["driven"] for log in logs), told=lambda: [log["driven"] for log in logs])
+        wait_until(lambda: log["enables"])
+        os.killpg(owner.pid, number)
+        wait_until(lambda: not log["driven"])
     finally:
-        for owner in owners:
-            owner.kill()
-            owner.join()
-    wait_until(lambda: all(gone(log["pid"]) for log in logs))
-    assert not any(log["driven"] for log in logs)
+        owner.kill()
+        owner.join()
+    wait_until(lambda: gone(log["pid"]))
+    assert not log["driven"]
 
 
 def test_recorder_and_guardian_answer_every_signal_that_would_end_or_stop_them():
@@ -91,31 +94,6 @@ def test_recorder_and_guardian_answer_every_signal_that_would_end_or_stop_them()
             assert os.getsid(pid) == pid
             left = signal.valid_signals() - answered(pid)
             assert left <= {signal.SIGKILL, signal.SIGSTOP, signal.SIGSTKFLT, *CRASHES, *HARMLESS}
-
-
-@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTSTP, signal.SIGSEGV], ids=lambda number: number.name)
-def test_a_signal_to_the_recorder_alone_releases_the_servo(number):
-    log = FakeLog()
-    with Recorder(GuardedSource(log=log), limits=LIMITS) as recorder:
-        recorder.start()
-        recorder.hold(0.0, HEADER)
-        wait_until(lambda: log["driven"], recorder.beat)
-        os.kill(log["pid"], number)
-        wait_until(lambda: not log["driven"], recorder.beat)
-        wait_until(lambda: recorder.poll() is not None and recorder.fault, recorder.beat)
-
-
-@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGTSTP, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_guardian_outlives_what_is_sent_to_it(number):
-    log = FakeLog()
-    with Recorder(GuardedSource(log=log), limits=LIMITS) as recorder:
-        recorder.start()
-        recorder.hold(0.0, HEADER)
-        wait_until(lambda: log["driven"], recorder.beat)
-        guardian = recorder._child._guardian.pid
-        os.kill(guardian, number)
-        os.kill(log["pid"], signal.SIGKILL)
-        wait_until(lambda: log["blind_releases"] and not log["driven"])
 
 
 def test_a_servo_is_ready_once_its_guardian_watches():

@@ -1,5 +1,7 @@
 """A sink that cannot close its file: what is lost, counted from the first sample that could be kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,3 +32,14 @@ def test_a_run_is_lost_from_its_second_sample_on(samples, kept):
         storage.put(np.zeros((), SAMPLE_DTYPE).item())
     lost = "closing the run's file failed: OSError: disk full"
     assert storage.finish("success", "").result() == Sealed("", lost if kept else TOO_SHORT)
+
+
+def test_a_run_so_slow_that_a_block_has_one_sample_keeps_each_of_them():
+    sink = MemorySink()
+    storage = Storage(sink, replace(HEADER, rate=2.0), Immediately())
+    assert storage.opened()
+    for number in range(1, 4):
+        storage.put(np.full((), number, SAMPLE_DTYPE).item())
+        assert sink.rows["time"].tolist() == list(range(1, number + 1))
+    assert storage.finish("success", "").result() == Sealed("", "")
+    assert len(sink.rows) == storage.samples == 3

@@ -39,6 +39,7 @@ def test_it_says_who_it_is(model):
         assert identity.facts["position unit [rad]"] == profile.position_unit
         assert ("current unit [A]" in identity.facts) == (not math.isnan(profile.current_unit))
         assert (identity.watchdog > 0) == ("watchdog" in profile.table.units)
+        assert (identity.watchdog > 0) != any("no bus watchdog" in warning for warning in identity.warnings)
         assert any("motor's model" in w for w in identity.warnings) == (profile.torque_mode in ("pwm", "wheel"))
         assert servo.limits == servo.ratings == Limits.for_spec(spec)
         assert servo.state is ServoState.READY
@@ -90,6 +91,7 @@ def test_it_goes_where_it_is_told_without_a_jump(model):
         true = truth(emulator)
         assert reading.position == pytest.approx(true["position"], abs=1.5 * servo.identity.position_step)
         assert abs(true["position"]) < 0.3
+        assert reading.velocity == pytest.approx(true["velocity"], abs=0.4)
         assert reading.supply_voltage == pytest.approx(true["supply"], abs=0.15)
         assert reading.temperature == pytest.approx(true["temperature"], abs=1.1)
         assert reading.duty_cycle == pytest.approx(true["duty_cycle"], abs=0.05)
@@ -117,25 +119,12 @@ def test_it_holds_a_torque_while_a_hand_moves_it(model):
             for _ in range(5):
                 cycles(servo, TorqueGoal(sign * torque), 10)
                 found.append(truth(emulator)["current"] * kt)
+            assert servo.read().velocity == pytest.approx(truth(emulator)["velocity"], abs=0.4)
             assert sorted(found)[2] == pytest.approx(sign * torque, rel=0.15)
         assert driven(emulator)
         assert servo.release()
         emulator.say("hand off")
         assert not driven(emulator)
-
-
-def test_a_velocity_is_told_in_every_mode(model):
-    name, emulator = model
-    with connected(emulator) as servo:
-        servo.configure(settings(name))
-        emulator.say("hand angle -30")
-        emulator.clock.sleep(0.5)
-        for goal in (PositionGoal(0.0), TorqueGoal(0.0)):
-            emulator.say("hand off" if isinstance(goal, PositionGoal) else "hand angle -30")
-            reading = cycles(servo, goal, 100)
-            assert reading.velocity == pytest.approx(truth(emulator)["velocity"], abs=0.4)
-        servo.release()
-        emulator.say("hand off")
 
 
 def test_factory_settings_of_other_programs_are_put_right(emulate):

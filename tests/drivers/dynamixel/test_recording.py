@@ -1,7 +1,6 @@
 """Through the recorder's loop: a run as a person makes it, a held torque, and how they end; once in real processes."""
 
-import os
-import signal
+import re
 from contextlib import closing
 
 import numpy as np
@@ -21,7 +20,7 @@ from drivers.servo import ServoState
 from drivers.simulated.servo import starting_bench
 from tests.drivers.dynamixel.bench import connected, driven, emulation, settings
 from tests.drivers.recording_program import FileSink
-from tests.waiting import LIMIT, wait_until
+from tests.waiting import LIMIT
 
 RATE = 200.0
 
@@ -115,7 +114,74 @@ def test_an_emergency_stop_in_a_run(clock, bus, servo, seconds):
     assert released[0] - link.at < 0.050
 
 
-def test_a_run_through_processes_and_a_recorder_that_is_killed(tmp_path):
+COUNTED = ("drop 1", "corrupt 1", "truncate 1", "delay 15 1")
+UNSEEN = ("split 1", "duplicate 1", "garbage 1", "fake-header 1", "mute on id=7", "echo on")
+SPACING = 20
+
+
+class Planting(Unlinked):
+    """Says a line to the emulator every SPACING samples of a run."""
+
+    def __init__(self, emulator, *lines):
+        self._say = dict(zip(range(SPACING, 10**6, SPACING), lines, strict=False))
+        self._emulator = emulator
+
+    def progress(self, done, length, skipped_cycles, bus_errors):
+        if done in self._say:
+            self._emulator.say(self._say[done])
+
+
+@pytest.mark.parametrize("disturbed", [COUNTED, UNSEEN], ids=["counted", "unseen"])
+def test_disturbed_answers_are_counted_and_the_run_goes_on(bus, servo, disturbed):
+    _, emulator = bus
+    sink = MemorySink()
+    loop = Loop(Cycle(servo, Planting(emulator, *disturbed)), Immediately())
+    result = loop.perform(job(servo, make_trajectory("sin_sin", 1.5), sink))
+    assert (result.exit_status, result.reason) == ("success", "")
+    assert result.bus_errors == sink.rows["bus_errors"].sum()
+    if disturbed is COUNTED:
+        assert result.bus_errors >= len(COUNTED)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "seen", "off"),
+    [
+        ("xm430_w350", "mute on", "no answer", True),
+        ("xm430_w350", "power off", "no answer", True),
+        ("xm430_w350", "power-cycle", "no answer|restarted", True),
+        ("xm430_w350", "corrupt 100000", "damaged", True),
+        ("xm430_w350", "fault overload", "overload", True),
+        ("xm430_w350", "fault overheating", "overheating", True),
+        ("xm430_w350", "fault encoder", "encoder", True),
+        ("xm430_w350", "fault shock", "shock", True),
+        ("xm430_w350", "temperature 90", "overheating", True),
+        ("xm430_w350", "supply 3", "voltage", True),
+        ("xm430_w350", "deaf 1000000", "accepted none of", False),
+        ("xm430_w350", "unplug", "the port failed .* plug the adapter in again", False),
+        ("mx106", "mute on", "no answer", True),
+        ("mx106", "power-cycle", "no answer|restarted", True),
+        ("mx106", "fault overload", "overload", True),
+        ("mx106", "supply 3", "voltage", True),
+        ("xl320", "fault overload", "overload", True),
+    ],
+)
+def test_what_ends_a_run_switches_the_motor_off_and_is_a_fault(emulate, name, line, seen, off):
+    """Where nothing reaches the servo any more it is said first what to do."""
+    emulator = emulate(emulation(name))
+    sink = MemorySink()
+    with connected(emulator) as servo:
+        loop = Loop(Cycle(servo, Planting(emulator, line)), Immediately())
+        result = loop.perform(job(servo, make_trajectory("sin_sin", 30.0), sink))
+        assert (result.exit_status, servo.state) == ("fail", ServoState.FAULT)
+        assert re.search(seen, result.reason), result.reason
+        assert len(sink.rows) == result.samples >= SPACING
+        assert driven(emulator) is not off
+        assert servo.may_be_driven or off
+        if not off:
+            assert servo.fault_reason.startswith("CUT THE SUPPLY: ")
+
+
+def test_a_run_through_processes(warm, tmp_path):
     """A real port, a real clock: the recorder and the emulator in processes of their own."""
     name = "mx106"
     emulator = EmulatorProcess(emulation(name))
@@ -129,8 +195,3 @@ def test_a_run_through_processes_and_a_recorder_that_is_killed(tmp_path):
         rows = np.load(tmp_path / "rows.npy")
         assert len(rows) == result.samples == RATE - result.skipped_cycles
         assert not driven(emulator)
-        recorder.record(make_trajectory("sin_sin", 3600.0), header(name, "sin_sin"))
-        wait_until(lambda: recorder.phase is Phase.RUN and driven(emulator), recorder.beat)
-        os.kill(recorder._child.pid, signal.SIGKILL)
-        wait_until(lambda: not driven(emulator))
-        wait_until(lambda: recorder.poll() and "guardian switched the motor off" in recorder.fault)

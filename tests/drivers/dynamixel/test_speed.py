@@ -13,6 +13,8 @@ def test_a_speed_is_known_from_the_second_position_on_however_late_it_comes(mome
     found = [speed.velocity(time, 3.0 * time) for time in moments]
     assert math.isnan(found[0])
     assert found[1:] == pytest.approx([3.0] * (len(moments) - 1))
+    speed.forget()
+    assert math.isnan(speed.velocity(1.0, 0.0))
 
 
 def test_positions_older_than_the_window_do_not_count():
@@ -41,3 +43,14 @@ def test_a_sample_may_be_taken_at_any_moment_of_a_read(taken):
         again = TickCheck()
         assert again.plausible(first, 0.0, 0.05)
         assert again.plausible((first + shift) % TICKS, 0.11, 0.2) is plausible, shift
+
+
+def test_a_counter_that_goes_round_is_no_old_sample_and_a_restart_is_one_until_it_is_forgotten():
+    check = TickCheck()
+    assert check.plausible(TICKS - 8, 10.0, 10.002)
+    assert check.plausible(2, 10.010, 10.012)
+    assert not check.plausible(TICKS - 8, 10.020, 10.022)
+    check.forget()
+    assert check.plausible(TICKS - 8, 10.020, 10.022)
+    # After a long pause nothing can be told.
+    assert check.plausible(4, 61.0, 61.002)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.catalogue import parse_servo, servos
 from core.errors import ModelError
 from drivers.dynamixel.profile import DynamixelProfile, dynamixels, profile_of, servo_by_model_number
-from drivers.dynamixel.table import SIGN_BIT, Register, load_table, parse_table
+from drivers.dynamixel.table import Register, load_table, parse_table
 
 TABLES = ("x", "mx1", "xl320")
 VENDOR_LISTS = {
@@ -210,16 +210,3 @@ def test_what_a_register_holds_comes_back_and_what_it_cannot_hold_is_refused(reg
     else:
         with pytest.raises(ValueError, match=register.name):
             register.encode(value)
-
-
-def test_signs_as_the_e_manual_has_them():
-    current = load_table("x")["present_current"]
-    assert current.decode((65436).to_bytes(2, "little")) == -100
-    speed = load_table("mx1")["present_speed"]
-    assert speed.decode((SIGN_BIT + 300).to_bytes(2, "little")) == -300
-    assert speed.encode(-300) == (1324).to_bytes(2, "little")
-    # "0 and 1024 are equal"
-    assert speed.decode((1024).to_bytes(2, "little")) == 0
-    assert load_table("x")["bus_watchdog"].decode(b"\xff") == -1
-    with pytest.raises(ValueError, match="2 bytes, got 3"):
-        current.decode(b"123")

@@ -20,33 +20,20 @@ from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
 from drivers.errors import MotorOn
 from drivers.recorder import Recorder, RunResult
-from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase
 from drivers.registry import ServoAddress
 from sessions import Session
 from tests.waiting import wait_until
 
-RATE = 200.0
-FIRST_SAMPLES = 0.35 * RATE
+RATE = 100.0
+FIRST_SAMPLES = 0.3 * RATE
 """Of a run before a fault is planted."""
 CONTEXT = get_context("spawn")
 LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a fault."""
-
-    status: str
-    """How the run ended."""
-    seen: str
-    """What a person reads."""
-    samples: int
-    """In the session afterwards."""
-
-
 class Rig:
-    """One servo in a run or holding a torque."""
+    """One servo in a run."""
 
     def __init__(self, emulator: EmulatorProcess, servo: str, folder: Path) -> None:
         mass, length = LOADS[servo]
@@ -55,7 +42,6 @@ class Rig:
         emulator.say(f"load {mass} {length}")
         self.recorder = Recorder(self.address, stop_lock=0.1)
         self._last: RunResult | None = None
-        self._held: HoldEnded | None = None
 
     @property
     def address(self) -> str:
@@ -87,13 +73,6 @@ class Rig:
         self.until(lambda: self._last is not None or recorded(self.recorder) > FIRST_SAMPLES)
         assert self._last is None, f"the run is over already: {self._last}"
 
-    def begin_hold(self, torque: float) -> None:
-        """Start holding a torque and wait until it is there."""
-        self.recorder.start()
-        self.recorder.hold(torque, self.header)
-        self.until(lambda: self._held is not None or abs(self.recorder.status.held_torque - torque) < 1e-9)
-        assert self._held is None, f"the hold is over already: {self._held}"
-
     def until(self, true: Callable[[], Any], beat: bool = True) -> None:
         """Go on as the window does until something is true."""
 
@@ -102,7 +81,6 @@ class Rig:
                 self.recorder.beat()
             for event in self.recorder.poll():
                 self._last = getattr(event, "result", None) or self._last
-                self._held = event if isinstance(event, HoldEnded) else self._held
 
         wait_until(true, live, lambda: f"{self.recorder.status}, {self.emulator.say('state')}")
 
@@ -135,15 +113,6 @@ def rig_with(what: str, folder: Path):
             # Tests of a motor that stays on see to that themselves.
             with suppress(MotorOn):
                 made.recorder.close()
-
-
-def run_with(made: Rig, fault: Callable[[Rig], None]) -> Outcome:
-    """Plant a fault into a run and see what comes of it once the motor is off."""
-    made.begin()
-    fault(made)
-    made.until_off()
-    result = made.ended()
-    return Outcome(result.exit_status, f"{result.reason} | {made.recorder.fault}", made.kept())
 
 
 def recorded(recorder: Recorder) -> int:
