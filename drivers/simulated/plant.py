@@ -150,19 +150,19 @@ class Plant:
         self._electrics: deque[tuple[float, float, float]] = deque(
             [(0.0, 0.0, self._settings.supply_voltage)], maxlen=max(1, round(imperfections.current_window / TICK))
         )
-        self._stepper = self._make_stepper(0.0, 0.0)
+        self._stepper = self._make_stepper(self._settings, 0.0, 0.0)
 
-    def _make_stepper(self, position: float, velocity: float) -> PlantStepper:
+    def _make_stepper(self, settings: ServoSettings, position: float, velocity: float) -> PlantStepper:
         if self._actuator is not None:
             return self._actuator.stepper(
-                self._spec, self._model, self._bench, self._settings, TICK, position=position, velocity=velocity
+                self._spec, self._model, self._bench, settings, TICK, position=position, velocity=velocity
             )
         from core.simulation import Stepper  # numba takes a third of a second to import
 
         return Stepper(
             self._model,
             self._bench,
-            self._settings,
+            settings,
             TICK,
             substeps=SUBSTEPS,
             position=position,
@@ -173,7 +173,7 @@ class Plant:
         """Replace the load on the shaft at its current position; the motion continues."""
         if bench != self._bench:
             self._bench = bench
-            self._stepper = self._make_stepper(self.position, self.velocity)
+            self._stepper = self._make_stepper(self._settings, self.position, self.velocity)
 
     def configure(self, settings: ServoSettings) -> None:
         """Set gains and nominal supply voltage; the motion continues.
@@ -182,8 +182,9 @@ class Plant:
             ModelError: for gains that the law lacks.
         """
         if settings != self._settings:
+            # Settings that are refused must not stay: the next bench would be refused too.
+            self._stepper = self._make_stepper(settings, self.position, self.velocity)
             self._settings = settings
-            self._stepper = self._make_stepper(self.position, self.velocity)
 
     def command(self, goal: PlantGoal, time: float) -> None:
         """Drive towards a goal, from `time` plus the command delay.
