@@ -59,3 +59,12 @@ def program(source: FakeSource, folder: Path, commands: float, leave: bool) -> N
     wait_until(lambda: source.log["commands"] >= commands or (recorder.poll() and not recorder.busy), recorder.beat)
     if not leave:
         threading.Event().wait()
+
+
+def gone(process: int) -> bool:
+    """Whether a process has ended; one that nobody waited for has ended too."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True

@@ -28,7 +28,7 @@ from drivers.recorder.recorder import STOP_LOCK
 from drivers.servo import ServoState
 from tests.drivers.fake_servo import FakeLog, FakeSource
 from tests.drivers.machine import set_limits
-from tests.drivers.recording_program import HEADER, LONG, FileSink, program
+from tests.drivers.recording_program import HEADER, LONG, FileSink, gone, program
 from tests.waiting import LIMIT, wait_until
 
 CONTEXT = get_context("spawn")
@@ -36,15 +36,6 @@ SHORT = make_trajectory("half_sine", 0.4, period=0.4)
 pytestmark = pytest.mark.usefixtures("warm")
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP and SIGKILL on this system")
-
-
-def gone(pid):
-    """Whether a process has ended; one that nobody waited for has ended too."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return stat.read().rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from drivers.limits import Limits
 from drivers.recorder import Recorder
 from drivers.recorder.messages import Connected
 from tests.drivers.fake_servo import FakeLog, GuardedSource
-from tests.drivers.recording_program import HEADER, LONG
-from tests.drivers.test_recorder import gone
+from tests.drivers.recording_program import HEADER, LONG, gone
 from tests.waiting import wait_until
 
 CONTEXT = get_context("spawn")

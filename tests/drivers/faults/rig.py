@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from drivers.recorder import Recorder, RunResult
 from drivers.recorder.run import Phase
 from drivers.registry import ServoAddress
 from sessions import Session
+from tests.drivers.recording_program import gone
 from tests.waiting import wait_until
 
 RATE = 100.0
@@ -61,15 +61,11 @@ class Rig:
     def driven(self) -> bool:
         return bool(self.truth()["driven"])
 
-    def record(self, seconds: float, sink: Any = None) -> None:
-        """Ask for a run."""
-        self.recorder.start()
-        self.session = Session.open_or_create(self.folder / "session")
-        self.recorder.record(make_trajectory("sin_sin", seconds), self.header, sink or self.session.sink())
-
     def begin(self, sink: Any = None) -> None:
         """Start a run of ten minutes and wait until a third of a second of it is recorded."""
-        self.record(600.0, sink)
+        self.recorder.start()
+        sink = sink or Session.open_or_create(self.folder / "session").sink()
+        self.recorder.record(make_trajectory("sin_sin", 600.0), self.header, sink)
         self.until(lambda: self._last is not None or recorded(self.recorder) > FIRST_SAMPLES)
         assert self._last is None, f"the run is over already: {self._last}"
 
@@ -120,53 +116,35 @@ def recorded(recorder: Recorder) -> int:
     return recorder.status.done - recorder.status.skipped_cycles
 
 
-@dataclass(frozen=True)
-class ProgramJob:
-    """What the window's stand-in needs."""
-
-    address: str
-    header: RunHeader
-    folder: Path
-
-
-def program(job: ProgramJob) -> None:
+def program(address: str, header: RunHeader, folder: Path) -> None:
     """Record as the window does, for a test that kills or stops this process."""
-    recorder = Recorder(job.address)
+    recorder = Recorder(address)
     recorder.start()
-    session = Session.open_or_create(job.folder / "session")
-    recorder.record(make_trajectory("sin_sin", 600.0), job.header, session.sink())
-    told = job.folder / "pids"
+    session = Session.open_or_create(folder / "session")
+    recorder.record(make_trajectory("sin_sin", 600.0), header, session.sink())
+    told = folder / "pids"
     while True:
         recorder.beat()
         recorder.poll()
         if recorder.phase is Phase.RUN and recorded(recorder) > FIRST_SAMPLES and not told.exists():
-            (job.folder / "fresh").write_text(f"{os.getpid()} {recorder._child.pid}", "utf-8")
-            (job.folder / "fresh").rename(told)
+            (folder / "fresh").write_text(f"{os.getpid()} {recorder._child.pid}", "utf-8")
+            (folder / "fresh").rename(told)
         time.sleep(0.02)  # the window's timer
 
 
 @contextmanager
 def another_program(made: Rig):
-    """The window's stand-in in a process of its own, in a run; yields its process id and its recorder's."""
-    job = ProgramJob(made.address, replace(made.header), made.folder)
-    owner = CONTEXT.Process(target=program, args=(job,))
+    """The window's stand-in in a process of its own, in a run; yields its process id."""
+    owner = CONTEXT.Process(target=program, args=(made.address, made.header, made.folder))
     owner.start()
     told = made.folder / "pids"
     recorder = 0
     try:
         made.until(told.exists, beat=False)
         window, recorder = (int(word) for word in told.read_text("utf-8").split())
-        yield window, recorder
+        yield window
     finally:
         owner.kill()
         owner.join()
         # It gives the bus back once it has seen that its program is gone.
-        wait_until(lambda: is_over(recorder))
-
-
-def is_over(process: int) -> bool:
-    """Whether a process that is no child of this one is over, where the system can tell."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+        wait_until(lambda: gone(recorder))

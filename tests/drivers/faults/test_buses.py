@@ -111,7 +111,7 @@ def test_a_recorder_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, nu
     [(X, "SIGKILL"), drive("SIGKILL"), more(X, "SIGSTOP"), more(MX, "SIGSTOP"), more(DRIVE, "SIGSTOP")],
 )
 def test_a_window_that_dies_or_hangs_loses_the_servo(rig, impatient, servo, number, tmp_path):
-    with rig(servo, tmp_path) as made, another_program(made) as (window, _):
+    with rig(servo, tmp_path) as made, another_program(made) as window:
         assert made.driven()
         os.kill(window, getattr(signal, number))
         made.until_off(beat=False)
