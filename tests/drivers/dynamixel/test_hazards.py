@@ -128,6 +128,10 @@ def test_an_adapter_that_echoes_does_no_harm(emulator):
         name = servo.spec.name
         servo.configure(settings(name))
         assert servo.settings().kp == settings(name).kp
+        # As long as the echo of a request to read.
+        for register in servo.profile.table.registers.values():
+            if register.size == 2 and register.access == "rw":
+                assert servo.registers.read_one(register.name) == int(emulator.say(f"get {register.name}"))
         assert servo.read().position == pytest.approx(truth(emulator)["position"], abs=0.02)
         reading = cycles(servo, PositionGoal(0.2), 60)
         assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.02)
