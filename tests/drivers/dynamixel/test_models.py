@@ -14,7 +14,13 @@ from drivers.limits import Limits
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
 from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
-NAMES = tuple(dynamixels())
+OF_EACH_SERIES_AND_TORQUE = ("xl330", "xm430_w350", "mx106", "xl320")
+NAMES = tuple(
+    name
+    if name in OF_EACH_SERIES_AND_TORQUE
+    else pytest.param(name, marks=pytest.mark.exhaustive("the other models of a series"))
+    for name in dynamixels()
+)
 HELD = 0.08
 """Held torque as a share of the stall torque."""
 
