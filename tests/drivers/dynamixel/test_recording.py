@@ -25,7 +25,10 @@ from tests.waiting import LIMIT
 RATE = 200.0
 
 
-@pytest.fixture(params=["xm430_w350", "mx106", "xl320", "xl330"])
+OTHERS = pytest.mark.exhaustive("the series whose torque is a duty cycle")
+
+
+@pytest.fixture(params=["xm430_w350", "mx106", *(pytest.param(name, marks=OTHERS) for name in ("xl320", "xl330"))])
 def bus(request, emulate):
     return request.param, emulate(emulation(request.param))
 
