@@ -177,7 +177,7 @@ REPEATED = pytest.mark.exhaustive("the other actuators")
 def test_a_torque_goal_is_the_torque_of_all_motors(name):
     """G·sin q = τ at rest, within the dry friction of motors and link."""
     servo = connected(name)
-    for _ in range(600):
+    for _ in range(1000):
         servo.command(TorqueGoal(0.15))
         reading = after(servo, 0.02)
     assert math.sin(reading.position) == pytest.approx(0.15 / GRAVITY, abs=REST)
