@@ -20,7 +20,10 @@ from tests.waiting import LIMIT, wait_until
 
 CONTEXT = get_context("spawn")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals"),
+    pytest.mark.usefixtures("warm"),
+]
 
 
 @pytest.fixture

@@ -253,6 +253,19 @@ def test_each_value_of_a_reading_has_a_column_of_its_own():
         np.testing.assert_array_equal(run[name], sink.rows[name], err_msg=name)
 
 
+def test_a_sample_that_does_not_say_when_was_taken_in_the_middle_of_its_read():
+    servo, sink = fake(), MemorySink()
+
+    def read():
+        servo.clock.wait_until(servo.clock.now() + 0.004, lambda: False)
+        return Reading(**VALUES)
+
+    servo._read = read
+    assert record_inline(servo, STEPS, HEADER, sink).exit_status == "success"
+    np.testing.assert_allclose(sink.rows["time"], np.arange(len(sink.rows)) / RATE + 0.002, atol=1e-9)
+    np.testing.assert_allclose(sink.rows["read_duration"], 0.004, atol=1e-9)
+
+
 @pytest.mark.parametrize("unknown", VALUES)
 def test_a_value_that_is_unknown_is_recorded_so_and_an_unknown_position_is_a_trip(unknown):
     servo, sink = fake(), MemorySink()
