@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -50,31 +51,34 @@ def run_window(session: Path | None, servo: str | None = None) -> int:
         return 0
     # Nearly all that is made at the start is kept: a collection would stop the window for 100 ms and free nothing.
     gc.disable()
-    controller = Controller(servo)
-    settings = controller.settings
-    window = make_window(controller, task=task_number(settings.task) if session else None)
-    doorbell.rang.connect(window.come_forward)
-
-    def begin() -> None:
-        gc.freeze()
-        gc.enable()
-        if session or settings.open_session:
-            controller.library.open(session or Path(settings.open_session))
-        QTimer.singleShot(PREPARE_AFTER, controller.prepare)
-
-    window.completed.connect(begin, Qt.ConnectionType.SingleShotConnection)
-    window.show()
-    _leave_on_signals(window)
-    _show_unexpected(controller)
+    controller: Controller | None = None
     try:
+        controller = Controller(servo)
+        settings = controller.settings
+        window = make_window(controller, task=task_number(settings.task) if session else None)
+        doorbell.rang.connect(window.come_forward)
+        window.completed.connect(partial(_begin, controller, session), Qt.ConnectionType.SingleShotConnection)
+        window.show()
+        _leave_on_signals(window)
+        _show_unexpected(controller)
         status = app.exec()
     finally:
         gc.enable()
         doorbell.close()
-        controller.close()
+        if controller is not None:
+            controller.close()
     if window.alarm:
         print(window.alarm, file=sys.stderr)
     return status or bool(window.alarm)
+
+
+def _begin(controller: Controller, session: Path | None) -> None:
+    """Open the session once the window is complete, and prepare what the first comparison needs."""
+    gc.freeze()
+    gc.enable()
+    if session or controller.settings.open_session:
+        controller.library.open(session or Path(controller.settings.open_session))
+    QTimer.singleShot(PREPARE_AFTER, controller.prepare)
 
 
 def make_window(controller: Controller, theme: str | None = None, task: int | None = RECORD) -> MainWindow:

@@ -1,12 +1,19 @@
 """Where the socket of the one window lies: nobody else can put one there, or see which session it is told."""
 
+import gc
+import logging
 import os
+import threading
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QDir, QLockFile
 
+from bench_gui.app import run_window
 from bench_gui.headless.places import home
 from bench_gui.shell import single
+from core import sealed
+from core.errors import ServoBenchError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on this system")
 
@@ -42,3 +49,42 @@ def test_a_squatted_folder_is_left_alone(place, tmp_path, squat):
     else:
         place.write_text("")
     assert Path(single._name()).parent == home().absolute()
+
+
+@pytest.fixture
+def bells(qapp):
+    made = []
+    yield made
+    for bell in made:
+        bell.close()
+
+
+def turn_is_free():
+    turn = QLockFile(f"{Path(QDir.tempPath()) / single._name()}.lock")
+    free = turn.tryLock(0)
+    turn.unlock()
+    return free
+
+
+def test_a_start_leaves_nothing_locked_even_when_it_fails(bells):
+    bells.append(single.take_bell(None))
+    assert isinstance(bells[0], single.Doorbell)
+    assert turn_is_free()
+    with pytest.raises(AttributeError):
+        single.take_bell("not a path")  # type: ignore[arg-type]
+    assert turn_is_free()
+
+
+def test_a_window_whose_servo_is_unknown_leaves_the_place_to_the_next_start(bells):
+    others = set(threading.enumerate())
+    with pytest.raises(ServoBenchError, match="nothing"):
+        run_window(None, "nothing:at all")
+    assert gc.isenabled()
+    assert not single.hand_over(None), "no bell is left"
+    assert (set(threading.enumerate()) <= others, logging_handlers()) == (True, [])
+    bells.append(single.take_bell(None))
+    assert isinstance(bells[0], single.Doorbell)
+
+
+def logging_handlers():
+    return [handler for handler in sealed.LOG.handlers if handler.level == logging.WARNING]
