@@ -17,8 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
+
+from bench_gui.app import make_application, make_window
+from bench_gui.compare.view import ARM, DIAGRAM, ERRORS, MODELS
+from bench_gui.controller import Controller
+from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER
+from bench_gui.place.placing import Stage
+from bench_gui.record.view import LIST, LIVE
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD
+from drivers.recorder import Phase
+from drivers.servo import ServoState
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -49,8 +61,6 @@ class Tour:
     """A window, and what is seen of it on the way."""
 
     def __init__(self, theme: str, home: Path, folder: Path) -> None:
-        from bench_gui.app import make_application, make_window
-        from bench_gui.controller import Controller
 
         self.app: Any = make_application()
         self.home, self.theme, self.folder = home, theme, folder
@@ -78,9 +88,6 @@ class Tour:
 
     def begin(self) -> None:
         """An empty window, then a servo and its bench."""
-        from bench_gui.shell.tasks import BENCH, IDENTIFY
-        from drivers.servo import ServoState
-
         controller, window = self.controller, self.window
         window.show_task(IDENTIFY)
         self.save("empty")
@@ -94,9 +101,6 @@ class Tour:
 
     def record(self) -> None:
         """Four runs beside their twin; the plan."""
-        from bench_gui.record.view import LIST, LIVE
-        from bench_gui.shell.tasks import RECORD
-
         controller, window = self.controller, self.window
         window.show_task(RECORD)
         controller.recording.record_paper_set()
@@ -110,9 +114,6 @@ class Tour:
 
     def place(self) -> None:
         """Two extremes at each torque, the mouse at the pendulum at last."""
-        from bench_gui.place.placing import Stage
-        from bench_gui.shell.tasks import PLACE
-
         controller, window = self.controller, self.window
         placing, servo = controller.placing, controller.servo
         window.show_task(PLACE)
@@ -148,8 +149,6 @@ class Tour:
 
     def identify(self) -> None:
         """While it searches, and what was found."""
-        from bench_gui.shell.tasks import IDENTIFY
-
         controller, page = self.controller, self.window.identify
         self.window.show_task(IDENTIFY)
         page.form.fields["trials"].setValue(TRIALS)
@@ -169,9 +168,6 @@ class Tour:
 
     def compare(self) -> None:
         """The tabs of recordings."""
-        from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS
-        from bench_gui.shell.tasks import COMPARE
-
         comparison, page = self.controller.comparison, self.window.compare
         self.window.show_task(COMPARE)
         self.until(lambda: not comparison.waiting and comparison.picture.overlays is not None, "overlay")
@@ -184,8 +180,6 @@ class Tour:
 
     def compare_on_an_arm(self) -> None:
         """The seed's Dynamixel arm with M1, M4 and M6."""
-        from bench_gui.compare.view import ARM
-
         page = self.window.compare
         self.click(page.tabs.buttons[ARM])
         self.click(page.arm.run_button)
@@ -195,8 +189,6 @@ class Tour:
 
     def export(self) -> None:
         """A servo for MuJoCo, written."""
-        from bench_gui.shell.tasks import EXPORT
-
         exporting, page = self.controller.exporting, self.window.export
         self.window.show_task(EXPORT)
         self.until(lambda: bool(exporting.targets), "targets")
@@ -210,8 +202,6 @@ class Tour:
 
     def explore(self) -> None:
         """Each tab with what it shows at first; a Webots servo fitted to the MX-106."""
-        from bench_gui.shell.tasks import EXPLORE
-
         window = self.window
         window.show_task(EXPLORE)
         page = window.explore
@@ -234,9 +224,6 @@ class Tour:
 
     def fleet(self) -> None:
         """Simulated units: their table, their parameters, who can stand for whom, and ranges to draw from."""
-        from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER
-        from bench_gui.shell.tasks import FLEET
-
         self.window.show_task(FLEET)
         view = self.window.fleet
         view.form.try_simulated()
@@ -255,9 +242,6 @@ class Tour:
 
     def go_wrong(self) -> None:
         """An emergency stop in a run, with the log in sight."""
-        from bench_gui.shell.tasks import RECORD
-        from drivers.servo import ServoState
-
         controller, window = self.controller, self.window
         window.show_task(RECORD)
         controller.recording.record_paper_set()
@@ -270,10 +254,6 @@ class Tour:
 
     def emulate(self) -> None:
         """A servo on an emulated bus that overheats in a run."""
-        from bench_gui.shell.tasks import BENCH
-        from drivers.recorder import Phase
-        from drivers.servo import ServoState
-
         controller, view = self.controller, self.window.bench
         self.window.work.docks["log"].close()
         controller.servo.disconnect_servo()
@@ -317,9 +297,6 @@ class Tour:
 
     def click(self, widget: Any) -> None:
         """Press a button."""
-        from PySide6.QtCore import Qt
-        from PySide6.QtTest import QTest
-
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
     def save(self, name: str) -> None:

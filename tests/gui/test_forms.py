@@ -1,13 +1,22 @@
 """Every field of what is asked can be entered, and is asked as it was entered. No window, no servo."""
 
+import tomllib
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
 
+from bench_gui.connect.servo.connection import ConnectionForm
+from bench_gui.connect.servo.emulation_dialog import EmulationDialog
+from bench_gui.connect.servo.own_servo_dialog import ServoDialog
 from bench_gui.controller import Controller
+from bench_gui.export.exporting import Exporting
+from bench_gui.export.options_form import OptionsForm
+from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
@@ -22,7 +31,7 @@ from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
 from core.bench import Bench
-from core.catalogue import load_servo
+from core.catalogue import SERVOS_VARIABLE, load_servo
 from core.identification.request import IdentificationRequest
 from core.placement import PlacedPoint
 from core.plan import GridPlan
@@ -30,6 +39,8 @@ from core.recording import ServoSettings
 from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory, trajectory_names
 from core.units import DEGREES, RADIANS
+from drivers.emulators.registry import emulators
+from drivers.registry import families
 from sessions import RunSummary
 from sessions.results.crossvalidating import Question
 
@@ -316,15 +327,6 @@ def test_the_header_of_a_run_says_everything_that_was_set_up(setup, qtbot):
     assert (said["trajectory_duration"], said["trajectory_parameters"]) == (2.5, trajectory.parameters.numbers())
 
 
-def test_angles_of_the_servo_and_of_the_bench_are_each_other_s_inverse(setup):
-    """Seen from behind, a servo at 0.3 rad with a mounting error of −0.1 rad stands at −0.2 rad."""
-    setup.set_bench(angle_offset=-0.1)
-    assert setup.bench_angle(0.3) == pytest.approx(0.2)
-    setup.edit_direction(-1)
-    assert setup.bench_angle(0.3) == pytest.approx(-0.2)
-    assert setup.servo_angle(-0.2) == pytest.approx(0.3)
-
-
 @pytest.mark.parametrize("unit", [RADIANS, DEGREES], ids=lambda unit: unit.name)
 @pytest.mark.parametrize("name", trajectory_names())
 def test_every_number_of_a_trajectory_is_the_one_that_was_entered(qapp, qtbot, name, unit):
@@ -399,3 +401,178 @@ def test_the_window_asks_for_what_the_form_says(controller, monkeypatch):
     request = settings.request("mx106")
     assert isinstance(request, IdentificationRequest)
     assert started == [(Path("/lab/one"), Path("/lab/one/results"), (RUN.id, OTHER_RUN.id), request)]
+
+
+# The servo.
+
+
+def enter_part(widget, part):
+    """Give a part of an address another value, as a person does, and return it as the text that is read."""
+    if part.kind == "choice":
+        widget.setCurrentIndex((widget.currentIndex() + 1) % widget.count())
+        widget.activated.emit(widget.currentIndex())
+        return str(widget.currentData())
+    if part.kind == "text":
+        text = f"other {part.name}"
+        widget.setCurrentText(text) if isinstance(widget, QComboBox) else widget.setText(text)
+        (widget.lineEdit() if isinstance(widget, QComboBox) else widget).editingFinished.emit()
+        return text
+    step = 1 if part.kind == "whole" else 0.5
+    widget.setValue(widget.value() + (step if widget.value() + step <= widget.maximum() else -step))
+    return f"{widget.value():.10g}"
+
+
+@pytest.mark.parametrize("name", [family.name for family in families()])
+def test_every_part_of_an_address_is_the_one_that_was_entered(qtbot, name):
+    form, edits = ConnectionForm("simulated:mx106"), []
+    qtbot.addWidget(form)
+    form.choose_family(name)
+    form.edited.connect(lambda: edits.append(form.values()))
+    for part in form.chosen.fields:
+        before, widget = form.values(), form.fields[part.name]
+        assert (widget.accessibleName(), form._captions[part.name].buddy()) == (part.title, widget)
+        value = enter_part(widget, part)
+        assert value != before[part.name]
+        assert form.values() == {**before, part.name: value}
+        assert edits.pop() == form.values()
+        shown = {name for name, field in form.fields.items() if not field.isHidden()}
+        assert shown == {each.name for each in form.chosen.fields if each.applies(form.values())}
+
+
+class Device(QObject):
+    """An emulator that runs or is to be started, and notes what it is told."""
+
+    started, ended, answered = Signal(str), Signal(str), Signal(str)
+
+    def __init__(self, *addresses):
+        super().__init__()
+        self.addresses, self.running, self.said = addresses, bool(addresses), []
+
+    def say(self, line):
+        self.said.append(line)
+
+    def start(self, text):
+        self.said.append(text)
+
+
+@pytest.mark.parametrize("bus", emulators())
+def test_an_emulator_is_started_as_it_was_described(qtbot, bus):
+    owner, device = QWidget(), Device()
+    qtbot.addWidget(owner)
+    dialog = EmulationDialog(owner, device)
+    enter(dialog, "Bus", bus)
+    entered = {}
+    for part in dialog.family.fields:
+        widget = dialog.fields[part.name]
+        assert widget.accessibleName() == part.title
+        entered[part.name] = enter_part(widget, part)
+        assert {name: dialog._read[name]() for name in entered} == entered
+    dialog.start_button.click()
+    assert device.said == [dialog.family.address(entered)]
+
+
+def test_buttons_of_an_emulator_begin_and_end_the_fault_they_name(qtbot):
+    owner, device, chosen = QWidget(), Device("dynamixel:/dev/pts/9:1", "dynamixel:/dev/pts/9:2"), []
+    qtbot.addWidget(owner)
+    dialog = EmulationDialog(owner, device)
+    dialog.chosen.connect(chosen.append)
+    enter(dialog, "Bus", "dynamixel")
+    faults = {
+        **{"Unplugged": ["unplug", "plug"], "Silent": ["mute on", "mute off"], "Lose answers": ["drop 20", "drop 20"]},
+        **{"Hot": ["temperature 95", "temperature off"], "Low supply": ["supply 3", "supply off"]},
+        **{"Stuck encoder": ["stuck on", "stuck off"]},
+    }
+    assert [made.text() for made in dialog.faults] == list(faults)
+    for made in dialog.faults:
+        device.said.clear()
+        made.click()
+        made.click()
+        assert device.said == faults[made.text()]
+    dialog.use_button.click()
+    assert chosen == ["dynamixel:/dev/pts/9:1"]
+    assert dialog.state.text() == "Running at dynamixel:/dev/pts/9:1, dynamixel:/dev/pts/9:2"
+
+
+def test_every_number_of_a_new_servo_is_the_one_that_was_entered(qtbot, monkeypatch, tmp_path):
+    monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path))
+    dialog = ServoDialog(None)
+    qtbot.addWidget(dialog)
+    entered = {}
+    for place, (path, field) in enumerate(dialog.fields.items()):
+        if isinstance(field, QLineEdit) and field.text().replace(".", "").isdigit():
+            whole = field.text().isdigit()
+            entered[path] = (
+                int(field.text()) + place if whole else round(float(field.text()) * (1.0 + 0.001 * place), 6)
+            )
+            field.setText(str(entered[path]))
+            field.textEdited.emit(field.text())
+            assert dialog.state.text() == "", path
+    assert len(entered) > 8
+    dialog.save_button.click()
+    (file,) = tmp_path.glob("*.toml")
+    data = tomllib.loads(file.read_text("utf-8"))
+    written = {}
+    for name, part in data.items():
+        written |= {f"[{name}] {key}": value for key, value in part.items()} if isinstance(part, dict) else {name: part}
+    assert {path: written[path] for path in entered} == entered
+
+
+# An export.
+
+
+def test_every_option_of_an_export_is_the_one_that_was_entered(setup, qtbot):
+    made = OptionsForm(setup)
+    qtbot.addWidget(made)
+    setup.set_bench(mass=0.735)
+    made.suit(
+        ("kp", "ki", "supply_voltage", "timestep", "bench"),
+        {"syntax": ("2.3", "3.0"), "friction": ("full", "reduced"), "drive": ("model", "engine")},
+    )
+    made.begin(7.0, 11.5)
+    begun = {"kp": 7.0, "ki": 0.0, "supply_voltage": 11.5, "timestep": 0.001}
+    assert made.options() == {**begun, "syntax": "2.3", "friction": "full", "drive": "model"}
+    changes = []
+    made.changed.connect(lambda: changes.append(made.options()))
+    for name, widget, entered, value in (
+        ("kp", "Gain kp", 24.0, 24.0),
+        ("ki", "Gain ki", 0.5, 0.5),
+        ("supply_voltage", "Supply", 14.8, 14.8),
+        ("timestep", "Time step", 2.5, 0.0025),
+        ("bench", "Pendulum of this bench", True, setup.bench),
+    ):
+        before = made.options()
+        enter(made, widget, entered)
+        assert made.options() == {**before, name: value} == changes.pop()
+    for name, widget, value in (
+        ("syntax", "Syntax", "3.0"), ("friction", "Friction", "reduced"), ("drive", "Drive", "engine"),
+    ):  # fmt: skip
+        before = made.options()
+        (box,) = [each for each in made.findChildren(QComboBox) if each.accessibleName() == widget]
+        box.setCurrentText(value)
+        assert made.options() == {**before, name: value}
+    made.suit(("ki",))
+    assert made.options() == {"ki": 0.5}
+    assert [name for name, box in made.fields.items() if not box.isHidden()] == ["ki"]
+
+
+def test_what_is_chosen_is_what_is_previewed_exported_and_checked(controller, qtbot, monkeypatch):
+    asked = []
+    for act in ("preview", "export", "check"):
+        monkeypatch.setattr(Exporting, act, lambda self, *chosen, act=act, **more: asked.append((act, chosen, more)))
+    exporting, plain = controller.exporting, {"choices": {}, "engine": "", "engine_there": True, "checkable": True}
+    for name, options in (("one", ("kp",)), ("two", ("ki",))):
+        exporting.targets[name] = SimpleNamespace(title=name, description=f"for {name}", options=options, **plain)
+    page = ExportView(controller)
+    qtbot.addWidget(page)
+    exporting.set_folder(Path("/lab"))
+    page.show()
+    enter(page.inspector, "Model", "catalogue:mx106:m3")
+    page.choose_target("two")
+    assert page.about.text() == "for two"
+    enter(page.inspector, "Gain ki", 0.25)
+    enter(page.inspector, "Replace existing files", True)
+    page._preview()
+    page.export_button.click()
+    page.check_button.click()
+    chosen = (controller.model_list.entry("catalogue:mx106:m3").model, "two", {"ki": 0.25})
+    assert asked == [("preview", chosen, {}), ("export", chosen, {"force": True}), ("check", chosen, {})]

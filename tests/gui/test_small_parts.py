@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from bench_gui.connect.bench.presets import Preset
 from bench_gui.controller import Controller
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
@@ -22,7 +21,7 @@ from bench_gui.record.run_list import RunList
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.shell.under_way import UnderWay
 from bench_gui.state.servo_link import ServoView
-from bench_gui.state.setup import BenchSetup, Gains, Hanging
+from bench_gui.state.setup import BenchSetup
 from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
 from bench_gui.widgets.status_bar import StatusBar
@@ -70,13 +69,6 @@ def test_the_oldest_lines_of_a_journal_go_first():
     for number in range(MOST_ENTRIES + 2):
         journal.add("info", f"line {number}")
     assert [entry.text for entry in journal.entries][:: MOST_ENTRIES - 1] == ["Line 2", f"Line {MOST_ENTRIES + 1}"]
-
-
-def test_a_preset_brings_gains_to_its_own_servo_only():
-    hanging = Hanging(bench=Bench(mass=0.5, length=0.1), gains=Gains(16.0))
-    preset = Preset(name="heavy", bench={"mass": 0.9}, servo="mx106", gains=Gains(32.0))
-    assert preset.applied(hanging, "mx106") == Hanging(bench=Bench(mass=0.9, length=0.1), gains=Gains(32.0))
-    assert preset.applied(hanging, "xl330").gains == Gains(16.0)
 
 
 def test_a_trim_ends_where_the_run_does_only_at_its_very_end(qtbot):

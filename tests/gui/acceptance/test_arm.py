@@ -1,9 +1,6 @@
 """The arm in the window: compared by clicking, stopped, measured; numbers are those of the definitions."""
 
 import csv
-import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -21,7 +18,6 @@ from bench_gui.studies.arm.compute import (
     OWN,
     PERIOD,
     PUBLISHED,
-    ArmProgress,
     ArmTrack,
     ArmView,
 )
@@ -133,19 +129,6 @@ def test_the_lowest_error_is_marked_and_the_ratio_is_over_all_cases():
     assert ratio_text([view_of("Circle", m1, m6)]) == ""
     assert ratio_text([view_of("Circle", track("m4", "m4", OWN, 1.0))]) == ""
     assert ratio_text([]) == ""
-
-
-def test_what_comes_from_the_process_loads_no_compiler():
-    """Neither the page nor an answer brings numba or MuJoCo into the window's process."""
-    program = (
-        "import pickle, sys\n"
-        "import bench_gui.studies.arm.tab\n"
-        "said = pickle.loads(sys.stdin.buffer.read())\n"
-        "print(said.view.path, [m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
-    )
-    said = pickle.dumps(ArmProgress(0.5, "1 of 2 cases", view=CASES[0]))
-    done = subprocess.run([sys.executable, "-c", program], input=said, capture_output=True, timeout=600, check=True)
-    assert done.stdout.decode().strip() == "Circle []"
 
 
 def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypatch):

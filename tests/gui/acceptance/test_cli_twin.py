@@ -1,4 +1,4 @@
-"""Everything the window does, `bench` does without it: the same run, fit and export, byte for byte.
+"""From the servo to the export by clicks; `bench` does it without the window: the same runs, fit and files.
 
 Times, identifiers and checksums over them are each one's own. The simulated servo lives on its own clock here, so that
 what it does does not depend on how fast this machine is.
@@ -8,9 +8,9 @@ import h5py
 import numpy as np
 
 from bench_gui.cli import main
-from bench_gui.shell.tasks import EXPORT, IDENTIFY
+from bench_gui.compare.view import ERRORS
+from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.sealed import parse_sealed
-from drivers.servo import ServoState
 
 SERVO = "simulated:mx106?clock=virtual&read_jitter=0"
 OWN = {"uid", "started", "finished", "file_time", "sha256"}
@@ -40,8 +40,8 @@ def bytes_below(folder):
 
 def test_cli_twin(person, tmp_path, capsys):
     controller, window = person.controller, person.window
-    controller.connecting.connect_to(SERVO)
-    person.until(lambda: person.state is ServoState.READY)
+    controller.connecting.choose_servo(SERVO)
+    person.connect()
     controller.setup.set_bench(mass=1.0, length=0.1)
     form = window.record.form
     for name in ("sin_sin", "lift_and_drop"):
@@ -84,6 +84,12 @@ def test_cli_twin(person, tmp_path, capsys):
         record["request"].pop("threads", None)
     assert records[0] == records[1]
 
+    window.show_task(COMPARE)
+    comparison, key = controller.comparison, f"identified:{controller.fitting.result.recommended}"
+    person.until(lambda: not comparison.waiting and key in window.compare.plots.keys)
+    person.click(window.compare.tabs.buttons[ERRORS])
+    person.until(lambda: 0 < comparison.judged[0] == comparison.judged[1])
+
     window.show_task(EXPORT)
     view, exporting = window.export, controller.exporting
     exporting.learn_targets()
@@ -99,3 +105,5 @@ def test_cli_twin(person, tmp_path, capsys):
     written = bytes_below(tmp_path / "window")
     assert len(written) >= 2
     assert written == bytes_below(tmp_path / "command")
+    assert [entry.text for entry in controller.journal.entries if entry.level != "info"] == []
+    assert not window.status_line.badge.isVisible()

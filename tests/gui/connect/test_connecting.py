@@ -12,6 +12,7 @@ from PySide6.QtGui import QUndoStack
 from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
+from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.widgets.bench_form import BenchForm
 from core.catalogue import load_servo
@@ -20,7 +21,7 @@ from core.trajectories import make_trajectory
 from drivers.limits import Limits
 from drivers.servo import ServoState
 
-FIRST_SEEN = BENCH
+pytest_plugins = ["tests.gui.whole"]
 
 MX106 = load_servo("mx106")
 
@@ -47,20 +48,8 @@ def entry(name, spec=MX106):
     return next(e for e in entries_of(spec, Limits.for_spec(spec)) if e.name == name)
 
 
-def test_the_servos_own_value_is_no_edit(qapp):
-    edited = draft().edited(entry("kp"), 8.0)
-    assert edited.edits == {"kp": 8.0}
-    assert edited.edited(entry("kp"), 16.0).edits == {}
-
-
-def test_what_is_written_is_what_was_edited_and_nothing_else(qapp):
-    base = draft()
-    settings, limits = base.edited(entry("kp"), 8.0).edited(entry("current"), 3.0).wanted()
-    assert settings == replace(base.settings, kp=8.0)
-    assert limits == replace(base.limits, current=3.0)
-
-
-def test_limits_that_contradict_each_other_are_refused(qapp):
+def test_the_servos_own_value_is_no_edit_and_limits_that_contradict_each_other_are_refused(qapp):
+    assert draft().edited(entry("kp"), 8.0).edited(entry("kp"), 16.0).edits == {}
     wrong = draft().edited(entry("lowest_position"), 1.0).edited(entry("highest_position"), 0.5)
     assert "lowest angle" in wrong.problem()
     with pytest.raises(InputError):
@@ -105,6 +94,7 @@ def test_angles_of_bench_and_servo_are_each_others_inverse(angle, offset, direct
     setup = BenchSetup(MX106)
     setup.set_bench(angle_offset=offset)
     setup.edit_direction(direction)
+    assert setup.bench_angle(angle) == pytest.approx(direction * (angle + offset))
     assert setup.servo_angle(setup.bench_angle(angle)) == pytest.approx(angle)
     # At the bench's 0 gravity has no torque, whichever way the servo counts.
     assert setup.bench.external_torque(setup.servo_angle(0.0)) == pytest.approx(0.0, abs=1e-12)
@@ -120,13 +110,6 @@ def test_the_direction_is_noted_with_the_run_and_changes_nothing_else(qapp):
     assert after.provenance["positive_direction"] == "clockwise"
     with pytest.raises(InputError):
         setup.edit_direction(0)
-
-
-def test_gains_of_the_setup_are_those_of_the_run(qapp):
-    setup = BenchSetup(MX106)
-    setup.set_gains(Gains(8.0, ki=1.0, kd=2.0))
-    settings = setup.header(make_trajectory("sin_sin"), "simulated:mx106").settings
-    assert (settings.kp, settings.ki, settings.kd, settings.damping) == (8.0, 1.0, 2.0, None)
 
 
 def test_another_servo_leaves_what_a_person_entered(qapp):
@@ -158,9 +141,15 @@ def test_undoing_a_gain_does_not_reach_another_servo(qapp):
     assert setup.kp == 400.0
 
 
-def test_edits_of_the_form_can_be_undone_one_by_one(person):
-    person.window.show_task(BENCH)
-    form, controller = person.window.bench.form, person.controller
+@pytest.fixture
+def window(whole):
+    whole.window.show_task(BENCH)
+    whole.controller.undo.clear()
+    return whole.window
+
+
+def test_edits_of_the_form_can_be_undone_one_by_one(window):
+    form, controller = window.bench.form, window.controller
     before = controller.setup.now
     form.fields["mass"].setValue(0.75)
     form.fields["length"].setValue(0.2)
@@ -174,47 +163,40 @@ def test_edits_of_the_form_can_be_undone_one_by_one(person):
     assert not controller.undo.canUndo()
 
 
-def test_a_measured_load_begins_with_that_of_the_mass_on_a_rod(person):
-    person.window.show_task(BENCH)
-    form, setup = person.window.bench.form, person.controller.setup
+def test_a_measured_load_begins_with_that_of_the_mass_on_a_rod(window):
+    form, setup = window.bench.form, window.controller.setup
     setup.set_bench(mass=1.0, length=0.15, arm_mass=0.12)
     inertia, torque = setup.bench.inertia, setup.bench.gravity_torque
     form.measured.click()
-    assert not form.fields["mass"].isVisibleTo(person.window.bench.inspector)
+    assert not form.fields["mass"].isVisibleTo(window.bench.inspector)
     assert form.fields["measured_inertia"].value() == pytest.approx(inertia, abs=1e-6)
     form.fields["measured_inertia"].setValue(0.03)
     assert (setup.bench.inertia, setup.bench.gravity_torque) == (0.03, torque)
     # The page that records shows the same.
-    (other,) = person.window.record.inspector.findChildren(BenchForm)
+    (other,) = window.record.inspector.findChildren(BenchForm)
     assert other.fields["measured_inertia"].value() == 0.03
     form.point_mass.click()
     assert setup.bench.inertia == inertia
 
 
-def test_the_drawing_follows_the_bench(person):
-    person.window.show_task(BENCH)
-    person.until(person.window.bench.pendulum.isVisible)
-    setup, pendulum = person.controller.setup, person.window.bench.pendulum
+def test_the_drawing_is_the_bench_seen_from_where_one_stands(whole, window, monkeypatch):
+    """Mounted 0.2 rad off, the servo reads −0.2 hanging down and the drawing hangs; clockwise is mirrored."""
+    pendulum, controller, drawn = window.bench.pendulum, window.controller, []
+    whole.until(pendulum.isVisible)
     lengths = []
     for length in (0.05, 0.1, 0.2, 0.5):
-        setup.set_bench(length=length)
+        controller.setup.set_bench(length=length)
         lengths.append(pendulum.geometry_of_rod()[1])
     assert lengths == sorted(lengths)
     assert lengths[0] < 0.8 * lengths[-1]
-
-
-def test_the_drawing_is_the_bench_seen_from_where_one_stands(person):
-    """Mounted 0.2 rad off, the servo reads −0.2 hanging down and the drawing hangs; clockwise is mirrored."""
-    person.window.show_task(BENCH)
-    person.click(person.window.bench.connect_button)
-    person.until(lambda: person.state is ServoState.READY)
-    drawn = []
-    pendulum = person.window.bench.pendulum
-    pendulum.show_angle = lambda angle, unit, colour: drawn.append(angle)
-    person.controller.setup.set_bench(angle_offset=0.2)
-    person.until(lambda: bool(drawn) and drawn[-1] == pytest.approx(0.2, abs=0.01))
-    person.controller.setup.edit_direction(-1)
-    person.until(lambda: drawn[-1] == pytest.approx(-0.2, abs=0.01))
+    monkeypatch.setattr(pendulum, "show_angle", lambda angle, unit, colour: drawn.append(angle))
+    controller.setup.set_bench(angle_offset=0.2)
+    view = ServoView(state=ServoState.READY, position=0.1)
+    controller.servo.changed.emit(view)
+    controller.setup.edit_direction(-1)
+    controller.servo.changed.emit(view)
+    assert drawn == pytest.approx([0.3, -0.3])
+    controller.servo.changed.emit(ServoView())
 
 
 # Presets.
@@ -317,31 +299,30 @@ def test_a_damaged_file_is_put_aside_and_said(home, qapp, content):
     assert json.loads((home / NAME).read_text())["benches"][0]["name"] == "new"
 
 
-def test_saving_choosing_renaming_and_deleting_in_the_window(person):
-    person.window.show_task(BENCH)
-    bar, setup = person.window.bench.presets, person.controller.setup
+def test_saving_choosing_renaming_and_deleting_in_the_window(whole, window):
+    bar, setup = window.bench.presets, whole.controller.setup
     setup.set_bench(mass=0.44, length=0.12)
-    person.click(bar.save_button)
+    whole.click(bar.save_button)
     assert bar.dialog.name.text() == "Dynamixel MX-106, 0.44 kg at 0.12 m"
     bar.dialog.name.setText("mine")
-    person.click(bar.dialog.accept_button)
+    whole.click(bar.dialog.accept_button)
     assert bar.choice.currentText() == "mine"
-    person.window.bench.form.fields["mass"].setValue(0.5)
+    whole.window.bench.form.fields["mass"].setValue(0.5)
     assert bar.choice.currentText() == "mine (changed)"
     choose(bar, "Paper, Dynamixel: 1.5 kg at 0.2 m")
     assert (setup.bench.mass, setup.bench.length) == (1.5, 0.2)
     assert not bar.delete_button.isEnabled()
-    person.controller.undo.undo()
+    whole.controller.undo.undo()
     assert (setup.bench.mass, setup.bench.length) == (0.5, 0.12)
     choose(bar, "mine")
     assert setup.bench.mass == 0.44
-    person.click(bar.rename_button)
+    whole.click(bar.rename_button)
     bar.dialog.name.setText("yours")
-    person.click(bar.dialog.accept_button)
-    assert (bar.choice.currentText(), list(person.controller.connecting.presets.own)) == ("yours", ["yours"])
-    person.click(bar.delete_button)
-    assert list(person.controller.connecting.presets.own) == []
-    person.until(lambda: not person.controller.background.busy)
+    whole.click(bar.dialog.accept_button)
+    assert (bar.choice.currentText(), list(whole.controller.connecting.presets.own)) == ("yours", ["yours"])
+    whole.click(bar.delete_button)
+    assert list(whole.controller.connecting.presets.own) == []
+    whole.until(lambda: not whole.controller.background.busy)
 
 
 def choose(bar, name):

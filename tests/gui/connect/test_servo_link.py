@@ -1,6 +1,7 @@
 """The window's hold on a servo: holding torques, the simulated hand, settings, and the lock after a stop."""
 
 import math
+import threading
 
 import pytest
 
@@ -97,34 +98,27 @@ def test_the_hand_pulls_the_simulated_pendulum_where_the_mouse_says(bench):
     pull = stiffness * (0.6 - link.view.position)
     balance = pull + 0.3 + HEADER.bench.external_torque(link.view.position)
     assert abs(balance) < 0.6, "what is left is friction"
-    link.disconnect_servo()
-    assert link.hand is None
 
 
-def test_a_hold_ends_once_whatever_ends_it(bench):
+def test_a_hold_ends_once_whatever_ends_it_and_a_stop_locks_even_a_servo_connected_anew(bench):
     link = bench.connect()
     link.hold(0.3, HEADER)
     bench.until(lambda: link.view.held_torque == 0.3)
     link.disconnect_servo()
     assert bench.told["hold_ended"] == [(HoldEnded("abort", "the servo was disconnected"),)]
     assert link.view == ServoView()
+    assert link.hand is None
     bench.told.clear()
     bench.connect()
     link.hold(0.3, HEADER)
     bench.until(lambda: link.view.held_torque == 0.3)
-    link.emergency_stop()
-    bench.until(lambda: link.view.state is ServoState.FAULT and "hold_ended" in bench.told)
-    (ended,) = bench.told["hold_ended"]
-    assert (ended[0].exit_status, ended[0].reason) == ("abort", "emergency stop")
-
-
-def test_after_a_stop_commands_are_refused_even_by_a_servo_connected_anew(bench):
-    bench.link.stop_lock = 3600.0
-    link = bench.connect()
+    link.stop_lock = 3600.0
     assert link.locked_for == 0.0
     link.emergency_stop()
     assert 3000.0 < link.locked_for <= 3600.0
-    bench.until(lambda: link.view.state is ServoState.FAULT)
+    bench.until(lambda: link.view.state is ServoState.FAULT and "hold_ended" in bench.told)
+    (ended,) = bench.told["hold_ended"]
+    assert (ended[0].exit_status, ended[0].reason) == ("abort", "emergency stop")
     link.acknowledge()
     bench.until(lambda: link.view.state is ServoState.READY)
     refused = "cannot hold a torque yet: the emergency stop was pressed; wait another"
@@ -132,12 +126,13 @@ def test_after_a_stop_commands_are_refused_even_by_a_servo_connected_anew(bench)
         link.hold(0.3, HEADER)
     link.disconnect_servo()
     bench.connect()
-    with pytest.raises(NotReady, match=refused):
-        link.hold(0.3, HEADER)
-    with pytest.raises(NotReady, match="cannot record yet"):
-        link.record(LONG, HEADER, None)
-    with pytest.raises(NotReady, match="cannot change settings yet"):
-        link.configure(SETTINGS, link.limits)
+    for act, reason in (
+        (lambda: link.hold(0.3, HEADER), refused),
+        (lambda: link.record(LONG, HEADER, None), "cannot record yet"),
+        (lambda: link.configure(SETTINGS, link.limits), "cannot change settings yet"),
+    ):
+        with pytest.raises(NotReady, match=reason):
+            act()
 
 
 def test_settings_are_written_and_read_back(bench):
@@ -153,6 +148,20 @@ def test_settings_are_written_and_read_back(bench):
     bench.until(lambda: "configure_failed" in bench.told)
     assert "damping" in bench.told["configure_failed"][0][0]
     assert link.written is None
+
+
+def test_what_cannot_be_connected_leaves_nothing_behind(qtbot):
+    bench = Link(qtbot, "nothing:of/the:kind")
+    others = set(threading.enumerate())
+    bench.link.connect_servo()
+    ((problem,),) = bench.told["problem"]
+    assert "nothing" in problem
+    assert (bench.link.recorder, bench.link.busy, bench.link.view) == (None, False, ServoView())
+    assert set(threading.enumerate()) <= others
+    bench.link.address = FAST
+    assert bench.connect().identity is not None
+    bench.link.close()
+    assert set(threading.enumerate()) <= others, "not even a heartbeat"
 
 
 def test_without_a_servo_everything_says_so(qtbot):

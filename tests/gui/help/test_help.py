@@ -7,7 +7,6 @@ from dataclasses import fields
 from importlib import import_module
 from pkgutil import walk_packages
 
-import pytest
 from PIL import Image
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
@@ -18,11 +17,13 @@ from bench_gui.cli import build_parser
 from bench_gui.help.pages import FIRST, FOLDER, links, page_file, pages, place_name, places
 from bench_gui.help.topics import DIALOGS, DOCKS, TABS, topic_in_sight, topic_of_page
 from bench_gui.help.window import HelpWindow
+from bench_gui.record.view import LIVE
 from bench_gui.settings import Values
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import RECORD, TASKS
 from bench_gui.widgets.tabs import Segments
 
+pytest_plugins = ["tests.gui.whole"]
 PICTURES = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
 CONTINUED = re.compile(r"\\\n")
 
@@ -51,8 +52,8 @@ def each_tab(page):
         yield ""
 
 
-def test_every_task_and_tab_has_its_place(person):
-    window = person.window
+def test_every_task_and_tab_has_its_place(whole):
+    window = whole.window
     for number, page in enumerate(window.pages):
         window.show_task(number)
         for tab in each_tab(page):
@@ -67,15 +68,20 @@ def in_sight(window):
     return topic_in_sight(window.focusWidget(), window.work.docks, window.page(window.stack.currentIndex()))
 
 
-def test_every_panel_has_its_place(person):
-    docks = person.window.work.docks
+def test_every_panel_has_its_place(whole):
+    docks = whole.window.work.docks
     assert set(docks) == {*DOCKS, "inspector"}
     assert all(map(exists, DOCKS.values()))
-    person.window.show_task(RECORD)
-    person.window.session.head.filter.setFocus()
-    assert in_sight(person.window) == DOCKS["session"]
-    person.window.record.rate.setFocus()
-    assert in_sight(person.window) == "recording#in-the-window"
+    whole.window.show_task(RECORD)
+    whole.window.session.head.filter.setFocus()
+    assert in_sight(whole.window) == DOCKS["session"]
+    whole.window.record.tabs.setCurrentIndex(LIVE)
+    whole.window.record.rate.setFocus()
+    assert in_sight(whole.window) == "recording#in-the-window"
+    whole.click(whole.window.help_button)
+    assert whole.window.help.window.current == "recording"
+    whole.window.help.window.search.setText("stribeck")
+    assert 0 < whole.window.help.window.contents.count() < 8
 
 
 def test_every_dialog_has_its_place():
@@ -92,12 +98,12 @@ def test_every_dialog_has_its_place():
     assert all(map(exists, DIALOGS.values()))
 
 
-@pytest.mark.parametrize("name", pages())
-def test_every_link_and_picture_leads_somewhere(name):
-    for target, place in links(name):
-        assert exists(f"{target}#{place}" if place else target), f"{name}: {target}#{place}"
-    for picture in PICTURES.findall(page_file(name).read_text("utf-8")):
-        assert (page_file(name).parent / picture).is_file(), f"{name}: {picture}"
+def test_every_link_and_picture_leads_somewhere():
+    for name in pages():
+        for target, place in links(name):
+            assert exists(f"{target}#{place}" if place else target), f"{name}: {target}#{place}"
+        for picture in PICTURES.findall(page_file(name).read_text("utf-8")):
+            assert (page_file(name).parent / picture).is_file(), f"{name}: {picture}"
 
 
 def test_every_picture_is_on_a_page_and_keeps_its_colours():
@@ -137,21 +143,20 @@ def alone(command):
     return [word.replace("$mass", "1").rstrip(",") for word in words[1:]]
 
 
-@pytest.mark.parametrize("name", pages())
-def test_every_command_is_one(name, capsys):
+def test_every_command_is_one(capsys):
     parser = build_parser()
     known = parser._subparsers._group_actions[0].choices
-    for command in commands(page_file(name).read_text("utf-8")):
+    for page, command in [(name, each) for name in pages() for each in commands(page_file(name).read_text("utf-8"))]:
         words = alone(command)
         if not words:
             continue
-        assert words[0] in known or words[0].startswith("-"), f"{name}: {command}"
+        assert words[0] in known or words[0].startswith("-"), f"{page}: {command}"
         with contextlib.suppress(SystemExit):
             parser.parse_args([word for word in words if word != "…"])
         said = capsys.readouterr().err
         # A page may speak of a command without all it has to be given.
         unsaid = r"are required|expected one argument|invalid choice: '[A-Z]+'"
-        assert not said or re.search(unsaid, said), f"{command}: {said}"
+        assert not said or re.search(unsaid, said), f"{page}: {command}: {said}"
 
 
 def test_every_setting_is_named_and_every_name_is_one():
@@ -185,27 +190,20 @@ def test_links_lead_between_folders(qtbot):
     assert window.current == "identification"
 
 
-def test_f1_in_a_dialog_that_shuts_the_window(person):
+def test_f1_in_a_dialog_that_shuts_the_window(whole):
     """The menu's key does not reach a modal dialog, and it would shut the help too."""
-    window = person.window
+    window = whole.window
     palette = CommandPalette(window.menus, window)
     palette.setModal(True)
     palette.open()
     palette.activateWindow()
-    person.until(lambda: QApplication.activeWindow() is palette)
+    whole.until(lambda: QApplication.activeWindow() is palette)
     QTest.keyClick(palette.field, Qt.Key.Key_F1)
     (shown,) = palette.findChildren(HelpWindow)
     assert shown.isVisible()
     assert shown.current == "window"
     shown.close()
     palette.reject()
-
-
-def test_the_mark_in_the_corner_opens_the_page_in_sight(person):
-    window = person.window
-    window.show_task(RECORD)
-    person.click(window.help_button)
-    assert window.help.window.current == "recording"
 
 
 def test_place_names():

@@ -40,6 +40,7 @@ from bench_gui.session.dialogs.opening import Opening
 from bench_gui.session.dialogs.questions import Questions
 from bench_gui.session.panel import SessionPanel
 from bench_gui.session.runs.table import NOTE
+from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.docks import WorkArea
 from bench_gui.shell.helping import Helping
 from bench_gui.shell.menus import Menus
@@ -207,6 +208,11 @@ DONE = {
 }
 """By menu and text: the class, its method and the argument that is called, or its owner in the window; or what is true
 of the window afterwards."""
+KEYS = {
+    **{"New session…": "Ctrl+N", "Open session…": "Ctrl+O", "Import recordings…": "Ctrl+I", "Quit": "Ctrl+Q"},
+    **{"Find a command…": "Ctrl+K", "Preferences…": "Ctrl+,", "Show the log": "Ctrl+L", "Help on this page": "F1"},
+    **{name: f"Ctrl+{number}" for number, (name, _, _) in enumerate(TASKS, 1)},
+}
 STATES = {
     "Connect": {"off"},
     "Disconnect": {"ready", "moving", "stopped", "fault"},
@@ -286,6 +292,38 @@ def test_every_action_does_what_its_text_says(calls, window, specs):
             if argument and callable(argument[0]):
                 assert owner is argument.pop()(window), text
             assert call == [cls, name, *argument], text
+
+
+def test_keys_and_the_palette_lead_to_the_action_they_name(calls, window, specs, qtbot):
+    """Beside those of single pages, which have their own."""
+    pages = {f"Tasks › {name}" for name, _, _ in TASKS} | {"Session"}
+    keys = {text: act.shortcut().toString() for (menu, text), (_, act) in specs.items() if menu not in pages}
+    assert {text: key for text, key in keys.items() if key} == KEYS
+    palette = CommandPalette(window.menus, window)
+    assert len(palette.texts()) >= len(specs)
+    done = []
+    for path, action in window.menus.everything():
+        action.triggered.disconnect()
+        action.setEnabled(True)
+        action.triggered.connect(lambda _=False, path=path, action=action: done.append(f"{path} › {action.text()}"))
+    for row in range(palette.list.topLevelItemCount()):
+        item = palette.list.topLevelItem(row)
+        item.setDisabled(False)
+        palette.list.setCurrentItem(item)
+        palette.field.returnPressed.emit()
+        said = done.pop().split("\t")[0].replace("&", "").rstrip("…")
+        assert (item.text(0), done) == (said, [])
+
+
+def test_panels_are_shown_and_hidden_by_their_own_entries(window):
+    window.show()
+    entries = {action.text(): action for path, action in window.menus.everything() if path == "View › Panels"}
+    assert set(entries) == {"Settings", "Session", "Log"}
+    for name, key in (("Settings", "inspector"), ("Session", "session"), ("Log", "log")):
+        before = {dock: widget.isHidden() for dock, widget in window.work.docks.items()}
+        entries[name].trigger()
+        after = {dock: widget.isHidden() for dock, widget in window.work.docks.items()}
+        assert {dock for dock in before if before[dock] != after[dock]} == {key}
 
 
 def test_actions_of_the_servo_are_possible_in_the_states_they_are_made_for(calls, window, specs):

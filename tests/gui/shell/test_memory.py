@@ -3,14 +3,12 @@
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import bench_gui.controller
-from bench_gui.shell.tasks import BENCH
-from core.trajectories import make_trajectory
-
-FIRST_SEEN = BENCH
+from bench_gui.controller import Controller
 
 HOLES = """
 from bench_gui.work.memory import return_free_memory, return_memory_early
@@ -35,23 +33,16 @@ def test_pages_of_holes_are_given_back():
     assert given == "True"
 
 
-def test_the_window_gives_memory_back_when_no_servo_is_driven(person, session, monkeypatch):
+def test_the_window_gives_memory_back_when_no_servo_is_driven(qapp, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     times = []
     monkeypatch.setattr(bench_gui.controller, "return_free_memory", lambda: times.append(1))
-    controller = person.controller
+    controller = Controller()
     assert controller._tidying.isActive()
-    controller._tidying.stop()
-
-    def gives():
-        times.clear()
+    driven = SimpleNamespace(busy=True, holding=False, close=lambda: None)
+    for recorder, given in ((None, 1), (driven, 1), (SimpleNamespace(**{**vars(driven), "busy": False}), 2)):
+        controller.servo._recorder = recorder
         controller._tidying.timeout.emit()
-        return len(times) == 1
-
-    assert gives()
-    person.open(session)
-    person.connect()
-    controller.queue.record([make_trajectory("sin_sin", 1.0)])
-    person.until(lambda: controller.servo.busy)
-    assert not gives()
-    person.until(lambda: not controller.queue.active and not controller.servo.busy)
-    assert gives()
+        assert len(times) == given
+    controller.close()
+    assert not controller._tidying.isActive()

@@ -7,9 +7,6 @@ from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolButton, QTreeWidget
 
-from bench_gui.app import make_window
-from bench_gui.connect.bench.zero_panel import ZeroPanel
-from bench_gui.controller import Controller
 from bench_gui.identify.answer.next_panel import LOWEST
 from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
@@ -19,8 +16,8 @@ from bench_gui.widgets.notices import MOST
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import CUT_THE_SUPPLY, ServoState
-from tests.gui.conftest import dispose
 
+pytest_plugins = ["tests.gui.whole"]
 SCREENS = {"1366×768 at 125 %": (1092, 614), "1920×1080 at 200 %": (960, 540)}
 LONG = (
     f"{CUT_THE_SUPPLY}: motor-off not confirmed (/dev/pts/1: there is no such port; plug the adapter in, or choose one)"
@@ -39,16 +36,9 @@ VIEWS = (
 )
 
 
-@pytest.fixture(scope="module")
-def window(qapp, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SERVOBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        controller = Controller()
-        made = make_window(controller, "light")
-        made.show()
-        yield made
-        made.leave()
-        dispose(made, controller)
+@pytest.fixture
+def window(whole):
+    return whole.window
 
 
 def rectangle(window, widget):
@@ -155,16 +145,6 @@ def test_wrapped_text_above_charts_makes_no_page_scroll(qtbot, window):
     qtbot.waitUntil(lambda: downwards.maximum() == 0)
 
 
-@pytest.mark.parametrize(("fault", "asked"), [(EMERGENCY, "Ready again"), ("overheated", "Acknowledge")])
-def test_the_zero_measurement_names_the_button_that_a_stopped_servo_needs(window, fault, asked):
-    window.show_task(BENCH)
-    zero = window.findChild(ZeroPanel)
-    zero.begin()
-    zero.show_servo(ServoView(state=ServoState.FAULT, fault=fault))
-    assert asked in zero.motor.text()
-    zero.cancel()
-
-
 def say(window, *arguments, **more):
     window.controller.journal.say(*arguments, **more)
 
@@ -246,6 +226,8 @@ def test_preferences_repeat_the_menus_and_are_remembered(qtbot, window):
         dialog.units.setCurrentIndex(1)
         dialog.theme.setCurrentIndex(2)
         dialog.countdown.setValue(5.0)
+        dialog.key.setKeySequence("F7")
+        dialog.key.editingFinished.emit()
         keys = {
             item.text(0): item.text(1)
             for item in dialog.findChild(QTreeWidget).findItems("", Qt.MatchFlag.MatchContains)
@@ -258,5 +240,7 @@ def test_preferences_repeat_the_menus_and_are_remembered(qtbot, window):
     checked = {action.text() for _, action in view.everything() if action.isChecked()}
     assert {"Angles in degrees", "Dark theme"} <= checked
     assert (settings.angle_unit, settings.theme, settings.countdown) == ("degrees", "dark", 5.0)
+    assert settings.capture_key == "F7"
+    assert window.controller.queue.countdown._seconds == {True: 0.0, False: 5.0}, "that of a simulated servo stays"
     (keys,) = done
     assert (keys["Find a command"], keys["Emergency stop"], keys["Preferences"]) == ("Ctrl+K", "Esc", "Ctrl+,")

@@ -8,10 +8,7 @@ from PySide6.QtWidgets import QWidget
 from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.status_line import StatusLine
 from bench_gui.work.activity import KEPT, SOON, Activities, Activity, State
-from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
-from core.errors import StoppedEarly
-from tests.waiting import wait_until
 
 
 class Clock:
@@ -132,30 +129,3 @@ def test_the_line_and_the_list_show_it_end_it_and_lead_to_its_result(activities,
     assert listing.geometry().right() <= window.width()
     line.list_button.click()
     assert not listing.isVisible()
-
-
-def halves(job, line):
-    """Tell that half is done, then wait to be stopped, and have nothing to hand over."""
-    line.tell(Share(0.5, "one half"))
-    while not line.stop_asked():
-        pass
-    raise StoppedEarly("stopped before anything was complete")
-
-
-def test_a_computation_feeds_the_list_and_a_stop_is_no_failure(qapp):
-    activities = Activities()
-    everything = Computations(activities)
-    one = Computation(everything, "Halves", halves, keeps=True, missed="halves")
-    failed = []
-    one.failed.connect(failed.append)
-    one.start(None)
-    assert activities.missed == ["halves"]
-    wait_until(lambda: one.latest is not None, everything.tick)
-    assert (one.activity.share, one.activity.text) == (0.5, "one half")
-    one.activity.cancel()
-    assert one.activity.state is State.STOPPING
-    wait_until(lambda: not one.active, everything.tick)
-    assert (failed, one.problem, one.stopped) == ([], "", True)
-    assert (one.activity.state, one.activity.text) == (State.STOPPED, "stopped")
-    assert activities.missed == []
-    everything.close()

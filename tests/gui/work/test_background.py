@@ -1,5 +1,7 @@
 """Calls in threads: every answer reaches who asked, whatever the one before made of its own."""
 
+import threading
+
 import pytest
 
 from bench_gui.work.background import Background
@@ -47,3 +49,15 @@ def test_answers_taken_within_another_come_once_and_in_order(background):
     assert got[:2] == [1, 2]
     assert "invalid literal" in got[2]
     assert len(got) == 3
+
+
+def test_a_lane_that_is_closed_ends_its_thread_and_takes_nothing_more(background):
+    got, others = [], set(threading.enumerate())
+    background.submit("session", int, "1", done=got.append)
+    background.submit("compute", int, "x", failed=got.append)
+    assert {thread.name.partition("_")[0] for thread in set(threading.enumerate()) - others} == {"session", "compute"}
+    background.close()
+    background.submit("session", int, "2", done=got.append)
+    background.poll()
+    assert (got, background.busy, background.closed) == ([], False, True)
+    assert set(threading.enumerate()) <= others

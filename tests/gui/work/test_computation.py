@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
+import pickle
 
 import pytest
 
-from bench_gui.work.activity import Activities
+from bench_gui.work.activity import Activities, State
 from bench_gui.work.computation import Computation, Computations
-from core.errors import InputError
+from bench_gui.work.compute_process import ComputeProcess, ComputeProcessError
+from tests.gui.work.jobs import count, fail, halves, vanish, wait
 from tests.waiting import wait_until
-
-
-def count(job: int, line) -> int:
-    """Tell each number below the job, and end with their sum."""
-    for number in range(job):
-        line.tell(number)
-    return sum(range(job))
-
-
-def wait(job: str, line) -> str:
-    """End when asked to."""
-    line.tell(os.getpid())
-    while not line.stop_asked():
-        time.sleep(0.01)  # not to burn a processor; nothing depends on how long
-    return f"{job}, {'courteous' if line.courtesy_asked() else 'at full speed'}"
-
-
-def fail(job: str, line) -> None:
-    """Raise what a person reads."""
-    raise InputError(f"{job}: choose another")
-
-
-def vanish(job: object, line) -> None:
-    """Be gone without a word, as a process that was killed."""
-    os._exit(3)
 
 
 class Listener:
@@ -73,15 +49,22 @@ def test_what_is_told_comes_in_order_before_the_last_word(listening):
 
 
 def test_an_error_and_a_lost_process_are_said_once(listening):
-    one = listening(fail)
-    one.one.start("x")
-    one.until(lambda: one.failed)
-    assert one.failed == ["x: choose another"]
-    other = listening(vanish, lost="it went; try again")
-    other.one.start(None)
-    other.until(lambda: other.failed)
-    assert other.failed == ["it went; try again"]
-    assert not other.one.active
+    for target, said in ((fail, "x: choose another"), (vanish, "it went; try again")):
+        one = listening(target, lost="it went; try again")
+        one.one.start("x")
+        one.until(lambda one=one: one.failed)
+        assert (one.failed, one.one.problem, one.one.active) == ([said], said, False)
+
+
+def test_a_job_that_cannot_be_sent_starts_nothing_and_the_next_one_does(listening):
+    one = listening(count)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        one.one.start(lambda: None)
+    assert not one.one.active
+    assert one.all.activities.running == []
+    one.one.start(3)
+    one.until(lambda: one.ended)
+    assert (one.told, one.ended, one.failed) == ([0, 1, 2], [3], [])
 
 
 def test_one_that_keeps_what_it_has_hands_it_over_when_it_is_stopped(listening):
@@ -100,17 +83,6 @@ def test_one_that_keeps_what_it_has_hands_it_over_when_it_is_stopped(listening):
     assert one.one.result == "new, courteous"
 
 
-def test_any_other_ends_at_once_with_what_it_has_said(listening):
-    one = listening(wait)
-    one.one.start("x")
-    one.until(lambda: one.told)
-    one.one.stop()
-    assert not one.one.active
-    assert one.one.stopped
-    one.all.tick()
-    assert (one.ended, one.failed, one.one.latest) == ([], [], one.told[0])
-
-
 def test_what_it_is_about_may_change(listening):
     one = listening(count)
     one.one.start(3)
@@ -127,12 +99,57 @@ def test_what_it_is_about_may_change(listening):
     assert (one.one.active, one.one.latest, one.one.result) == (False, None, None)
 
 
-@pytest.mark.parametrize("keeps", [True, False])
-def test_closing_leaves_no_process(listening, keeps):
-    one = listening(wait, keeps=keeps)
-    one.one.start("left")
-    one.until(lambda: one.told)
-    one.all.close()
+def test_any_other_ends_at_once_and_closing_leaves_no_process(listening):
+    """Stopped or closed, what it has said stays, and nothing is added."""
+    one, other = listening(wait), listening(wait, keeps=True)
+    for each in (one, other):
+        each.one.start("x")
+        each.until(lambda each=each: each.told)
+    one.one.stop()
+    assert (one.one.active, one.one.stopped) == (False, True)
+    for each in (one, other):
+        each.all.tick()
+        each.all.close()
+        assert (each.ended, each.failed, each.one.latest) == ([], [], each.told[0])
+        with pytest.raises(ProcessLookupError):
+            os.kill(each.told[0], 0)
+
+
+def test_a_computation_feeds_the_list_and_a_stop_is_no_failure(listening):
+    made = listening(halves, keeps=True, missed="halves")
+    one, activities = made.one, made.all.activities
+    one.start(None)
+    assert activities.missed == ["halves"]
+    made.until(lambda: one.latest is not None)
+    assert (one.activity.share, one.activity.text) == (0.5, "one half")
+    one.activity.cancel()
+    assert one.activity.state is State.STOPPING
+    made.until(lambda: not one.active)
+    assert (made.failed, one.problem, one.stopped) == ([], "", True)
+    assert (one.activity.state, one.activity.text) == (State.STOPPED, "stopped")
+    assert activities.missed == []
+
+
+@pytest.fixture
+def compute():
+    made = ComputeProcess()
+    yield made
+    made.close()
+
+
+def test_the_compute_process_goes_on_after_what_cannot_be_sent_after_an_error_and_after_its_end(compute):
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        compute.call(lambda: None)
+    assert compute.call(int, "7") == 7
+    with pytest.raises(ComputeProcessError, match="invalid literal"):
+        compute.call(int, "x")
+    process = compute.call(os.getpid)
+    with pytest.raises(ComputeProcessError, match="ended unexpectedly"):
+        compute.call(os._exit, 3)
+    assert compute.call(os.getpid) != process
+    process = compute.call(os.getpid)
+    compute.close()
     with pytest.raises(ProcessLookupError):
-        os.kill(one.told[0], 0)
-    assert one.ended == []
+        os.kill(process, 0)
+    with pytest.raises(ComputeProcessError, match="closing"):
+        compute.call(int, "7")
