@@ -500,10 +500,8 @@ def test_every_number_of_a_new_servo_is_the_one_that_was_entered(qtbot, monkeypa
     entered = {}
     for place, (path, field) in enumerate(dialog.fields.items()):
         if isinstance(field, QLineEdit) and field.text().replace(".", "").isdigit():
-            whole = field.text().isdigit()
-            entered[path] = (
-                int(field.text()) + place if whole else round(float(field.text()) * (1.0 + 0.001 * place), 6)
-            )
+            had, whole = field.text(), len(field.text()) > 1 and field.text().isdigit()
+            entered[path] = int(had) + place if whole else round(float(had) * (1.0 - 0.001 * place), 6)
             field.setText(str(entered[path]))
             field.textEdited.emit(field.text())
             assert dialog.state.text() == "", path
