@@ -11,13 +11,17 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from bench_gui.connect.bench.zero_panel import ZeroPanel
 from bench_gui.connect.servo.card import ServoCard
+from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scan_dialog import ScanDialog
+from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.controller import Controller
 from bench_gui.log.journal import Journal
 from bench_gui.log.panel import LogTable
 from bench_gui.shell.start_page import _answers
 from bench_gui.state.servo_link import ServoView
-from bench_gui.state.setup import Gains
+from bench_gui.state.setup import BenchSetup, Gains
+from bench_gui.work.activity import Activities
+from core.catalogue import load_servo
 from core.recording import ServoSettings
 from core.units import DEGREES
 from core.zeroing import Rest, Side, Stage, Zero
@@ -263,6 +267,27 @@ def test_a_scan_shows_each_answer_below_its_heading_and_hands_over_the_chosen_on
     dialog.found.selectRow(1)
     dialog.found.doubleClicked.emit(dialog.found_model.index(1, 0))
     assert (taken, scan.asked) == (["dynamixel:USB0:2"], None)
+
+
+def test_a_scan_asks_for_what_was_described_and_ends_where_work_is_listed():
+    asked = []
+    background = SimpleNamespace(submit=lambda lane, *work, **then: asked.append(work))
+    scanning = Scanning(background, Activities())
+    scanning.start("dynamixel", {"baud": "57600"})
+    ((_, family, values, _, stopped),) = asked
+    assert (family, values, stopped()) == ("dynamixel", {"baud": "57600"}, False)
+    scanning.activity.cancel()
+    assert stopped()
+
+
+def test_an_emulator_is_told_the_load_of_the_bench_each_time_it_changes(qapp):
+    setup, said = BenchSetup(load_servo("mx106")), []
+    emulation = Emulation(setup, lambda process: None)
+    emulation._process = SimpleNamespace(send=said.append)
+    for mass in (0.735, 0.735, 0.9):
+        setup.set_bench(mass=mass, length=0.215, arm_mass=0.043)
+        emulation._hang()
+    assert said == ["load 0.735 0.215 0.043", "load 0.9 0.215 0.043"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QPointF
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.controller import Controller
@@ -24,6 +25,7 @@ from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
+from bench_gui.widgets.pendulum import at
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
@@ -85,11 +87,26 @@ def test_a_trim_ends_where_the_run_does_only_at_its_very_end(qtbot):
 
 @pytest.fixture
 def bar(qapp):
-    return StatusBar(
+    made = StatusBar(
         lambda: "MX-106",
-        list,
-        **dict.fromkeys(("connect", "disconnect", "choose", "acknowledge", "stop"), lambda *_: None),
+        lambda: [("MX-64", "simulated:mx64"), ("XL330", "simulated:xl330")],
+        **{name: lambda *a, name=name: made.told.append((name, *a)) for name in ("connect", "disconnect", "choose")},
+        **{name: lambda *a, name=name: made.told.append((name, *a)) for name in ("acknowledge", "stop")},
     )
+    made.told = []
+    return made
+
+
+def test_the_menu_beside_connect_offers_each_servo_under_its_title(bar):
+    assert [action.text() for action in bar.menu.actions()] == ["MX-64 (simulated)", "XL330 (simulated)"]
+    for action in bar.menu.actions():
+        action.trigger()
+    assert bar.told == [("choose", "simulated:mx64"), ("choose", "simulated:xl330")]
+
+
+def test_a_drawn_pendulum_turns_counter_clockwise():
+    right, left, up = (at(QPointF(10.0, 20.0), 2.0, angle) for angle in (math.pi / 2, -math.pi / 2, math.pi))
+    assert [(round(p.x(), 6), round(p.y(), 6)) for p in (right, left, up)] == [(12.0, 20.0), (8.0, 20.0), (10.0, 18.0)]
 
 
 def test_the_status_bar_says_each_number_with_its_unit(bar):

@@ -15,7 +15,7 @@ from core.sealed import parse_sealed
 SERVO = "simulated:mx106?clock=virtual&read_jitter=0"
 OWN = {"uid", "started", "finished", "file_time", "sha256"}
 """Attributes of a run's file that are its own."""
-TRIALS = 120
+TRIALS = 64
 
 
 def contents(session):
@@ -63,15 +63,25 @@ def test_cli_twin(person, tmp_path, capsys):
     window.show_task(IDENTIFY)
     page = window.identify
     for name, box in page.form.models.items():
-        box.setChecked(name in ("m1", "m4"))
+        box.setChecked(name in ("m1", "m2"))
+    path = page.form.fields["command_path"]
+    path.setCurrentIndex(path.findData("off"))
     page.form.fields["trials"].setValue(TRIALS)
     with person.qtbot.waitSignal(controller.fitting.finished):
         person.click(page.start_button)
     fitted = controller.fitting.result.folder
     result = tmp_path / "result"
-    found = ["--models", "m1,m4", "--trials", str(TRIALS), "--validation", page.form.settings().validation]
+    found = [
+        "--models",
+        "m1,m2",
+        "--no-command-path",
+        "--trials",
+        str(TRIALS),
+        "--validation",
+        page.form.settings().validation,
+    ]
     assert main(["identify", str(recorded), *found, "--quiet", "-o", str(result)]) == 0
-    for name in ("m1.json", "m4.json"):
+    for name in ("m1.json", "m2.json"):
         assert (fitted / name).read_bytes() == (result / name).read_bytes()
     rows = [parse_sealed((folder / "result.json").read_text("utf-8")) for folder in (fitted, result)]
     for row in (*rows[0], *rows[1]):

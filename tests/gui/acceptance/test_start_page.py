@@ -15,6 +15,7 @@ from bench_gui.settings import NAME
 from bench_gui.shell.start_page import LOCKED
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
+from core.trajectories import make_trajectory
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose
 
@@ -71,9 +72,10 @@ def test_other_servos_are_set_up_and_not_connected_and_a_new_bench_has_what_is_u
     window, setup, usual = person.window, person.controller.setup, person.controller.setup.now
     setup.edit_bench("load", mass=0.3, angle_offset=0.1)
     setup.edit_kp(99.0)
-    entered = setup.now
+    entered, queue = setup.now, person.controller.queue
+    queue.add([make_trajectory("sin_sin")])
     person.click(window.start.new_button)
-    assert (window.bench.isVisible(), setup.now) == (True, usual)
+    assert (window.bench.isVisible(), setup.now, queue.waiting) == (True, usual, ())
     person.controller.undo.undo()
     assert setup.now == entered
     for family in ("dynamixel", "ethercat"):

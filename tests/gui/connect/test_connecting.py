@@ -316,7 +316,11 @@ def test_saving_choosing_renaming_and_deleting_in_the_window(whole, window):
     assert (setup.bench.mass, setup.bench.length) == (0.5, 0.12)
     choose(bar, "mine")
     assert setup.bench.mass == 0.44
+    whole.click(bar.save_button)
+    assert bar.dialog.remark.text() == "A bench of this name exists; saving replaces it."
+    whole.click(bar.dialog.cancel_button)
     whole.click(bar.rename_button)
+    assert bar.dialog.remark.text() == ""
     bar.dialog.name.setText("yours")
     whole.click(bar.dialog.accept_button)
     assert (bar.choice.currentText(), list(whole.controller.connecting.presets.own)) == ("yours", ["yours"])

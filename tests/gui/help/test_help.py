@@ -188,6 +188,8 @@ def test_links_lead_between_folders(qtbot):
         assert window.current == there
     window.back_button.click()
     assert window.current == "identification"
+    window.forward_button.click()
+    assert window.current == "cookbook/erob"
 
 
 def test_f1_in_a_dialog_that_shuts_the_window(whole):

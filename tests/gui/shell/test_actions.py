@@ -234,7 +234,8 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(cls, name, called)
 
-    for entry in (entry for menu in DONE.values() for entry in menu.values() if isinstance(entry, tuple)):
+    done = [entry for menu in DONE.values() for entry in menu.values() if isinstance(entry, tuple)]
+    for entry in (*done, (ServoLink, "end_hold"), (Library, "give_up")):
         if entry[:2] not in (QUIT, (MainWindow, "show_task")):
             spy(*entry[:2])
     return seen
@@ -324,6 +325,14 @@ def test_panels_are_shown_and_hidden_by_their_own_entries(window):
         entries[name].trigger()
         after = {dock: widget.isHidden() for dock, widget in window.work.docks.items()}
         assert {dock for dock in before if before[dock] != after[dock]} == {key}
+        dock = window.work.docks[key]
+        dock.show()
+        title = dock.titleBarWidget()
+        for floating in (True, False):
+            title.float_button.click()
+            assert (dock.isFloating(), dock.isHidden()) == (floating, False)
+        title.hide_button.click()
+        assert dock.isHidden()
 
 
 def test_actions_of_the_servo_are_possible_in_the_states_they_are_made_for(calls, window, specs):
@@ -371,6 +380,9 @@ def test_the_line_at_the_foot_ends_what_it_shows(calls, window):
     row, controller = window.status_line.foremost, window.controller
     for activity, cls, name in (
         (window.under_way.recording, RecordQueue, "abort"),
+        (window.under_way.connecting, ServoLink, "disconnect_servo"),
+        (window.under_way.holding, ServoLink, "end_hold"),
+        (window.under_way.reading, Library, "give_up"),
         (controller.fitting.activity, Fitting, "stop"),
         (window.fleet.running.activity, FleetRunning, "stop"),
     ):
