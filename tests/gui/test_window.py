@@ -185,16 +185,6 @@ def test_a_session_that_is_none_is_said(whole, tmp_path):
         assert not whole.controller.library.loading
 
 
-def test_empty_tasks_offer_what_is_missing(whole, session):
-    whole.window.show_task(IDENTIFY)
-    whole.controller.library.close()
-    assert whole.window.identify.is_empty
-    assert not whole.window.identify.start_button.isEnabled()
-    whole.open(session)
-    assert not whole.window.identify.is_empty
-    assert whole.window.identify.start_button.isEnabled()
-
-
 def test_plotting_loses_no_references(whole, qapp):
     """PySide6 6.12 on Python 3.11 gives up several references to None with every curve and dies of it."""
     plots, live = whole.window.record.plots, whole.window.record.live

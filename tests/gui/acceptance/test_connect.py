@@ -4,13 +4,11 @@ import math
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
 
 from bench_gui.shell.tasks import BENCH
 from bench_gui.widgets.fields import AngleBox
 from core.trajectories import make_trajectory
 from core.units import DEGREES
-from drivers.recorder import Phase
 from drivers.registry import FAMILIES
 from drivers.servo import ServoState
 from tests.drivers.silent_family import IDS
@@ -71,36 +69,6 @@ def test_connect(silent, person):
     assert not form.failure.isVisible()
     person.click(button)
     person.until(lambda: person.state is ServoState.READY)
-
-
-def test_simulated_servo(person):
-    """Bar: data in two clicks, no setup: samples within a second's worth of cycles after Run."""
-    phases = []
-    person.controller.servo.rows.connect(lambda rows: phases.extend(rows["phase"].tolist()))
-    person.click(person.window.status_bar.connect_button)
-    person.until(lambda: person.state is ServoState.READY)
-    person.click(person.window.record.run_button)
-    person.until(lambda: person.window.record.live.count > 0)
-    before = sum(phase == Phase.APPROACH for phase in phases)
-    assert before <= 1.0 * person.controller.setup.rate
-    person.controller.recording.emergency_stop()
-    person.until(lambda: not person.controller.servo.busy and not person.controller.queue.active)
-    person.window.show_task(BENCH)
-    card = {label.text() for label in person.window.bench.card.findChildren(QLabel)}
-    assert {"Model", "Dynamixel MX-106 M6"} <= card
-    assert "Firmware" not in card
-
-
-def test_a_field_without_effect_is_hidden(person):
-    person.window.show_task(BENCH)
-    connection = person.window.bench.connection
-
-    def shown():
-        return {name for name, field in connection.fields.items() if field.isVisible()}
-
-    assert shown() == {"servo", "model", "contact", "actuator", "seed", "speed"}
-    choose(person, connection.fields["actuator"], "qbmove")
-    assert shown() == {"servo", "actuator", "preset", "seed", "speed"}
 
 
 def test_scan(silent, person):

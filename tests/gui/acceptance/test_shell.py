@@ -70,16 +70,6 @@ def recover(person):
     person.until(lambda: person.state is ServoState.READY and not person.controller.servo.view.refusal)
 
 
-def test_e_stop_is_in_sight_on_every_page_and_nothing_without_a_servo(whole):
-    window = whole.window
-    for number in range(len(TASKS)):
-        window.show_task(number)
-        assert window.status_bar.stop_button.isVisible()
-    escape(whole)
-    assert (whole.state, whole.message) == (ServoState.DISCONNECTED, ""), "there is nothing to say"
-    assert whole.controller.servo.stop_lock >= 5.0
-
-
 def test_a_stop_is_no_fault_and_commands_are_refused_for_a_while(person):
     """It has a word of its own, one button clears it, and the lock that goes on is counted down."""
     window, servo = person.window, person.controller.servo
@@ -262,6 +252,9 @@ def test_faults(person):
 
 def test_esc_at_rest_closes_what_is_in_front_and_stops_nothing(person):
     window, servo = person.window, person.controller.servo
+    assert servo.stop_lock >= 5.0
+    escape(person)
+    assert (person.state, person.message) == (ServoState.DISCONNECTED, ""), "there is nothing to say"
     person.connect()
     escape(person)
     menu = window.menuBar().actions()[0].menu()
