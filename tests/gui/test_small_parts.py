@@ -21,6 +21,7 @@ from bench_gui.record.queue import QueuedRun
 from bench_gui.record.run_list import RunList
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.shell.under_way import UnderWay
+from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.theme import load_theme
@@ -34,6 +35,7 @@ from core.catalogue import load_servo
 from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
 from core.placement import PlacedPoint
 from core.sealed import EDITED, SEAL, is_edited
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS, with_uncertainty
 from drivers.recorder import Phase, RunResult
@@ -120,6 +122,18 @@ def test_the_status_bar_says_each_number_with_its_unit(bar):
     assert (bar.state.text(), bar.cycles.text(), bar.fault.text()) == ("FAULT", "", "Too hot")
     bar.show_view(ServoView(), 50.0)
     assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("OFF", "MX-106", "")
+
+
+def test_the_model_in_use_is_the_picked_one_then_the_recommended_then_the_catalogue_s_richest(qapp):
+    models = ModelList()
+    models.set_servo("mx106")
+    assert models.current.key == "catalogue:mx106:m6"
+    models.set_identified([load_model("mx106", name) for name in ("m1", "m2", "m3")], "m2")
+    assert models.current.key == "identified:m2"
+    models.set_current("identified:m1")
+    assert models.current.key == "identified:m1"
+    models.set_current("")
+    assert models.current.key == "identified:m2"
 
 
 def watched(outside):
