@@ -1,9 +1,12 @@
 """What holds for the tests of every room."""
 
 import atexit
+import ctypes
 import gc
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 
@@ -26,8 +29,26 @@ hypothesis_settings.register_profile("any machine", deadline=None, suppress_heal
 hypothesis_settings.load_profile("any machine")
 
 
+CLONE_NEWNET = 0x40000000
+OWN_NETWORK = pytest.StashKey[bool]()
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "exhaustive(reason): left to `make test-all`; the reason says what it adds")
+    config.addinivalue_line("markers", "own_network: needs raw sockets and equal interface names without clashes")
+    config.stash[OWN_NETWORK] = _enter_own_network()
+
+
+def _enter_own_network() -> bool:
+    """Give this process and those it starts a network of their own, with a loopback; False where it is not allowed."""
+    if sys.platform != "linux" or shutil.which("ip") is None or ctypes.CDLL(None).unshare(CLONE_NEWNET):
+        return False
+    return subprocess.run(["ip", "link", "set", "lo", "up"], check=False).returncode == 0
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("own_network") and not item.config.stash[OWN_NETWORK]:
+        pytest.skip("needs a network of its own: run as root, or below `unshare -Urn`")
 
 
 def pytest_collection_modifyitems(items):

@@ -12,10 +12,7 @@ from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
 from drivers.registry import open_servo
 from tests.drivers.machine import set_limits
-from tests.drivers.own_network import pytest_configure, pytest_runtest_logreport, pytest_runtest_protocol
 from tests.waiting import wait_until
-
-__all__ = ["pytest_configure", "pytest_runtest_logreport", "pytest_runtest_protocol"]
 
 ADDRESS = "ethercat:ecm0:1?servo=erob80_50"
 BENCH = Bench(mass=8.0, length=0.25)

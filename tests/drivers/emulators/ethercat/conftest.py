@@ -3,9 +3,6 @@
 import pytest
 
 from tests.drivers.emulators.ethercat.wire import Wire
-from tests.drivers.own_network import pytest_configure, pytest_runtest_logreport, pytest_runtest_protocol
-
-__all__ = ["pytest_configure", "pytest_runtest_logreport", "pytest_runtest_protocol"]
 
 
 @pytest.fixture(autouse=True)
