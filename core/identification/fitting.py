@@ -388,7 +388,7 @@ class ModelFits:
         # Searches that are repeated with a finer step have their own studies.
         first = self._first_steps.setdefault(friction, template.substeps)
         if self.folder is not None:
-            settings = search_settings(self.request, template, batch.ids, budget, starts)
+            settings = search_settings(self.request, template, batch.ids, budget, self._most(budget), starts)
             again = "" if template.substeps == first else f"/{template.substeps}"
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")

@@ -43,6 +43,8 @@ JOURNAL_SCHEME = "journal:///"
 
 _VALUES = "values"
 _SETTINGS = "settings"
+_LATER = ("model", "most", "polish")
+"""Settings that studies of earlier versions do not hold; there they are not compared."""
 
 
 def open_storage(url: str) -> BaseStorage:
@@ -161,10 +163,12 @@ def search_settings(
     template: ServoModel,
     recordings: Sequence[str],
     budget: int,
+    most: int,
     starts: Sequence[Array],
 ) -> dict[str, Any]:
     """Return everything that the recorded values depend on; starts depend on the simpler models fitted before."""
     return {
+        "model": template.to_json(),
         "servo": template.servo,
         "friction": template.friction,
         "parameters": {p.name: [p.lower, p.upper] for p in template.parameters.free},
@@ -178,6 +182,8 @@ def search_settings(
         "supply": request.supply,
         "seed": request.seed,
         "trials": budget,
+        "most": most,
+        "polish": request.polish,
         "recordings": list(recordings),
         "data_hash": request.data_hash,
         **({"contact": request.contact} if request.contact != "rigid" else {}),
@@ -220,10 +226,11 @@ class StudyRecord:
             ) from None
         except Exception as error:
             raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
-        wanted = dict(settings)
+        wanted = json.loads(json.dumps(settings))
         stored = study.user_attrs.get(_SETTINGS)
-        if stored is not None and stored != wanted:
-            changed = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
+        known = wanted if stored is None else {name: wanted[name] for name in _LATER} | stored
+        if known != wanted:
+            changed = sorted(k for k in {*known, *wanted} if known.get(k) != wanted.get(k))
             raise IdentificationError(
                 f"{storage} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
             )
