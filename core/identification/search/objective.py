@@ -54,7 +54,10 @@ CHECKED_SUBSTEPS = 10
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Errors of candidates on recordings: mae, rmse [rad] and velocity_mae [rad/s], each (n_recordings, n)."""
+    """Errors of candidates on recordings: mae, rmse [rad] and velocity_mae [rad/s], each (n_recordings, n).
+
+    Infinite where the simulation diverges.
+    """
 
     mae: Array
     rmse: Array
@@ -231,7 +234,9 @@ class Batch:
         if threads not in self._dealt:
             self._dealt[threads] = self._deal(threads)
         _spread(threads, lambda chosen: self._simulate(rows, chosen, sums, nothing), self._dealt[threads])
-        mean = sums[:, :count] / self.samples[:, None, None]
+        # NaN compares with nothing, so a diverging motion could pass for the best.
+        sums = np.where(np.isnan(sums[:, :count]), np.inf, sums[:, :count])
+        mean = sums / self.samples[:, None, None]
         return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
 
     def residuals(self, matrix: Array | None, take: Callable[[int, Array], T]) -> list[T]:
