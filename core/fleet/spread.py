@@ -216,13 +216,14 @@ def centre_errors(
         ]
     )
     table, count = errors[:, 1:], len(units)
-    elsewhere = (table.sum(axis=0) - np.diag(table)) / (count - 1)
+    apart = np.where(np.eye(count, dtype=bool), 0.0, table)
+    elsewhere = apart.sum(axis=0) / (count - 1)
     best = int(np.argmin(elsewhere))
     return CentreErrors(
         units=tuple(unit.facts.name for unit in units),
         own=np.diag(table).copy(),
         mean=errors[:, 0],
-        others=(table.sum(axis=1) - np.diag(table)) / (count - 1),
+        others=apart.sum(axis=1) / (count - 1),
         medoid=units[best].facts.name,
         medoid_errors=table[:, best],
     )

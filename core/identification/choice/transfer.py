@@ -60,7 +60,8 @@ class TransferTable:
         apart = np.where(np.eye(len(self.values), dtype=bool), -np.inf, mrad)
         worst = np.unravel_index(int(apart.argmax()), apart.shape)
         fitted, judged = (self.labels[int(place)] for place in worst)
-        best = self.labels[int((mrad.sum(axis=1) - np.diagonal(mrad)).argmin())]
+        elsewhere = np.where(np.eye(len(self.values), dtype=bool), 0.0, mrad)
+        best = self.labels[int(elsewhere.sum(axis=1).argmin())]
         ratio = f", {self.elsewhere / self.own:.2g} times as much" if math.isfinite(self.elsewhere) else ""
         return (
             f"{self.variant} fitted to one {self.condition} has an error of {1e3 * self.own:.1f} mrad there and of "
