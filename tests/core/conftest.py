@@ -12,7 +12,8 @@ from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from core.export.targets.mujoco.xml import read_setup
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES
+from core.simulation import simulate_trajectory
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 
@@ -63,6 +64,24 @@ def commands(model, goal, *, enable=None, step=1.0 / 256.0, bench=PENDULUM, sett
             "torque_enable": np.ones(len(goal)) if enable is None else np.asarray(enable, dtype=float),
             "position": np.zeros(len(goal)),
             **channels,
+        },
+    )
+
+
+def recorded(model, trajectory, bench=PENDULUM, kp=None, *, name="", step=0.005, duration=None, noise=0.0, seed=0):
+    """A model's own motion as a recording, with a sample every step [s] and white noise on its angle [rad]."""
+    path, settings = make_trajectory(trajectory, duration), model.default_settings(kp)
+    motion = simulate_trajectory(model, path, bench, settings, step)
+    return Recording(
+        id=name or f"{trajectory}_{bench.mass}_{settings.kp:g}",
+        trajectory=trajectory,
+        bench=bench,
+        settings=settings,
+        channels={
+            "time": motion.time,
+            "goal_position": motion.goal_position,
+            "torque_enable": path.torque_enable(motion.time),
+            "position": motion.position + noise * np.random.default_rng(seed).normal(size=len(motion.time)),
         },
     )
 

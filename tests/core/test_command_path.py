@@ -4,30 +4,18 @@ The leapfrog takes each term's exact mean over a step, Algorithm 1 its value at 
 times and delays exact in binary, so that equalities hold to the last bit.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from core.kernel.layout import NO_SLEW
 from core.kernel.step import coast_current
 from core.simulation import Stepper, simulate_recording, simulate_trajectory
-from core.terms import COMMAND_PATH_TERMS
+from core.terms import COMMAND_PATH_TERMS, NEUTRAL
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands
 
 H = 1.0 / 256.0
-OFF = {
-    "command_delay": 0.0,
-    "release_delay": 0.0,
-    "error_gain_ratio": 1.0,
-    "goal_slew": NO_SLEW,
-    "dead_band": 0.0,
-    "pwm_lag": 0.0,
-    "supply_sag": 0.0,
-    "release_braking": 0.0,
-}
 LOCKED = {"friction_base": 1e4}
 """Friction that holds the shaft: what the motor does can be read off."""
 
@@ -56,19 +44,14 @@ def assert_same_motion(first, second):
 
 
 @pytest.mark.parametrize("law", list(LAW_MODELS))
-@pytest.mark.parametrize("term", COMMAND_PATH_TERMS)
-def test_a_term_that_is_off_changes_nothing(term, law):
+def test_terms_that_are_off_change_nothing(law):
     without = catalogue_model(friction="m6", **LAW_MODELS[law])
-    off = catalogue_model(friction="m6", command_path=(term,), values={term: OFF[term]}, **LAW_MODELS[law])
+    off = catalogue_model(friction="m6", command_path=COMMAND_PATH_TERMS, values=NEUTRAL, **LAW_MODELS[law])
     trajectory = make_trajectory("lift_and_drop")
 
     motions = [simulate_trajectory(m, trajectory, PENDULUM, m.default_settings(), 0.002) for m in (without, off)]
 
     assert_same_motion(*motions)
-
-
-def test_every_term_has_a_value_at_which_it_is_off():
-    assert tuple(OFF) == COMMAND_PATH_TERMS
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -288,12 +271,6 @@ def test_the_supply_of_each_sample_is_used():
 
     np.testing.assert_allclose(logged.motor_torque, gain * 0.2 * supply)
     np.testing.assert_allclose(header.motor_torque, gain * 0.2 * 15.0)
-
-
-def test_released_torque_is_open_by_default():
-    motion = simulate_recording(plain(), commands(plain(), np.ones(20), enable=np.zeros(20)))
-
-    assert math.isclose(np.abs(motion.motor_torque).max(), 0.0)
 
 
 @pytest.mark.parametrize("law", ["voltage", "current"])

@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 
 from core.bench import Bench
-from core.catalogue import load_servo, servos
-from core.contact.implicit import friction_function, implicit_friction
+from core.catalogue import load_servo
+from core.contact.implicit import implicit_friction
 from core.contact.laws import Rational, Stribeck
 from core.errors import ModelError
 from core.export import export_model
@@ -20,12 +20,12 @@ from core.identification.search.objective import Batch
 from core.kernel.bristle import bristle_constants, make_bristle
 from core.kernel.layout import Contact
 from core.model import ServoModel, build_model, model_to_bam, with_contact
-from core.recording import Recording
-from core.shipped import load_model, shipped_models
+from core.shipped import load_model
 from core.simulation import Stepper, simulate_trajectory, with_integration
 from core.terms import CONTACTS, FRICTION_TERMS
 from core.trajectories import make_trajectory
 from tests.core.budget_law import law_of_budget
+from tests.core.conftest import recorded
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
 BENCH = Bench(mass=1.0, length=0.15)
@@ -165,24 +165,6 @@ def test_halving_the_step_divides_the_error_by_its_order(contact, integrator, fa
     assert errors[1] / errors[2] == pytest.approx(factor, rel=0.15)
 
 
-@pytest.mark.parametrize("friction", ["m1", "m4", "m6"])
-def test_a_stiff_bristle_is_the_rigid_budget(friction):
-    """K → ∞ leaves Φ_Z with Z = h/J: Algorithm 1 of seed 004 with the budget at the new velocity."""
-    rigid = load_model("mx106", friction)
-    model = with_contact(rigid, "elastoplastic")
-    stiff = {"bristle_stiffness": 1e9, "bristle_damping": 1e6}
-    parameters = [
-        replace(p, value=stiff.get(p.name, p.value), upper=max(p.upper, 1e10)) for p in model.parameters.values()
-    ]
-    model = replace(model, parameters=type(model.parameters)(parameters))
-    path, settings = make_trajectory("lift_and_drop"), rigid.default_settings()
-    motions = [
-        simulate_trajectory(with_integration(m, substeps=50), path, BENCH, settings, 0.005).position
-        for m in (rigid, model)
-    ]
-    assert np.abs(motions[0] - motions[1]).mean() < 2e-3
-
-
 def test_a_friction_that_jumps_is_refused_with_the_values_to_change():
     model = with_contact(load_model("mx106", "m4"), "elastoplastic")
     needed = float(needed_damping(model.values, model.contact, load_servo("mx106").stall_torque))
@@ -199,17 +181,6 @@ def test_a_friction_that_jumps_is_refused_with_the_values_to_change():
         with_contact(load_model("mx64", "m6"), "elastoplastic")
     with pytest.raises(ModelError, match="no contact 'sticky'; there are rigid, elastoplastic"):
         with_contact(model, "sticky")
-
-
-def test_the_needed_damping_is_the_steepest_fall_of_the_friction_function():
-    """Eqs (14), (31), (49): B ≥ max(−Φ′), by numerical differentiation at the largest load."""
-    values = {**load_model("mx64", "m5").values}
-    load, speeds = load_servo("mx64").stall_torque, np.linspace(1e-6, 10.0, 200_001)
-    for contact, shape in (("elastoplastic", "stribeck"), ("elastoplastic_rational", "rational")):
-        law = law_of_budget("m5", values, load, -load, shape=shape)
-        torque = np.array([friction_function(law.row, v) for v in speeds])
-        fall = -np.min(np.diff(torque) / np.diff(speeds))
-        assert float(needed_damping(values, contact, load)) == pytest.approx(fall, rel=1e-3)
 
 
 FALLING = {
@@ -296,30 +267,12 @@ def test_a_file_keeps_the_contact_and_rigid_files_stay_what_they_were(tmp_path):
         model_to_bam(with_contact(rigid, "elastoplastic"))
 
 
-@pytest.mark.parametrize("servo", sorted(servos()))
-def test_every_shipped_model_can_have_the_rational_contact(servo):
-    for friction in shipped_models(servo):
-        assert with_contact(load_model(servo, friction), "elastoplastic_rational").contact == "elastoplastic_rational"
-
-
 def recordings(model):
     """Noise-free, two trajectories × two loads, at 1 ms."""
-    made = []
-    for mass in (0.5, 1.5):
-        bench, settings = Bench(mass=mass, length=0.15), model.default_settings()
-        for name in ("sin_time_square", "lift_and_drop"):
-            path = make_trajectory(name)
-            motion = simulate_trajectory(model, path, bench, settings, 0.001)
-            channels = {
-                "time": motion.time,
-                "goal_position": motion.goal_position,
-                "torque_enable": path.torque_enable(motion.time),
-                "position": motion.position,
-            }
-            made.append(
-                Recording(id=f"{name}_{mass}", trajectory=name, bench=bench, settings=settings, channels=channels)
-            )
-    return made
+    benches = [Bench(mass=mass, length=0.15) for mass in (0.5, 1.5)]
+    return [
+        recorded(model, name, bench, step=0.001) for bench in benches for name in ("sin_time_square", "lift_and_drop")
+    ]
 
 
 def test_a_planted_bristle_is_identified():

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.diagram import backdrive_torque, drive_torque
 from core.errors import ModelError
 from core.feedforward import (
     SETTLING,
@@ -103,31 +102,6 @@ class TestEquation:
         assert found.motor_torque == pytest.approx(expected, rel=1e-12)
         assert found.direction == pytest.approx(-1.0)
 
-    def test_m3_by_hand(self):
-        """Lifting, |τ_m − τ_e| = τ_m + |τ_e|: τ_m·(1 − K_l) = |τ_e|·(1 + K_l) + K_c + K_v·q̇."""
-        values = {"friction_base": 0.1, "friction_viscous": 0.05, "load_friction_base": 0.2}
-        model = catalogue_model("mx106", "m3", values=values)
-
-        found = asked(model, 0.5, 0.0, -1.5)
-
-        assert found.motor_torque == pytest.approx((1.5 * 1.2 + 0.1 + 0.05 * 0.5) / 0.8, rel=1e-12)
-
-    @pytest.mark.parametrize("servo", ["mx106", "erob80_100", "xl330"])
-    def test_it_drives_and_backdrives_as_the_diagram_says(self, servo):
-        """Slowly against a load the torque is the one whose drive torque that load is; down, whose backdrive torque."""
-        model = load_model(servo, "m6")
-        speed, loads = (
-            0.3,
-            -np.linspace(0.02, 0.4, 30) * model.values["kt"] * model.supply_voltage / model.values["R"] / 3,
-        )
-        up, down = asked(model, speed, 0.0, loads), asked(model, -speed, 0.0, loads)
-
-        assert not up.saturated.any()
-        assert drive_torque(model, up.motor_torque, speed) == pytest.approx(loads, rel=1e-9)
-        held = down.motor_torque > 0.0
-        assert held.any()
-        assert backdrive_torque(model, down.motor_torque[held], speed) == pytest.approx(loads[held], rel=1e-9)
-
     @given(
         st.sampled_from(EVERY_MODEL),
         st.integers(0, 2**32 - 1),
@@ -186,20 +160,6 @@ class TestLimits:
         assert found.motor_torque == pytest.approx(peak)
         assert np.isfinite(found.goal_offset).all()
 
-    def test_a_worm_gear_is_driven_down(self):
-        """K_e ≥ 1 holds any load, and lets the motor lower it: the equation has a solution along the motion."""
-        values = {"load_friction_external": 1.0, "load_friction_motor": 0.0, "load_friction_motor_stribeck": 0.0}
-        values |= {"load_friction_external_stribeck": 1.2, "friction_base": 0.1, "friction_viscous": 0.0}
-        values |= {"friction_stribeck": 0.0, "dtheta_stribeck": 0.5, "alpha": 2.0}
-        model = catalogue_model("mx106", "m5", values=values)
-
-        found = asked(model, 0.2, 0.0, 1.5)
-
-        stribeck = math.exp(-((0.2 / 0.5) ** 2))
-        assert not found.saturated.any()
-        assert found.motor_torque == pytest.approx(-1.5 + 0.1 + 1.5 * (1.0 + 1.2 * stribeck), rel=1e-12)
-        assert found.motor_torque > 0.0
-
     def test_beyond_the_motor_the_output_is_its_limit(self):
         model = load_model("mx106", "m6")
         found = asked(model, 1.0, np.array([1000.0, -1000.0, 1.0]), 0.0)
@@ -247,15 +207,6 @@ class TestLimits:
 
 
 class TestDirection:
-    def test_it_turns_once_at_each_reversal(self):
-        """A sinusoid reverses twice a period; the friction asked for does, too, and no more often."""
-        model, slow = load_model("mx106", "m6"), make_trajectory("sin_sin", fast_amplitude=0.0, slow_frequency=3.0)
-        motion = wanted_motion(slow, np.arange(0.0, slow.duration, 0.001))
-        friction = feedforward(model, PENDULUM, model.default_settings(), motion).friction_torque
-
-        reversals = int(slow.duration * 3.0 / math.pi + 0.5)
-        assert np.count_nonzero(np.diff(np.sign(friction))) == reversals
-
     @settings(max_examples=30)
     @given(st.floats(-0.05, 0.05), st.floats(-1e-3, 1e-3))
     def test_noise_on_the_wanted_velocity_is_not_magnified_without_bound(self, v, noise):
@@ -417,15 +368,6 @@ class TestExperiment:
         assert 10.0 * full.rms_mrad < rigid.rms_mrad
         assert full.rms_mrad < 1.0
 
-    @pytest.mark.parametrize("name", PAPER_TRAJECTORIES[1:])
-    def test_the_richer_friction_is_worth_it(self, runs, name):
-        assert 5.0 * runs[name]["full", "m6"].rms_mrad < runs[name]["full", "m1"].rms_mrad
-
-    @pytest.mark.parametrize("name", PAPER_TRAJECTORIES[1:])
-    def test_friction_alone_helps_a_little(self, runs, name):
-        """Back-EMF and gravity still need an error; it is not the friction that lags."""
-        assert runs[name]["friction", "m6"].rms_mrad < runs[name]["none", "m6"].rms_mrad
-
     def test_a_motion_beyond_the_servo_is_said_to_be(self, runs):
         """12 rad/s at the end of the accelerated oscillations are more than the MX-106 turns."""
         full = runs["sin_time_square"]["full", "m6"]
@@ -439,15 +381,6 @@ class TestExperiment:
 
         assert np.array_equal(np.isfinite(run.error), driven & (run.motion.time >= SETTLING))
         assert run.mean_mrad <= run.rms_mrad <= run.worst_mrad
-
-    @pytest.mark.parametrize("servo", ["erob80_100", "xl330"])
-    def test_other_servos(self, servo):
-        model = load_model(servo, "m6")
-        bench = Bench(mass=9.0 if servo == "erob80_100" else 0.05, length=0.15)
-        runs = compensation_experiment(model, bench, model.default_settings(), make_trajectory("sin_sin"), 0.005)
-        by_mode = {run.mode: run for run in runs}
-
-        assert 50.0 * by_mode["full"].rms_mrad < by_mode["none"].rms_mrad
 
     @pytest.mark.parametrize("values", [{"command_delay": 0.03}, {"pwm_lag": 0.005}, {"dead_band": 0.02}])
     def test_the_command_path_is_made_up_for(self, values):

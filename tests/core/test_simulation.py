@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.errors import ModelError
 from core.recording import Recording
 from core.simulation import (
@@ -110,20 +109,6 @@ def test_torque_mode_replaces_the_position_law(law):
     assert servo.duty_cycle == pytest.approx(expected)
 
 
-def test_free_fall_without_friction():
-    """Small oscillations have the period 2π·√(J/(m·g·l)); J contains the armature, eq. (1)."""
-    model = catalogue_model("mx106", "m1", values={"friction_base": 0.0, "friction_viscous": 0.0})
-    nothing = make_trajectory("nothing", 4.0)
-    motion = simulate_trajectory(
-        with_integration(model, substeps=20), nothing, PENDULUM, model.default_settings(), 0.001, position=0.02
-    )
-    inertia = 0.5 * 0.15**2 + model.values["armature"]
-    period = 2 * np.pi * np.sqrt(inertia / (0.5 * 9.80665 * 0.15))
-
-    expected = 0.02 * np.cos(2 * np.pi * motion.time / period)
-    np.testing.assert_allclose(motion.position, expected, atol=2e-5)
-
-
 def test_samples_of_a_trajectory():
     """One sample every dt while t < duration; sample k is the state before step k."""
     model = catalogue_model("mx106", "m1")
@@ -165,19 +150,6 @@ def test_a_recording_starts_from_its_first_state():
     assert initial_velocity(run) == -0.5
     unknown = commands(model, np.full(20, 0.3), velocity=np.full(20, np.nan))
     assert initial_velocity(unknown) == 0.0
-
-
-def test_the_benchs_own_offset_adds_to_the_models():
-    model = catalogue_model("mx106", "m1", values={"q_offset": 0.05})
-    shifted = catalogue_model("mx106", "m1", values={"q_offset": 0.08})
-    bench = Bench(mass=0.5, length=0.15, angle_offset=0.03)
-    goal = np.linspace(0, 1, 100)
-
-    np.testing.assert_allclose(
-        simulate_recording(model, commands(model, goal, bench=bench)).position,
-        simulate_recording(shifted, commands(shifted, goal)).position,
-        atol=1e-12,
-    )
 
 
 def irregular(model, random):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +25,7 @@ from core.identification.evidence.sensitivity import judge
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 VOLTAGE = ControlLaw(law="voltage", output_limit=1.0)
 CURRENT = ControlLaw(law="current", output_limit=1.0)
@@ -99,27 +97,18 @@ def truth(beta: float) -> ServoModel:
     return template.with_values({**published.values, "release_braking": beta})
 
 
-def recorded(model: ServoModel, names: Sequence[str]) -> list[Recording]:
+def runs_of(model: ServoModel, *names: str) -> list[Recording]:
     """Runs at two gains with half a milliradian of noise."""
-    made = []
-    for place, (name, kp) in enumerate((name, kp) for name in names for kp in (8.0, 32.0)):
-        path, bench, settings = make_trajectory(name), Bench(mass=1.0, length=0.15), model.default_settings(kp)
-        motion = simulate_trajectory(model, path, bench, settings, 0.005)
-        noise = 5e-4 * np.random.default_rng(place).normal(size=len(motion.time))
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": motion.position + noise,
-        }
-        made.append(Recording(id=f"{place}", trajectory=name, bench=bench, settings=settings, channels=channels))
-    return made
+    return [
+        recorded(model, name, Bench(mass=1.0, length=0.15), kp, noise=5e-4, seed=place)
+        for place, (name, kp) in enumerate((name, kp) for name in names for kp in (8.0, 32.0))
+    ]
 
 
 @pytest.mark.parametrize(("beta", "mode"), [(0.0, OPEN), (0.5, PARTLY), (1.0, SHORTED)])
 def test_planted_motors_are_told_apart_by_a_torque_off_phase(beta: float, mode: str) -> None:
     model = truth(beta)
-    runs = recorded(model, ("sin_sin", "lift_and_drop"))
+    runs = runs_of(model, "sin_sin", "lift_and_drop")
     assert judge(model, model.parameters, runs, threads=1).torque_off(model.control).mode == mode
-    driven = recorded(model, ("sin_sin", "sin_time_square"))
+    driven = runs_of(model, "sin_sin", "sin_time_square")
     assert judge(model, model.parameters, driven, threads=1).torque_off(model.control).mode == UNKNOWN

@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import chi2
 
 from core.errors import IdentificationError
-from core.fleet import simulated
 from core.fleet.outliers import (
     FALSE_ALARMS,
     FIT,
@@ -22,13 +21,8 @@ from core.fleet.outliers import (
     robust_scores,
 )
 from core.fleet.parameter_spread import LINEAR, LOGARITHMIC, parameter_spread
-from core.fleet.plan import UnitFacts
 from core.fleet.population import Population, drawn, population, shrunk_correlation
-from core.fleet.result import Transfer, UnitResult
-from core.identification.identify import fit_repeat
-from core.identification.request import IdentificationRequest
-from core.identification.runs.split import split_recordings
-from core.simulation import simulate_recording
+from core.fleet.result import Transfer
 from tests.core.fleet.specimens import fleet, unit
 
 
@@ -83,13 +77,6 @@ def test_planted_spreads_are_recovered_and_lie_in_their_intervals():
     standard_error = (planted**2 + error**2) * math.sqrt(2.0 / 19.0 / 200.0)
     assert np.mean(variances) == pytest.approx(planted**2, abs=3.0 * standard_error)
     assert held >= 200 * 0.95 - 3.0 * math.sqrt(200 * 0.95 * 0.05)
-
-
-def test_units_that_are_alike_are_said_to_be():
-    random = np.random.default_rng(3)
-    differ = [spread_of(np.exp(0.1 * random.normal(size=10)), np.full(10, 0.1)).differs for _ in range(200)]
-    assert np.mean(differ) <= 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / 200)
-    assert "do not differ by more than their intervals" in spread_of([1.0, 1.01, 0.99], [0.1, 0.1, 0.1]).text
 
 
 def test_what_is_not_determined_counts_for_nothing():
@@ -292,36 +279,6 @@ def test_a_unit_that_is_merely_uncertain_is_not_accused():
     assert robust_scores(seen, errors)[0] > 10.0
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    """Twelve simulated units, friction M1, fitted; the header of one says 1.6 times its mass, another has twice the
-    viscous friction."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulated, "FRICTION_SPREAD", 0.05)
-        trajectories = ("sin_time_square", "lift_and_drop")
-        units = simulated.simulated_units("mx106", 12, friction="m1", trajectories=trajectories)
-    usual = units[5].truth
-    more = {"friction_viscous": 2.0 * usual.values["friction_viscous"]}
-    worn = usual.with_values(more)
-    runs = tuple(
-        replace(run, channels={**run.channels, "position": simulate_recording(worn, run).position})
-        for run in units[5].recordings
-    )
-    units[5] = replace(units[5], truth=worn, recordings=runs)
-    heavier = tuple(replace(r, bench=replace(r.bench, mass=1.6 * r.bench.mass)) for r in units[2].recordings)
-    units[2] = replace(units[2], recordings=heavier)
-    request = IdentificationRequest(servo="mx106", models=("m1",), trials=100, threads=1)
-    results = []
-    for one in units:
-        split = split_recordings(one.recordings, "none")
-        facts = UnitFacts(
-            name=one.name, servo="mx106", source="", runs=tuple(r.id for r in one.recordings), data_hash=""
-        )
-        fit = fit_repeat(request, "m1", one.recordings, split, 0)
-        results.append(UnitResult(facts=facts, split=split, results={"m1": fit}, tasks=1, done=1))
-    return units, results
-
-
 def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
     """All torques are as much too large as the load: armature and friction times the factor, R over it."""
     _, results = fitted
@@ -333,14 +290,3 @@ def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
     worn = [outlier for outlier in found.found if outlier.unit == "unit-006"]
     assert "friction_viscous" in {outlier.what for outlier in worn}
     assert not any("header" in outlier.text for outlier in worn if outlier.what == "friction_viscous")
-
-
-def test_fitted_units_have_the_spread_they_were_made_with(fitted):
-    """For parameters that these runs determine: the interval between units holds the truth's own scatter."""
-    units, results = fitted
-    clean = [place for place in range(len(units)) if place not in (2, 5)]
-    found = population([results[place] for place in clean], "m1")
-    for name in ("kt", "armature", "friction_viscous"):
-        truth = np.log([units[place].truth.values[name] for place in clean]).std(ddof=1)
-        low, high = found.of(name).between_interval
-        assert low <= truth <= high, name

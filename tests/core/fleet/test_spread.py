@@ -6,10 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.errors import IdentificationError
-from core.export.references import GridRun
-from core.fleet.agreement import agreement, motions
+from core.fleet.agreement import agreement
 from core.fleet.plan import FleetPlan, FleetRequest
 from core.fleet.population import population
 from core.fleet.result import FleetResult
@@ -198,24 +196,3 @@ def test_agreement_by_hand():
         "motions of the draws have 0.73 times the spread of the units' (2.73e+03 mrad), 33 % of the units' "
         "positions lie within the central 95 % of the draws', energy distance 1.13"
     )
-
-
-def test_agreement_tells_the_right_spread_from_half_of_it_and_from_another_place():
-    random = np.random.default_rng(0)
-    shapes = random.normal(size=(2, 50))
-    units, same = (random.normal(size=(n, 2)) @ shapes for n in (40, 400))
-    for draws, ratio, energy in ((same, 1.0, 0.0), (0.5 * same, 0.5, 0.05), (same + 20.0, 1.0, 5.0)):
-        found = agreement(units, draws)
-        assert found.ratio == pytest.approx(ratio, rel=0.2)
-        assert found.energy >= 0.8 * energy
-    assert agreement(units, same).energy < 0.03
-    assert agreement(units, same).covered == pytest.approx(0.95, abs=0.04)
-    assert agreement(units, same + 20.0).covered < 0.05
-
-
-def test_draws_of_exact_units_move_as_the_units_do(spread):
-    bench = Bench(mass=0.5, length=0.15)
-    run = GridRun(trajectory="lift_and_drop", bench=bench, settings=spread.model.default_settings())
-    found = agreement(motions(spread.units(), [run]), motions(spread.samples(60), [run]))
-    assert 0.5 < found.ratio < 2.0
-    assert found.energy < 0.15

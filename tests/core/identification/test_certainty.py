@@ -34,9 +34,9 @@ from core.identification.result import ModelResult
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
 from core.studies.webots import fitting
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.trajectories import PAPER_TRAJECTORIES
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 TRAJECTORIES: list[str] = list(PAPER_TRAJECTORIES)
@@ -46,19 +46,9 @@ NOISE = 1e-3
 
 def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0, number: int = 0) -> Recording:
     """A recording of a model at 100 Hz with white noise on its angle, another one for each number."""
-    path = make_trajectory(name)
-    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
-    motion = simulate_trajectory(model, path, bench, settings, 0.01)
     seed = [round(kp), round(10 * mass), TRAJECTORIES.index(name), number]
-    noise = NOISE * np.random.default_rng(seed).normal(size=len(motion.time))
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + noise,
-    }
-    run = f"{name}_{mass}_{kp:g}_{number}"
-    return Recording(id=run, trajectory=name, bench=bench, settings=settings, channels=channels)
+    bench, run = Bench(mass=mass, length=0.15), f"{name}_{mass}_{kp:g}_{number}"
+    return recorded(model, name, bench, kp, name=run, step=0.01, noise=NOISE, seed=seed)
 
 
 @functools.cache
@@ -276,22 +266,6 @@ def test_the_deviance_counts_runs_alike_and_neighbours_once() -> None:
     scale = truth().spec.encoder_step
     expected = deviance_factor(np.concatenate(residuals), scale) * samples / alike
     assert optimum.factor == pytest.approx(expected, rel=1e-6)
-
-
-def test_runs_that_disagree_are_told() -> None:
-    """Half of the runs carry 5 % more than their headers say: what is found hangs on which are drawn."""
-    runs = []
-    for place, (name, mass) in enumerate((n, m) for n in PAPER_TRAJECTORIES for m in (0.5, 1.5)):
-        real = record(truth(), name, mass=mass * (1.05 if place % 4 < 2 else 1.0))
-        runs.append(replace(real, bench=replace(real.bench, mass=mass)))
-    optimum, evidence = fitted_to(truth(), runs)
-    found = bootstrap(optimum.batch.model, runs, 12, threads=1)
-    assert found is not None
-    told = {p.name: p.remarks for p in certainty(result_of(optimum, evidence), [], {}, found).parameters}
-    assert (
-        "runs disagree about K_v: conditions differ; look at the residuals by condition" in told["friction_viscous"][0]
-    )
-    assert told["q_offset"] == ()
 
 
 def test_the_first_draws_are_the_same_and_a_stop_keeps_them() -> None:

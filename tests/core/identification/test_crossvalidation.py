@@ -17,9 +17,8 @@ from core.identification.identify import IdentificationRequest
 from core.identification.runs.folds import balanced_subset, folds, unit_of
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
 from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 M1, M6 = Variant(friction="m1"), Variant(friction="m6")
@@ -28,30 +27,18 @@ M1_PATH = Variant(friction="m1", command_path=("command_delay",))
 
 @functools.cache
 def grid() -> tuple[Recording, ...]:
-    """Two trajectories × two masses × two gains of a servo with load-dependent friction, 4 s at 200 Hz."""
+    """Two trajectories × two masses × two gains of a servo with load-dependent friction, 3 s at 100 Hz."""
     truth = replace(load_model(SERVO, "m6"), integrator="algorithm1", quadratic_gate="larger_torque")
-    found = []
-    for trajectory in ("sin_sin", "lift_and_drop"):
-        path = make_trajectory(trajectory)
-        for mass in (0.5, 1.5):
-            for kp in (8.0, 32.0):
-                bench, settings = Bench(mass=mass, length=0.15), truth.default_settings(kp)
-                motion = simulate_trajectory(truth, path, bench, settings, 0.005)
-                channels = {
-                    "time": motion.time,
-                    "goal_position": motion.goal_position,
-                    "torque_enable": path.torque_enable(motion.time),
-                    "position": motion.position,
-                }
-                name = f"{trajectory}_{mass}_{kp:g}"
-                found.append(
-                    Recording(id=name, trajectory=trajectory, bench=bench, settings=settings, channels=channels)
-                )
-    return tuple(found)
+    return tuple(
+        recorded(truth, trajectory, Bench(mass=mass, length=0.15), kp, step=0.01, duration=3.0)
+        for trajectory in ("sin_sin", "lift_and_drop")
+        for mass in (0.5, 1.5)
+        for kp in (8.0, 32.0)
+    )
 
 
 def request(**changes: object) -> IdentificationRequest:
-    return IdentificationRequest(**{"servo": SERVO, "trials": 60, "threads": 1, **changes})  # type: ignore[arg-type]
+    return IdentificationRequest(**{"servo": SERVO, "trials": 20, "threads": 1, **changes})  # type: ignore[arg-type]
 
 
 def test_every_value_is_held_out_once_and_the_rest_is_trained_on() -> None:

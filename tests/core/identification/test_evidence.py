@@ -31,8 +31,9 @@ from core.identification.verdict import Verdict, next_step, verdict
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_recording, simulate_trajectory
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.simulation import simulate_recording
+from core.trajectories import PAPER_TRAJECTORIES
+from tests.core.conftest import recorded
 from tests.core.fleet.specimens import unit
 
 SERVO = "mx106"
@@ -42,18 +43,11 @@ NOISE = 1e-3
 
 def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0, seed: int = 0) -> Recording:
     """A recording of a model at 200 Hz with white noise on its angle."""
-    path = make_trajectory(name)
-    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
-    motion = simulate_trajectory(model, path, bench, settings, 0.005)
-    noise = NOISE * np.random.default_rng([seed, round(kp), round(10 * mass)]).normal(size=len(motion.time))
-    noise[0] = 0.0
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + noise,
-    }
-    return Recording(id=f"{name}_{mass}_{kp}", trajectory=name, bench=bench, settings=settings, channels=channels)
+    made = recorded(
+        model, name, Bench(mass=mass, length=0.15), kp, noise=NOISE, seed=[seed, round(kp), round(10 * mass)]
+    )
+    made.channels["position"][0] = 0.0
+    return made
 
 
 @functools.cache
@@ -204,37 +198,6 @@ def test_a_stribeck_effect_that_was_not_seen_is_said_once_and_first() -> None:
     assert "M1" in found.warnings[0]
     assert sum("v_s" in text for text in found.warnings) == 1
     assert evidence_of(replace(speed, at_bound="")).warnings == ()
-
-
-def test_a_value_at_zero_names_what_makes_up_for_it() -> None:
-    """While the duty cycle does not saturate, viscous friction brakes as the back-EMF's k_t²/R does."""
-    values = {**truth().values, "friction_viscous": 0.0}
-    model = truth().with_parameters(truth().parameters.with_values(values))
-    slow = judge(model, model.parameters, [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)])
-    assert not slow.of("friction_viscous").determined
-    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot separate it from k_t and R" in slow.warnings
-    # Runs that saturate tell it from these, but not from Coulomb friction: the estimates are correlated by −0.93.
-    fast = judge(model, model.parameters, grid())
-    assert fast.of("friction_viscous").determined
-    assert "K_v is 0 N·m·s/rad, its minimum; these runs cannot separate it from K_c" in fast.warnings
-
-
-def test_truth_at_a_bound_is_found_at_the_bound() -> None:
-    """A search whose bounds exclude the truth ends at the bound, and says so."""
-    value = truth().values["friction_base"]
-    request = IdentificationRequest(
-        servo=SERVO,
-        models=("m1",),
-        validation="none",
-        trials=1500,
-        bounds=(("friction_base", 4.0 * value, 8.0 * value),),
-    )
-    found = identify(request, grid()[:4]).results[0]
-    evidence = found.evidence.of("friction_base")
-    assert evidence.at_bound == "lower"
-    assert 4.0 * value <= evidence.initial <= 8.0 * value
-    assert any("K_c lies at its lower bound" in text for text in found.evidence.warnings)
-    assert found.model.provenance["initial"]["friction_base"] == evidence.initial
 
 
 def test_evidence_survives_a_file() -> None:

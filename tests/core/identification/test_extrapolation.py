@@ -20,8 +20,7 @@ from core.identification.evidence.extrapolation import (
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 RIPPLE = 1e-3
 """Amplitude of what no model explains [rad]: a mean error of 0.64 mrad."""
@@ -42,15 +41,9 @@ def traded(model: ServoModel, a: float) -> np.ndarray:
 
 def run(model: ServoModel, kp: float, trajectory: str = "sin_time_square") -> Recording:
     """The model's motion and a ripple."""
-    bench, settings, path = Bench(mass=0.5, length=0.15), model.default_settings(kp), make_trajectory(trajectory, 4.0)
-    motion = simulate_trajectory(model, path, bench, settings, 0.005)
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + RIPPLE * np.sin(50.0 * motion.time),
-    }
-    return Recording(id=f"kp{kp:g}", trajectory=trajectory, bench=bench, settings=settings, channels=channels)
+    made = recorded(model, trajectory, kp=kp, name=f"kp{kp:g}", duration=4.0)
+    made.channels["position"] += RIPPLE * np.sin(50.0 * made.time)
+    return made
 
 
 def test_where_fits_that_are_as_good_here_move_apart_is_told() -> None:

@@ -15,8 +15,8 @@ from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import DIVERGED, VELOCITY_WEIGHT, Batch, Scores
 from core.model import ServoModel, build_model
 from core.recording import Recording
-from core.simulation import simulate_recording, simulate_trajectory
-from core.trajectories import make_trajectory
+from core.simulation import simulate_recording
+from tests.core.conftest import recorded
 
 BENCH = Bench(mass=0.5, length=0.1)
 
@@ -27,15 +27,9 @@ def servo(*path: str) -> ServoModel:
 
 def recording(name: str, model: ServoModel, offset: float = 0.0) -> Recording:
     """Two seconds of a model's motion, moved by `offset` [rad]."""
-    path, settings = make_trajectory(name, 2.0), model.default_settings()
-    motion = simulate_trajectory(model, path, BENCH, settings, 0.005)
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + offset,
-    }
-    return Recording(id=name, trajectory=name, bench=BENCH, settings=settings, channels=channels)
+    made = recorded(model, name, BENCH, name=name, duration=2.0)
+    made.channels["position"] += offset
+    return made
 
 
 def recordings(*path: str) -> list[Recording]:

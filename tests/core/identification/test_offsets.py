@@ -16,8 +16,7 @@ from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
 from core.model import ServoModel, build_model
 from core.recording import Recording
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 TURNED, SAGGING = 0.03, -0.6
@@ -32,20 +31,9 @@ def truth() -> ServoModel:
 
 def record(bench: Bench, supply: float, trajectory: str, name: str) -> Recording:
     """A run whose header is written as if nothing were off."""
-    path, settings = make_trajectory(trajectory), truth().default_settings(8.0)
-    motion = simulate_trajectory(
-        truth(), path, bench, replace(settings, supply_voltage=settings.supply_voltage + supply), 0.005
-    )
-    noise = np.random.default_rng(len(name)).normal(scale=1e-3, size=len(motion.time))
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + noise,
-    }
-    return Recording(
-        id=name, trajectory=trajectory, bench=replace(bench, angle_offset=0.0), settings=settings, channels=channels
-    )
+    off = replace(truth(), supply_voltage=truth().supply_voltage + supply)
+    made = recorded(off, trajectory, bench, 8.0, name=name, noise=1e-3, seed=len(name))
+    return replace(made, bench=replace(bench, angle_offset=0.0), settings=truth().default_settings(8.0))
 
 
 @functools.cache

@@ -1,6 +1,5 @@
 """Points placed by hand as residuals of a fit."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +11,8 @@ from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.placed import LARGEST_ERROR, PlacedResiduals
 from core.model import build_model
 from core.placement import SIDES, PlacedPoint, expected_angles
-from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 TRUTH = replace(load_model(SERVO, "m3"), integrator="algorithm1")
@@ -43,21 +40,11 @@ def points(model=TRUTH, with_current=True):
 
 def recordings():
     """Two short runs at one load and one gain, with noise."""
-    noise = np.random.default_rng(5)
-    made = []
-    for name in ("sin_sin", "up_and_down"):
-        path = make_trajectory(name, 3.0)
-        settings = TRUTH.default_settings(16.0)
-        motion = simulate_trajectory(TRUTH, path, Bench(mass=0.5, length=0.1), settings, 0.005)
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": motion.position + NOISE * noise.standard_normal(len(motion.time)),
-        }
-        bench = Bench(mass=0.5, length=0.1)
-        made.append(Recording(id=name, trajectory=name, bench=bench, settings=settings, channels=channels))
-    return made
+    bench = Bench(mass=0.5, length=0.1)
+    return [
+        recorded(TRUTH, name, bench, 16.0, duration=3.0, noise=NOISE, seed=5 + place)
+        for place, name in enumerate(("sin_sin", "up_and_down"))
+    ]
 
 
 @pytest.mark.parametrize("with_current", [True, False])
@@ -106,19 +93,9 @@ def test_points_settle_what_the_runs_leave_open():
     assert after < 0.5 * before
 
 
-def test_points_are_part_of_the_request(tmp_path):
-    request = IdentificationRequest(servo=SERVO, models=("m1",), validation="none", trials=64, points=points())
-    again = IdentificationRequest.from_json(request.to_json())
-    assert again == request
-    plain = request.to_json()
-    del plain["points"]
-    assert IdentificationRequest.from_json(plain).points == (), "records of before have none"
+def test_points_that_do_not_fit_are_refused():
+    request = IdentificationRequest(servo=SERVO, points=points())
     with pytest.raises(IdentificationError, match="xl330"):
         replace(request, servo="xl330")
     with pytest.raises(IdentificationError, match="without load"):
         PlacedResiduals([replace(points()[0], bench=Bench(mass=0.0, length=0.1, arm_mass=0.0))])
-    identify(request, recordings(), folder=tmp_path)
-    other = replace(request, points=points()[:-1])
-    with pytest.raises(IdentificationError):
-        identify(other, recordings(), folder=tmp_path, resume=True)
-    assert math.isfinite(identify(request, recordings(), folder=tmp_path, resume=True).results[0].train_mae)

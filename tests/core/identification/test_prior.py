@@ -14,8 +14,7 @@ from core.identification.search.polish import polish, smooth_losses
 from core.identification.search.prior import Prior
 from core.model import ServoModel, build_model
 from core.recording import Recording
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 SERVO = "xl330"
 
@@ -26,19 +25,7 @@ def truth() -> ServoModel:
 
 
 def recordings() -> list[Recording]:
-    model, path = truth(), make_trajectory("sin_sin")
-    found = []
-    for mass in (0.1, 0.2):
-        bench, settings = Bench(mass=mass, length=0.1), model.default_settings(400.0)
-        motion = simulate_trajectory(model, path, bench, settings, 0.005)
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": motion.position,
-        }
-        found.append(Recording(id=f"{mass}", trajectory="sin_sin", bench=bench, settings=settings, channels=channels))
-    return found
+    return [recorded(truth(), "sin_sin", Bench(mass=mass, length=0.1), 400.0) for mass in (0.1, 0.2)]
 
 
 def test_it_costs_the_square_of_the_distance_in_catalogue_intervals() -> None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
+import optuna
 import pytest
 
 from core.bench import Bench
+from core.catalogue import new_servo_text
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
+from core.identification.search.study import StudyRecord, open_storage, search_settings
+from core.model import ServoModel, build_model, with_contact
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_trajectory
 from core.terms import COMMAND_PATH_TERMS
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
+from tests.core.identification.other_requests import OTHER
 
 SERVO = "mx106"
 SMALL = IdentificationRequest(servo=SERVO, models=("m1",), trials=200, validation="none")
@@ -28,19 +32,10 @@ SMALL = IdentificationRequest(servo=SERVO, models=("m1",), trials=200, validatio
 @functools.cache
 def recordings() -> tuple[Recording, ...]:
     model = replace(load_model(SERVO, "m1"), integrator="algorithm1")
-    made = []
-    for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0), ("sin_time_square", 16.0)):
-        path, settings = make_trajectory(name, 2.0), model.default_settings(kp)
-        motion = simulate_trajectory(model, path, Bench(mass=1.0, length=0.15), settings, 0.005)
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": motion.position,
-        }
-        bench = Bench(mass=1.0, length=0.15)
-        made.append(Recording(id=name, trajectory=name, bench=bench, settings=settings, channels=channels))
-    return tuple(made)
+    return tuple(
+        recorded(model, name, Bench(mass=1.0, length=0.15), kp, name=name, duration=2.0)
+        for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0), ("sin_time_square", 16.0))
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,11 +78,16 @@ def test_bounds_replace_the_catalogue_s_and_move_the_start_between_them() -> Non
     assert frozen.value == 9.0
 
 
-def test_the_search_keeps_to_the_bounds() -> None:
+def test_the_search_keeps_to_the_bounds_and_says_where_it_began_and_ended() -> None:
     truth = load_model(SERVO, "m1").values["kt"]
     found = identify(replace(SMALL, bounds=(("kt", 1.2 * truth, 1.5 * truth),)), recordings()).results[0]
-    assert 1.2 * truth <= found.model.values["kt"] <= 1.5 * truth
+    assert found.model.values["kt"] == 1.2 * truth
     assert found.model.parameters["kt"].upper == 1.5 * truth
+    evidence = found.evidence.of("kt")
+    assert evidence.at_bound == "lower"
+    assert 1.2 * truth <= evidence.initial <= 1.5 * truth
+    assert found.model.provenance["initial"]["kt"] == evidence.initial
+    assert any("k_t lies at its lower bound" in text for text in found.evidence.warnings)
 
 
 def test_bounds_of_one_model_do_not_concern_another() -> None:
@@ -108,19 +108,20 @@ def test_every_parameter_that_can_be_moved_is_named_once() -> None:
     assert {"load_friction_base", "load_friction_motor_quad", "command_delay", "q_offset"} <= set(names)
 
 
-def test_a_request_survives_a_file() -> None:
-    request = replace(
-        SMALL,
-        command_path=COMMAND_PATH_TERMS,
-        frozen=(("R", 2.5),),
-        bounds=(("kt", 0.5, 2.0),),
-        dt=0.004,
-        data_hash="abc",
-    )
+@pytest.mark.parametrize("field", OTHER)
+def test_each_field_survives_a_file(field) -> None:
+    request = replace(SMALL, **{field: OTHER[field]})
+    assert request != SMALL
     assert IdentificationRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
-    for wrong in ([], {"servo": SERVO}, {**request.to_json(), "colour": "red"}):
+
+
+def test_a_file_that_is_no_request_is_refused_and_one_without_newer_fields_is_read() -> None:
+    assert set(OTHER) == {field.name for field in fields(IdentificationRequest)}, "each field is in the tests here"
+    for wrong in ([], {"servo": SERVO}, {**SMALL.to_json(), "colour": "red"}):
         with pytest.raises(IdentificationError, match="request"):
             IdentificationRequest.from_json(wrong)
+    older = {name: value for name, value in SMALL.to_json().items() if name not in ("points", "start")}
+    assert IdentificationRequest.from_json(older) == SMALL
 
 
 def test_a_request_of_an_earlier_version_is_read() -> None:
@@ -129,11 +130,81 @@ def test_a_request_of_an_earlier_version_is_read() -> None:
     assert IdentificationRequest.from_json(earlier) == replace(SMALL, integrator="algorithm1", substeps=1)
 
 
-@pytest.mark.parametrize("changes", [{"bounds": (("R", 1.0, 3.0),)}, {"frozen": (("R", 2.0),)}, {"data_hash": "new"}])
-def test_another_request_does_not_go_on_with_a_search(tmp_path, changes) -> None:
-    identify(SMALL, recordings(), folder=tmp_path)
-    with pytest.raises(IdentificationError, match="other settings"):
-        identify(replace(SMALL, **changes), recordings(), folder=tmp_path, resume=True)
+class SearchBegins(Exception):
+    """Carries name and settings of the study, by which a search on record is the same one."""
+
+
+def study_of(folder, request) -> tuple[str, str]:
+    def begin(storage, name, parameters, settings, resume):
+        raise SearchBegins(name, json.dumps(settings, sort_keys=True))
+
+    runs = [replace(run, settings=replace(run.settings, servo=request.servo)) for run in recordings()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.identification.fitting.StudyRecord", begin)
+        with pytest.raises(SearchBegins) as begins:
+            identify(request, runs, folder=folder)
+    return begins.value.args
+
+
+SEARCHED = IdentificationRequest(servo=SERVO, models=("m1",), validation="none", substeps=1, data_hash="one")
+NOT_SEARCHED_WITH = ("threads", "run_offsets")
+"""Without effect on the values, and fitted after the search."""
+
+
+@pytest.mark.parametrize("field", OTHER)
+def test_another_value_of_a_field_is_another_search(tmp_path, field) -> None:
+    other = study_of(tmp_path, replace(SEARCHED, **{field: OTHER[field]}))
+    assert (other == study_of(tmp_path, SEARCHED)) == (field in NOT_SEARCHED_WITH)
+
+
+def test_what_a_search_depends_on_beyond_single_fields_is_in_its_settings(tmp_path) -> None:
+    """The same budget may be exceeded by default only; a term of the command path that is held has no bounds."""
+    default = study_of(tmp_path, SEARCHED)
+    assert study_of(tmp_path, replace(SEARCHED, trials=json.loads(default[1])["trials"])) != default
+    held = replace(SEARCHED, frozen=(("command_delay", 0.02),))
+    assert study_of(tmp_path, replace(held, command_path=("command_delay",))) != study_of(tmp_path, held)
+
+
+def settings_of(template: ServoModel) -> str:
+    start = template.parameters.vector()
+    return json.dumps(search_settings(SEARCHED, template, ["a", "b"], 100, 300, [start]), sort_keys=True)
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(ServoModel)])
+def test_another_value_of_a_field_of_the_template_is_another_search(field) -> None:
+    template = build_model("mx106", "m2")
+    other = {
+        "servo": "mx64",
+        "servo_file": new_servo_text("mx106"),
+        "friction": "m1",
+        "control": replace(template.control, error_gain=0.2),
+        "supply_voltage": 11.5,
+        "parameters": template.parameters.with_bounds({"kt": (0.7, 2.2)}),
+        "contact": "elastoplastic",
+        "quadratic_gate": "opposing",
+        "integrator": "bam",
+        "dt": 0.003,
+        "substeps": 4,
+        "name": "left",
+        "provenance": {"source": "elsewhere"},
+    }
+    changed = with_contact(template, other[field]) if field == "contact" else replace(template, **{field: other[field]})
+    assert settings_of(changed) != settings_of(template)
+
+
+def test_another_search_on_record_is_not_gone_on_with_and_an_older_record_is(tmp_path) -> None:
+    """Studies of earlier versions lack the settings that came later, which are not compared then."""
+    url, settings = f"journal:///{tmp_path}/x", {"model": {"dt": 1.0}, "most": 3, "polish": True, "seed": 0}
+    parameters = tuple(search_template(SMALL, "m1").parameters.free)
+    StudyRecord(url, "new", parameters, settings, False)
+    older = optuna.create_study(storage=open_storage(url), study_name="old")
+    older.set_user_attr("settings", {"seed": 0})
+    for name in ("new", "old"):
+        StudyRecord(url, name, parameters, settings, True)
+        with pytest.raises(IdentificationError, match=r"other settings \(seed\)"):
+            StudyRecord(url, name, parameters, {**settings, "seed": 1}, True)
+    with pytest.raises(IdentificationError, match=r"other settings \(most\)"):
+        StudyRecord(url, "new", parameters, {**settings, "most": 4}, True)
 
 
 def test_simpler_models_on_record_belong_to_the_request(tmp_path) -> None:
@@ -148,6 +219,7 @@ def test_a_resumed_search_recalls_what_is_on_record(tmp_path) -> None:
     count = itertools.count()
     stopped = identify(request, recordings(), folder=tmp_path, should_stop=lambda: next(count) >= 8)
     recalled, told = [], []
+    assert stopped.stopped
     resumed = identify(
         request, recordings(), folder=tmp_path, resume=True, on_recorded=recalled.append, on_progress=told.append
     )

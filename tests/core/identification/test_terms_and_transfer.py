@@ -20,9 +20,9 @@ from core.identification.search.warmstart import reduction, search_on
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_recording, simulate_trajectory
+from core.simulation import simulate_recording
 from core.terms import NEUTRAL
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 DELAY = 0.03
@@ -30,17 +30,8 @@ DELAY = 0.03
 
 
 def record(model: ServoModel, name: str, mass: float, kp: float = 16.0, seed: int | None = None) -> Recording:
-    path = make_trajectory(name)
-    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
-    motion = simulate_trajectory(model, path, bench, settings, 0.005)
-    noise = 0.0 if seed is None else 1e-3 * np.random.default_rng(seed).normal(size=len(motion.time))
-    channels = {
-        "time": motion.time,
-        "goal_position": motion.goal_position,
-        "torque_enable": path.torque_enable(motion.time),
-        "position": motion.position + noise,
-    }
-    return Recording(id=f"{name}_{mass}_{kp:g}", trajectory=name, bench=bench, settings=settings, channels=channels)
+    noise, bench = 0.0 if seed is None else 1e-3, Bench(mass=mass, length=0.15)
+    return recorded(model, name, bench, kp, noise=noise, seed=seed)
 
 
 def request(**changes: object) -> IdentificationRequest:

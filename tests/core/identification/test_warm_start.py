@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +16,9 @@ from core.identification.search.start import started
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_recording, simulate_trajectory
+from core.simulation import simulate_recording
 from core.terms import FRICTION_MODELS, NEUTRAL
-from core.trajectories import make_trajectory
+from tests.core.conftest import recorded
 
 SERVO = "mx106"
 SAMPLING = 0.005
@@ -48,19 +46,11 @@ def asked(**changes: object) -> IdentificationRequest:
 @functools.cache
 def recordings() -> tuple[Recording, ...]:
     """Two short runs of the M1 unit, without noise."""
-    model, bench = earlier("m1"), Bench(mass=1.0, length=0.15)
-    made = []
-    for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0)):
-        path, settings = make_trajectory(name, 2.0), model.default_settings(kp)
-        motion = simulate_trajectory(model, path, bench, settings, SAMPLING)
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": motion.position,
-        }
-        made.append(Recording(id=name, trajectory=name, bench=bench, settings=settings, channels=channels))
-    return tuple(made)
+    bench = Bench(mass=1.0, length=0.15)
+    return tuple(
+        recorded(earlier("m1"), name, bench, kp, step=SAMPLING, duration=2.0)
+        for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0))
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,14 +125,6 @@ def test_a_start_that_cannot_be_is_refused(start, message) -> None:
         asked(start=start)
 
 
-def test_a_start_survives_a_file_and_older_files_have_none() -> None:
-    request = asked(start=start_of(earlier("m6")))
-    data = json.loads(json.dumps(request.to_json()))
-    assert IdentificationRequest.from_json(data) == request
-    del data["start"]
-    assert IdentificationRequest.from_json(data) == replace(request, start=())
-
-
 def test_the_search_is_never_worse_than_its_start() -> None:
     """A budget that finds nothing by itself keeps an earlier unit's values; evidence says where it began."""
     start = {**earlier("m1").values, "friction_base": 1.05 * earlier("m1").values["friction_base"]}
@@ -166,12 +148,3 @@ def test_a_bad_start_does_not_lose_the_catalogue_s_values() -> None:
     assert catalogue.step == pytest.approx(SAMPLING / PARTS)
     found = identify(asked(trials=1, substeps=PARTS, start=tuple(worse.items())), recordings()).results[0]
     assert found.train_mae == pytest.approx(known, rel=1e-9)
-
-
-def test_another_start_does_not_go_on_with_a_search(tmp_path) -> None:
-    request = asked(start=start_of(earlier("m1")))
-    identify(request, recordings(), folder=tmp_path)
-    with pytest.raises(IdentificationError, match=r"other settings \(starts\)"):
-        identify(replace(request, start=()), recordings(), folder=tmp_path, resume=True)
-    again = identify(request, recordings(), folder=tmp_path, resume=True).results[0]
-    assert again.model.values == identify(request, recordings()).results[0].model.values
