@@ -46,7 +46,8 @@ def assert_same_motion(first, second):
 @pytest.mark.parametrize("law", list(LAW_MODELS))
 def test_terms_that_are_off_change_nothing(law):
     without = catalogue_model(friction="m6", **LAW_MODELS[law])
-    off = catalogue_model(friction="m6", command_path=COMMAND_PATH_TERMS, values=NEUTRAL, **LAW_MODELS[law])
+    neutral = {term: NEUTRAL[term] for term in COMMAND_PATH_TERMS}
+    off = catalogue_model(friction="m6", command_path=COMMAND_PATH_TERMS, values=neutral, **LAW_MODELS[law])
     trajectory = make_trajectory("lift_and_drop")
 
     motions = [simulate_trajectory(m, trajectory, PENDULUM, m.default_settings(), 0.002) for m in (without, off)]
@@ -98,20 +99,6 @@ def test_a_fractional_delay_is_the_mean_of_the_held_command(whole, share, integr
 
     # A goal without a limit moves at NO_SLEW, which the leapfrog counts.
     np.testing.assert_allclose(late.position, mean.position, rtol=0, atol=1e-8 if integrator == "leapfrog" else 1e-12)
-
-
-@pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_a_delay_is_the_same_whatever_the_substeps(integrator):
-    goal = goals()
-    delayed = with_term("command_delay", 2 * H)
-    fine = with_term("command_delay", 2 * H, integrator=integrator, substeps=4)
-
-    early = commands(plain(), goal[np.maximum(np.arange(700) - 2, 0)])
-
-    reference = plain(integrator=integrator, substeps=4)
-    np.testing.assert_array_equal(
-        simulate_recording(fine, commands(delayed, goal)).position, simulate_recording(reference, early).position
-    )
 
 
 def test_goal_slew_is_a_ramp():

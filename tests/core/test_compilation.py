@@ -1,6 +1,5 @@
 """The disk cache of compiled kernels, across processes."""
 
-import gc
 import os
 import subprocess
 import sys
@@ -8,7 +7,6 @@ from itertools import product
 
 import numba
 import pytest
-from numba.core import event
 
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Contact, Law
@@ -49,6 +47,7 @@ def use(tmp_path):
     return run
 
 
+@pytest.mark.exhaustive("compiles the kernels anew in several processes")
 def test_of_processes_at_once_one_compiles_and_a_later_one_finds_it(use, tmp_path):
     once = use(processes=2)
     assert [sum(misses for _, misses in kernel) for kernel in zip(*once, strict=True)] == [1, 1]
@@ -101,24 +100,3 @@ def test_another_copy_of_the_program_finds_what_has_not_changed_and_old_code_goe
     assert hits("a later version", "def doubled(x):\n    return x + x\n") == 0
     assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
     assert len([*tmp_path.rglob("*.nb?")]) == 2
-
-
-def test_compiling_collects_no_garbage(tmp_path, monkeypatch):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    compiling = []
-
-    class Collecting(event.Listener):
-        def on_start(self, event):
-            compiling.append(gc.isenabled())
-
-        def on_end(self, event):
-            compiling.append(gc.isenabled())
-
-    def doubled(x):
-        return 2.0 * x
-
-    with event.install_listener("numba:compile", Collecting()):
-        assert kept_on_disk(doubled)(1.5) == 3.0
-
-    assert compiling == [False, False]
-    assert gc.isenabled()

@@ -13,7 +13,6 @@ from core.catalogue import load_servo
 from core.contact.implicit import implicit_friction
 from core.contact.laws import Rational, Stribeck
 from core.errors import ModelError
-from core.export import export_model
 from core.friction import friction_parameters, needed_damping, steepest_fall
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
@@ -21,9 +20,8 @@ from core.kernel.bristle import bristle_constants, make_bristle
 from core.kernel.layout import Contact
 from core.model import ServoModel, build_model, model_to_bam, with_contact
 from core.shipped import load_model
-from core.simulation import Stepper, simulate_trajectory, with_integration
+from core.simulation import Stepper
 from core.terms import CONTACTS, FRICTION_TERMS
-from core.trajectories import make_trajectory
 from tests.core.budget_law import law_of_budget
 from tests.core.conftest import recorded
 
@@ -85,29 +83,6 @@ def test_the_kernels_friction_is_the_implicit_function_of_the_scalar_law(contact
         assert found[i, 1] == pytest.approx(bristle * (damping * deflection + found[i, 0] * STEP), rel=1e-12)
 
 
-@pytest.mark.parametrize("contact", [Contact.STRIBECK, Contact.RATIONAL])
-def test_the_implicit_equation_holds_for_a_million_valid_draws(contact):
-    """|y − Φ(x − Z·y)|, eq. (11), wherever it slips; parameters and torques are of order one."""
-    count = 1_000_000
-    values = draws(contact, count, np.random.default_rng(2))
-    free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping = values
-    found = np.empty((count, 2))
-    compiled(contact)(*values, found)
-    bristle = 1.0 / (stiffness * STEP + damping)
-    z = bristle + MOBILITY
-    slip = free + bristle * stiffness * deflection - z * found[:, 0]
-    # Closer to sticking, the slip is a difference of equal numbers and Φ's jump at 0 hides in its rounding.
-    slips = np.abs(slip) > 1e-12 * speed
-    share = np.abs(slip) / speed
-    extra = np.exp(-(share**alpha)) if contact == Contact.STRIBECK else 1.0 / (1.0 + share)
-    expected = np.sign(slip) * (sliding + breaking * extra) + viscous * slip
-    residual = np.abs(found[:, 0] - expected)[slips]
-    assert slips.mean() > 0.3
-    assert np.quantile(residual, 0.999) < 1e-12
-    assert residual.max() < 1e-9
-    assert np.all(np.abs(found[~slips, 0]) <= (sliding + breaking)[~slips] * (1.0 + 1e-12))
-
-
 @pytest.mark.parametrize("friction", ["m1", "m2", "m3", "m4", "m5", "m6"])
 @pytest.mark.parametrize("contact", ELASTOPLASTIC)
 def test_one_step_of_any_budget_is_the_law_of_that_moment(friction, contact):
@@ -148,21 +123,6 @@ def test_a_stuck_servo_neither_drifts_nor_chatters(contact):
     for _ in range(1000):
         stepper.step(0.0, False)
         assert abs(stepper.position - settled) < 1e-12
-
-
-@pytest.mark.parametrize("contact", ELASTOPLASTIC)
-@pytest.mark.parametrize(("integrator", "factor"), [("algorithm1", 2.0), ("leapfrog", 4.0)])
-def test_halving_the_step_divides_the_error_by_its_order(contact, integrator, factor):
-    model = replace(with_contact(load_model("mx106", "m6"), contact), integrator=integrator, dt=0.005)
-    path, settings = make_trajectory("sin_sin"), model.default_settings()
-
-    def positions(substeps):
-        return simulate_trajectory(with_integration(model, substeps=substeps), path, BENCH, settings, 0.005).position
-
-    fine = positions(160)
-    errors = [np.abs(positions(n) - fine).mean() for n in (1, 2, 4)]
-    assert errors[0] / errors[1] == pytest.approx(factor, rel=0.15)
-    assert errors[1] / errors[2] == pytest.approx(factor, rel=0.15)
 
 
 def test_a_friction_that_jumps_is_refused_with_the_values_to_change():
@@ -298,16 +258,3 @@ def test_a_planted_bristle_is_identified():
         assert found.values[name] == pytest.approx(truth.values[name], rel=0.02), name
     for name in ("bristle_stiffness", "bristle_damping"):
         assert found.values[name] == pytest.approx(planted[name], rel=0.1), name
-
-
-def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path, monkeypatch):
-    monkeypatch.setattr("core.export.approximation.GENERATIONS_OF_FRICTION", 1)
-    monkeypatch.setattr("core.export.approximation.GENERATIONS_OF_ALL", 1)
-    model = with_contact(load_model("mx106", "m2"), "elastoplastic")
-    result = export_model(model, "json", tmp_path / "own")
-    assert ServoModel.read(next(p for p in result.files if p.suffix == ".json")).contact == "elastoplastic"
-    result = export_model(model, "urdf", tmp_path / "urdf")
-    note = next(text for text in result.notes if "elastoplastic contact" in text)
-    assert result.error_mrad is not None
-    assert any(f"{result.error_mrad:.2f} mrad on average" in text for text in result.notes)
-    assert note in (tmp_path / "urdf" / "README.md").read_text("utf-8")

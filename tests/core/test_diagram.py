@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalogue import servos
@@ -66,28 +66,6 @@ def test_load_dependence_opens_the_lines_by_hand():
 
     assert drive_torque(model, 4.0) == pytest.approx(-(4.0 * 0.8 - 0.5) / 1.2)
     assert backdrive_torque(model, 4.0) == pytest.approx(-(4.0 * 1.2 + 0.5) / 0.8)
-
-
-def test_quadratic_boundaries_by_hand():
-    """M6 without linear load terms: m − e = K_e^q·e² and e − m = K_m^q·m²."""
-    zero = dict.fromkeys(
-        (
-            "friction_base",
-            "friction_viscous",
-            "friction_stribeck",
-            "load_friction_motor",
-            "load_friction_external",
-            "load_friction_motor_stribeck",
-            "load_friction_external_stribeck",
-        ),
-        0.0,
-    )
-    model = catalogue_model(
-        "mx106", "m6", values=zero | {"load_friction_external_quad": 0.5, "load_friction_motor_quad": 0.25}
-    )
-
-    assert drive_torque(model, 4.0) == pytest.approx(-2.0)  # 4 − 2 = 0.5·2²
-    assert backdrive_torque(model, 4.0) == pytest.approx(-8.0)  # 8 − 4 = 0.25·4²
 
 
 def test_no_drive_below_breakaway():
@@ -179,24 +157,6 @@ def test_boundaries_separate_the_areas(model, motor, velocity):
             assert state(model, motor, backdrive - sign * beside, velocity) == "backdrive"
             assert state(model, motor, backdrive + sign * beside, velocity) == "static"
         assert not bool(self_locking(model, velocity))
-
-
-NEARLY_LOCKED = BASE["m3", "opposing"].with_parameters(
-    BASE["m3", "opposing"].parameters.with_values({"load_friction_base": math.nextafter(1.0, 0.0)})
-)
-FARTHEST = 1e3
-"""Torque up to which the static area is looked at [N·m]: sums of 1e16 N·m and more have no digit left for friction."""
-
-
-@settings(max_examples=100)
-@given(models(), torque, speed, st.floats(0.0, 1.0))
-@example(NEARLY_LOCKED, 1.0, 0.0, 1.0)
-def test_the_static_area_has_no_gap(model, motor, velocity, share):
-    drive, backdrive = float(drive_torque(model, motor, velocity)), float(backdrive_torque(model, motor, velocity))
-    near = 0.0 if math.isnan(drive) else drive
-    far = -math.copysign(min(abs(backdrive), FARTHEST), motor)
-
-    assert state(model, motor, near + (1e-9 + share * (1.0 - 2e-9)) * (far - near), velocity) == "static"
 
 
 def test_arrays_broadcast_and_bad_numbers_are_refused():

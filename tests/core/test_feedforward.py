@@ -24,7 +24,6 @@ from core.feedforward import (
     wanted_motion,
 )
 from core.friction import QUADRATIC_GATES, friction_budget
-from core.parameters import ParameterSet
 from core.shipped import load_model
 from core.simulation import Stepper
 from core.terms import FRICTION_MODELS
@@ -120,33 +119,6 @@ class TestEquation:
 
 
 class TestLimits:
-    @pytest.mark.parametrize("gate", QUADRATIC_GATES)
-    def test_saturated_is_where_no_torque_of_the_motor_will_do(self, random, gate):
-        """M6 from the whole box, K_m ≥ 1 and quadratic terms a hundredfold: then along the motion what friction leaves
-        is too much at the least torque, or too little at each of a thousand; and otherwise the answer is within."""
-        for _ in range(100):
-            model = catalogue_model("mx106", "m6", quadratic_gate=gate)
-            drawn = {
-                p.name: random.uniform(p.lower, p.upper) for p in model.parameters.values() if "friction" in p.name
-            }
-            drawn |= {name: random.choice([1.0, 100.0]) * drawn[name] for name in drawn if name.endswith("quad")}
-            widened = [replace(p, value=drawn.get(p.name, p.value), upper=1e3) for p in model.parameters.values()]
-            model = model.with_parameters(ParameterSet(widened))
-            v, te, side = random.uniform(0.02, 0.5), random.normal(0.0, 2.0), random.choice([-1.0, 1.0])
-            a = random.normal(0.0, 20.0) / model.values["armature"] * 0.1
-            found = asked(model, side * v, a, te, preview=0.0)
-            ends = np.array([-1.0, 1.0]) * model.control.output_limit * model.supply_voltage
-            low, high = np.sort(side * model.values["kt"] * (ends - model.values["kt"] * side * v) / model.values["R"])
-            x = np.linspace(low, high, 1001)
-            budget = friction_budget("m6", model.values, side * x, te, v, gate)
-            left_over = x - abs(found.direction) * budget - side * (model.values["armature"] * a - te)
-
-            if found.saturated:
-                assert left_over[0] >= -1e-9 or left_over.max() <= 1e-9
-            else:
-                assert left_over[0] <= 1e-9
-                assert low <= side * found.motor_torque <= high
-
     def test_a_motor_that_locks_itself_gives_all_it_has(self):
         """K_m + K_m^s ≥ 1: more torque brings more friction, there is no answer within or beyond the range."""
         model = any_model(np.random.default_rng(1), "m5")
@@ -207,15 +179,6 @@ class TestLimits:
 
 
 class TestDirection:
-    @settings(max_examples=30)
-    @given(st.floats(-0.05, 0.05), st.floats(-1e-3, 1e-3))
-    def test_noise_on_the_wanted_velocity_is_not_magnified_without_bound(self, v, noise):
-        """dσ/dq̇ ≤ 1/w."""
-        model = load_model("mx106", "m6")
-        one, other = asked(model, v, 0.0, 0.5), asked(model, v + noise, 0.0, 0.5)
-
-        assert abs(one.direction - other.direction) <= abs(noise) / SMOOTHING + 1e-12
-
     def test_at_rest_it_is_that_of_the_next_motion(self):
         model = load_model("mx106", "m6")
         for acceleration, direction in ((20.0, 1.0), (-20.0, -1.0), (0.0, 0.0)):
@@ -368,30 +331,12 @@ class TestExperiment:
         assert 10.0 * full.rms_mrad < rigid.rms_mrad
         assert full.rms_mrad < 1.0
 
-    def test_a_motion_beyond_the_servo_is_said_to_be(self, runs):
-        """12 rad/s at the end of the accelerated oscillations are more than the MX-106 turns."""
-        full = runs["sin_time_square"]["full", "m6"]
-
-        assert 0.1 < full.saturated_share < 0.5
-        assert full.rms_mrad < runs["sin_time_square"]["none", "m6"].rms_mrad
-
     def test_errors_are_counted_while_the_motor_drives(self, runs):
         run = runs["lift_and_drop"]["none", "m6"]
         driven = make_trajectory("lift_and_drop").torque_enable(run.motion.time)
 
         assert np.array_equal(np.isfinite(run.error), driven & (run.motion.time >= SETTLING))
         assert run.mean_mrad <= run.rms_mrad <= run.worst_mrad
-
-    @pytest.mark.parametrize("values", [{"command_delay": 0.03}, {"pwm_lag": 0.005}, {"dead_band": 0.02}])
-    def test_the_command_path_is_made_up_for(self, values):
-        """30 ms at 2 rad/s and 1 rad would be 60 mrad, 5 ms 10 mrad, and the dead band its width."""
-        base = load_model("mx106", "m4")
-        late = catalogue_model("mx106", "m4", command_path=tuple(values), values=values)
-        model = replace(late, parameters=late.parameters.with_values(base.values))
-        sine = make_trajectory("sin_sin", fast_amplitude=0.0, slow_amplitude=1.0, slow_frequency=2.0)
-        runs = compensation_experiment(model, PENDULUM, model.default_settings(), sine, 0.005)
-
-        assert {run.mode: run for run in runs}["full"].rms_mrad < 1.5
 
     def test_steps_that_are_not_possible_are_refused(self):
         model = load_model("mx106", "m1")

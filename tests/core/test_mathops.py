@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, rough_exp2, rough_log2, sine
+from core.kernel.mathops import LOG2_E, exp2, log2, rough_exp2, rough_log2, sine
 
 EPS = np.finfo(np.float64).eps
 
@@ -76,10 +76,6 @@ def test_stribeck_of_the_kernel_is_the_papers(uniform):
     powers = each(exp2, alpha * each(log2, x))
 
     np.testing.assert_allclose(each(exp2, -LOG2_E * powers), np.exp(-(x**alpha)), rtol=1e-11, atol=1e-300)
-
-
-def test_constants():
-    assert pytest.approx(1.0, rel=EPS) == LOG2_E * LN_2
 
 
 def test_the_rough_ones_are_as_good_as_they_say(uniform):

@@ -1,6 +1,5 @@
 """Model files: what is written is read back bit for bit, and what is not a model is refused in one line."""
 
-import copy
 import json
 import math
 from dataclasses import replace
@@ -59,7 +58,7 @@ def test_json_round_trip_is_bit_equal(model):
 @pytest.mark.parametrize(
     ("servo", "friction"),
     [
-        (servo, friction)
+        pytest.param(servo, friction, marks=[] if servo == "mx106" else pytest.mark.exhaustive("the other servos"))
         for servo in servos()
         for friction in shipped_models(servo)
         if not load_model(servo, friction).command_path
@@ -155,51 +154,6 @@ def test_impossible_values_are_refused():
             model.with_values(values)
     with pytest.raises(ModelError, match="missing"):
         replace(model, friction="m6")
-
-
-junk = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
-)
-
-
-@st.composite
-def damaged(draw):
-    """A model file with one entry, at any depth, replaced by junk, removed or renamed."""
-    data = copy.deepcopy(build_model("mx106", "m6", command_path=("command_delay",)).to_json())
-    place = data
-    while True:
-        key = draw(st.sampled_from(sorted(place)))
-        if isinstance(place[key], dict) and place[key] and draw(st.booleans()):
-            place = place[key]
-            continue
-        break
-    action = draw(st.sampled_from(["replace", "remove", "rename"]))
-    value = place.pop(key)
-    if action == "replace":
-        place[key] = draw(junk)
-    elif action == "rename":
-        place[key + "x"] = value
-    return data
-
-
-@given(damaged())
-def test_damaged_files_are_read_or_refused_never_worse(data):
-    refusal = ""
-    try:
-        rows = ServoModel.from_json(data, "damaged.json").rows()
-    except ModelError as error:
-        refusal = str(error)
-        rows = np.zeros(1)
-
-    assert refusal == "" or refusal.startswith("damaged.json: ")
-    assert "\n" not in refusal
-    assert np.isfinite(rows).all()
-
-
-@given(st.text() | jsonable.map(json.dumps))
-def test_foreign_text_is_refused(text):
-    with pytest.raises(ModelError, match=r"^foreign: "):
-        ServoModel.from_json_text(text, "foreign")
 
 
 def test_hostile_files_are_refused(tmp_path):

@@ -126,24 +126,10 @@ def test_a_boundary_inside_a_bracket_is_no_error_and_outside_its_distance_is():
     assert placement_residuals(model, beside) == pytest.approx(expected)
 
 
-def test_a_point_without_a_fall_is_judged_and_kept_as_before():
+def test_a_point_without_a_fall_is_judged_by_its_angle():
     points = [point(angle=0.17), point(motor_torque=-0.3, angle=-0.6, side="backdrive")]
-    boundaries = [0.3, 0.4]
-    before = [abs(BENCH.external_torque(p.angle + 0.02)) - b for p, b in zip(points, boundaries, strict=True)]
-    assert nearest_torques(points, np.array(boundaries), 0.02) - np.array(boundaries) == pytest.approx(before, abs=0.0)
-    kept = points_to_json(points)
-    assert kept["version"] == 1
-    assert all("fell" not in entry for entry in kept["points"])
-    assert points_from_json(kept) == tuple(points)
-
-
-def test_a_bracket_is_kept_and_its_half_is_the_error():
-    one = point(angle=0.2, fell=0.16, spread=0.003)
-    kept = points_to_json([one])
-    assert kept["version"] == 2
-    assert points_from_json(kept) == (one,)
-    assert one.error == pytest.approx(0.02)
-    assert point(spread=0.003).error == 0.003
+    expected = [abs(BENCH.external_torque(p.angle + 0.02)) for p in points]
+    assert nearest_torques(points, np.array([0.3, 0.4]), 0.02) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_point_that_disagrees_is_counted_in_standard_deviations():
@@ -214,15 +200,22 @@ def test_steady_means_every_recent_position_in_the_band(positions, count):
 # Files.
 
 
-def test_points_survive_their_file():
+def test_points_survive_their_file_of_the_second_version_if_one_has_a_bracket():
     points = (
-        point(spread=0.003, supply_voltage=14.8, temperature=31.0, when="2026-11-21T12:00:00+00:00"),
+        point(spread=0.003, supply_voltage=14.8, temperature=31.0, current=0.7, when="2026-11-21T12:00:00+00:00"),
         point(angle=0.5, side="backdrive", repeat=2),
     )
     data = json.loads(json.dumps(points_to_json(points)))
     assert points_from_json(data) == points
+    assert data["version"] == 1
+    assert all("fell" not in entry for entry in data["points"])
     assert data["points"][0]["external_torque"] == pytest.approx(-BENCH.gravity_torque * math.sin(0.2))
     assert points_from_json(None) == ()
+    bracket = point(angle=0.2, fell=0.16, spread=0.003)
+    kept = points_to_json([bracket])
+    assert kept["version"] == 2
+    assert points_from_json(kept) == (bracket,)
+    assert (bracket.error, point(spread=0.003).error) == (pytest.approx(0.02), 0.003)
 
 
 @pytest.mark.parametrize(

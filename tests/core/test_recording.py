@@ -8,8 +8,7 @@ import pytest
 from core.bench import Bench
 from core.errors import InputError
 from core.identification.evaluate import evaluate
-from core.identification.runs.split import split_recordings
-from core.recording import CHANNELS, FIT_CHANNELS, Recording
+from core.recording import CHANNELS, FIT_CHANNELS
 from core.simulation import initial_velocity, on_grid, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import catalogue_model, commands
@@ -139,20 +138,6 @@ def test_a_trimmed_run_goes_onto_a_grid_that_begins_with_it(model, run):
     assert grid.time[-1] <= irregular.time[-1]
     assert grid.channels["velocity"][0] == irregular.channels["velocity"][0]
     assert np.abs(simulate_recording(model, irregular).position - on_grid(irregular)[0].position).max() < 0.1
-
-
-def test_a_split_does_not_care_about_trims(run):
-    runs = [
-        replace(run, id=str(number), channels={**run.channels, "position": run.position + number})
-        for number in range(8)
-    ]
-    trimmed = [recording.trimmed(0.5, 1.5) for recording in runs]
-    assert split_recordings(trimmed) == split_recordings(runs)
-
-
-def test_what_another_program_calls_trims_does_not_matter(run):
-    odd: Recording = replace(run, provenance={"trims": 3})
-    assert odd.trimmed(1.0).provenance["trims"] == [{"begin": 1.0, "end": None}]
 
 
 def test_a_command_without_a_known_time_came_with_its_sample(full):

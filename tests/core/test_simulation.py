@@ -18,7 +18,6 @@ from core.simulation import (
     simulate_recording,
     simulate_trajectory,
     supply_of,
-    with_integration,
 )
 from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
@@ -83,18 +82,6 @@ def test_a_goal_changes_within_a_step_as_between_its_parts(share):
         assert whole.velocity == pytest.approx(parts.velocity, abs=1e-10)
 
 
-def test_a_hand_holds_what_friction_cannot():
-    """A hand torque is external torque: against gravity at 90° it keeps a released shaft at rest."""
-    model = catalogue_model("mx106", "m1")
-    servo = Stepper(model, PENDULUM, model.default_settings(), DT, position=np.pi / 2)
-    for _ in range(50):
-        servo.step(0.0, torque_enable=False, hand_torque=PENDULUM.gravity_torque)
-    assert servo.position == pytest.approx(np.pi / 2, abs=1e-12)
-    servo.step(0.0, torque_enable=False)
-    servo.step(0.0, torque_enable=False)
-    assert servo.velocity < 0.0
-
-
 @pytest.mark.parametrize("law", list(LAW_MODELS))
 def test_torque_mode_replaces_the_position_law(law):
     """τ_m is what was commanded whether or not position control is enabled; the duty cycle is what it takes."""
@@ -130,14 +117,6 @@ def test_substeps_hold_the_goal():
     repeated = simulate_recording(model, commands(model, np.repeat(goal, 4), step=DT / 4))
 
     np.testing.assert_array_equal(fine.position, repeated.position[::4])
-
-
-def test_with_integration_keeps_what_is_not_asked():
-    model = catalogue_model("mx106", "m1", integrator="bam", substeps=2)
-
-    assert with_integration(model) == model
-    assert with_integration(model, "algorithm1", 5).integrator == "algorithm1"
-    assert with_integration(model, substeps=5).substeps == 5
 
 
 def test_a_recording_starts_from_its_first_state():

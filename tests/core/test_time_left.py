@@ -48,18 +48,6 @@ def test_a_steady_job_is_known_from_a_tenth_on(job):
     assert max(job.wrong(100.0, 0.1)) < 1.05
 
 
-def test_a_job_that_begins_slowly_is_known_by_the_middle(job):
-    job.work(30.0, 0.0, 0.02)
-    job.work(60.0, 0.02, 1.0)
-    assert max(job.wrong(90.0, 0.6)) < 2.0
-
-
-def test_a_job_that_becomes_slower_is_followed(job):
-    job.work(40.0, 0.0, 0.5)
-    job.work(80.0, 0.5, 1.0)
-    assert max(job.wrong(120.0, 0.45)) < 2.0
-
-
 def test_what_is_on_record_says_nothing_about_the_rest(job):
     for share in (0.1, 0.2, 0.3, 0.4):
         job.now += 0.01

@@ -105,7 +105,14 @@ def runs_of(model: ServoModel, *names: str) -> list[Recording]:
     ]
 
 
-@pytest.mark.parametrize(("beta", "mode"), [(0.0, OPEN), (0.5, PARTLY), (1.0, SHORTED)])
+@pytest.mark.parametrize(
+    ("beta", "mode"),
+    [
+        (0.5, PARTLY),
+        pytest.param(0.0, OPEN, marks=pytest.mark.exhaustive("the other motors")),
+        pytest.param(1.0, SHORTED, marks=pytest.mark.exhaustive("the other motors")),
+    ],
+)
 def test_planted_motors_are_told_apart_by_a_torque_off_phase(beta: float, mode: str) -> None:
     model = truth(beta)
     runs = runs_of(model, "sin_sin", "lift_and_drop")

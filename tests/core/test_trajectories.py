@@ -78,15 +78,6 @@ def test_goals_hold_outside_the_trajectory(name):
     assert trajectory.goal([99.0])[0] == trajectory.goal([3.0])[0]
 
 
-@pytest.mark.parametrize("name", trajectory_names())
-def test_previews_hold_the_extremes(name):
-    preview = make_trajectory(name).preview()
-
-    assert preview.lowest == preview.goal.min()
-    assert preview.highest == preview.goal.max()
-    assert preview.time.shape == preview.goal.shape
-
-
 def test_preview_velocity():
     """The fastest moment of a cubic rise by A in T is 1.5·A/T."""
     assert make_trajectory("lift_and_drop").preview().peak_velocity == pytest.approx(1.5 * math.pi / 4, rel=1e-3)

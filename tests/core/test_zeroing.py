@@ -61,11 +61,17 @@ class Hand:
         self.hold()
 
 
-def measured(bottom=0.0, band=0.0, noise=0.0, wrapped=True, repeats=1, step=0.0):
+def swept(bottom=0.0, band=0.0, noise=0.0, wrapped=True, step=0.0, reach=1.0):
+    """A pendulum whose range is known, and the hand that moved it."""
     zeroing = Zeroing(step)
     hand = Hand(zeroing, bottom, band, noise, wrapped)
-    hand.sweep()
+    hand.sweep(reach)
     zeroing.end_sweep()
+    return zeroing, hand
+
+
+def measured(bottom=0.0, band=0.0, noise=0.0, wrapped=True, repeats=1, step=0.0):
+    zeroing, hand = swept(bottom, band, noise, wrapped, step)
     for _ in range(repeats):
         hand.let_sink(0.6)
         hand.let_sink(-0.6)
@@ -130,10 +136,7 @@ def test_a_zero_where_the_reading_jumps_is_not_averaged_to_nought(bottom):
 
 
 def test_a_jump_within_the_sweep_is_seen_and_does_not_hurt():
-    zeroing = Zeroing()
-    hand = Hand(zeroing, bottom=1.2, band=0.04)
-    hand.sweep(2.4)
-    zeroing.end_sweep()
+    zeroing, hand = swept(bottom=1.2, band=0.04, reach=2.4)
     hand.let_sink(0.6)
     hand.let_sink(-0.6)
     assert zeroing.jumped
@@ -142,10 +145,7 @@ def test_a_jump_within_the_sweep_is_seen_and_does_not_hurt():
 
 
 def test_one_side_alone_gives_no_zero():
-    zeroing = Zeroing()
-    hand = Hand(zeroing, band=0.1)
-    hand.sweep()
-    zeroing.end_sweep()
+    zeroing, hand = swept(band=0.1)
     hand.let_sink(0.6)
     assert zeroing.result() is None
     assert zeroing.missing() == (Side.BELOW,)
@@ -156,23 +156,8 @@ def test_one_side_alone_gives_no_zero():
     assert zeroing.result().angle == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_rest_is_counted_once_and_again_after_it_was_left():
-    zeroing = Zeroing()
-    hand = Hand(zeroing, band=0.05)
-    hand.sweep()
-    zeroing.end_sweep()
-    hand.let_sink(0.6)
-    hand.hold(5.0)
-    assert len(zeroing.rests) == 1
-    hand.let_sink(0.6)
-    assert len(zeroing.rests) == 2
-
-
 def test_a_pendulum_held_at_the_end_of_its_range_does_not_hang():
-    zeroing = Zeroing()
-    hand = Hand(zeroing)
-    hand.sweep()
-    zeroing.end_sweep()
+    zeroing, hand = swept()
     hand.hold()
     assert zeroing.held
     assert zeroing.rests == []
@@ -183,10 +168,7 @@ def test_a_pendulum_held_at_the_end_of_its_range_does_not_hang():
 
 def test_a_swinging_pendulum_is_waited_for():
     """A pendulum of 1 Hz that swings out with a time constant of 2 s rests once it stays within the band."""
-    zeroing = Zeroing()
-    hand = Hand(zeroing, bottom=0.1)
-    hand.sweep()
-    zeroing.end_sweep()
+    zeroing, hand = swept(bottom=0.1)
     t = np.arange(0.0, 12.0, 1 / RATE)
     swing = np.exp(-t / 2.0) * np.cos(2 * math.pi * t)
     first = t[2.0 * np.exp(-t / 2.0) > 1.2 * REST_BAND][-1]
@@ -217,10 +199,7 @@ def test_repeats_narrow_what_is_said_of_the_zero():
 
 def test_a_pendulum_that_swings_past_has_to_be_repeated():
     """Dropped from 0.6 rad it passes its lowest point and stops beyond: nothing bounds that but its scatter."""
-    zeroing = Zeroing()
-    hand = Hand(zeroing, bottom=0.1)
-    hand.sweep()
-    zeroing.end_sweep()
+    zeroing, hand = swept(bottom=0.1)
 
     def drop(start, beyond):
         hand.move(start)

@@ -35,7 +35,7 @@ class Load:
 
 
 def plan_of(count: int = 2, *, by: tuple[str, ...] = (), **changes) -> FleetPlan:
-    wanted = {"servo": SERVO, "models": ("m1", "m2"), "trials": 200, **changes}
+    wanted = {"servo": SERVO, "models": ("m1", "m2"), "trials": 60, **changes}
     request = FleetRequest(fit=IdentificationRequest(**wanted), by=by)
     return make_plan(request, [facts_of(unit) for unit in units(count)], Load(count))
 

@@ -9,7 +9,6 @@ from core.errors import IdentificationError, InputError
 from core.fleet.driver import Done, FleetWatch, outcome, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.store import FleetStore
-from core.fleet.work import Fit
 from core.identification.identify import fit_repeat, identify
 from tests.core.fleet.small import Load, numbers, plan_of
 
@@ -214,13 +213,3 @@ def test_folds_judge_and_the_fit_to_all_runs_gives_the_values(tmp_path):
     assert found.model.values == whole.model.values
     assert found.validation_mae == pytest.approx((light.validation_mae + heavy.validation_mae) / 2)
     assert result.transfer is None
-
-
-def test_work_travels_light(plan):
-    """A task is sent without its recordings, which are there already."""
-    import pickle
-
-    unit = plan.units[0]
-    chain = plan.chains[0]
-    fit = Fit(request=plan.request_of(unit), friction="m1", split=chain.split, repeat=0, simpler=())
-    assert len(pickle.dumps(fit)) < 5_000

@@ -52,7 +52,7 @@ def test_what_a_result_depends_on_is_in_its_key(field):
 
 def test_other_data_and_other_simpler_models_give_other_keys():
     unit = facts_of(units(1)[0])
-    request = FleetRequest(fit=IdentificationRequest(servo=SERVO, models=("m1", "m2"), trials=200))
+    request = FleetRequest(fit=IdentificationRequest(servo=SERVO, models=("m1", "m2"), trials=60))
     other = make_plan(request, [replace(unit, data_hash="0" * 64)], Load(1))
     assert keys(other) != keys(plan_of(1))
     assert plan_of(1, models=("m2",)).chains[0].keys[0] != plan_of(1).chains[0].keys[1]

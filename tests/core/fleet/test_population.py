@@ -63,22 +63,6 @@ def test_the_deviance_meets_its_expectation_and_the_interval_its_quantiles():
     assert found.differing == pytest.approx(chi2.sf(deviance(found, 0.0), 11))
 
 
-def test_planted_spreads_are_recovered_and_lie_in_their_intervals():
-    """Over 200 fleets of 20: the mean variance within three of its standard errors, 95 % of intervals hold it."""
-    random, planted, error = np.random.default_rng(2), 0.15, 0.08
-    variances, held = [], 0
-    for _ in range(200):
-        values = np.exp(planted * random.normal(size=20) + error * random.normal(size=20))
-        found = spread_of(values, error * values)
-        variances.append(found.between**2)
-        held += found.between_interval[0] <= planted <= found.between_interval[1]
-
-    # Of the observed variance, whose distribution is χ² with 19 degrees of freedom.
-    standard_error = (planted**2 + error**2) * math.sqrt(2.0 / 19.0 / 200.0)
-    assert np.mean(variances) == pytest.approx(planted**2, abs=3.0 * standard_error)
-    assert held >= 200 * 0.95 - 3.0 * math.sqrt(200 * 0.95 * 0.05)
-
-
 def test_what_is_not_determined_counts_for_nothing():
     sure = spread_of([1.0, 1.2, 0.9], [0.01, 0.02, 0.01])
     more = spread_of([1.0, 1.2, 0.9, 7.0], [0.01, 0.02, 0.01, math.inf])
@@ -167,21 +151,6 @@ def test_two_units_are_too_few():
         population(fleet(2, {"kt": 0.05}), "m1")
 
 
-def test_a_unit_with_twice_the_viscous_friction_is_named():
-    units = fleet(
-        20, {"kt": 0.03, "R": 0.05, "armature": 0.05, "friction_viscous": 0.12, "friction_base": 0.12}, seed=6
-    )
-    odd = units[4].results["m1"].model.values
-    units[4] = unit("odd", {**odd, "friction_viscous": 2.0 * odd["friction_viscous"]})
-    found = find_outliers(population(units, "m1"), units)
-
-    assert found.units == ("odd",)
-    (outlier,) = found.found
-    assert (outlier.kind, outlier.what) == (VALUE, "friction_viscous")
-    assert outlier.score > outlier.limit
-    assert "times their median: check the servo" in outlier.text
-
-
 @pytest.mark.parametrize(
     ("name", "changed", "remedy"),
     [
@@ -255,7 +224,7 @@ def test_a_bad_recording_shows_in_the_errors_and_not_in_the_values():
     assert any("12 mrad on held-out runs" in o.text and "a bad recording" in o.text for o in found.found)
 
 
-@pytest.mark.parametrize("count", [5, 8, 15, 40])
+@pytest.mark.parametrize("count", [5, 15])
 def test_units_of_a_kind_accuse_hardly_anybody(count):
     """Expected are FALSE_ALARMS units a fleet over all its judgements, whatever its size."""
     random, parameters = np.random.default_rng(count), 12
@@ -279,14 +248,22 @@ def test_a_unit_that_is_merely_uncertain_is_not_accused():
     assert robust_scores(seen, errors)[0] > 10.0
 
 
-def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
-    """All torques are as much too large as the load: armature and friction times the factor, R over it."""
-    _, results = fitted
-    found = find_outliers(population(results, "m1"), results)
-    assert set(found.units) == {"unit-003", "unit-006"}
-    mass = [outlier for outlier in found.found if outlier.unit == "unit-003"]
+def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo():
+    """All torques are 1.6 times too large as the load is: armature and friction times the factor, R over it."""
+    units = fleet(12, dict.fromkeys(("armature", "R", "friction_viscous", "friction_base"), 0.05), seed=6)
+    values = units[2].results["m1"].model.values
+    torques = {name: 1.6 * values[name] for name in ("armature", "friction_viscous", "friction_base")}
+    units[2] = unit("heavier", {**values, **torques, "R": values["R"] / 1.6})
+    values = units[5].results["m1"].model.values
+    units[5] = unit("worn", {**values, "friction_viscous": 2.0 * values["friction_viscous"]})
+    people = population(units, "m1")
+    found = find_outliers(people, units)
+    assert set(found.units) == {"heavier", "worn"}
+    assert load_factor(people, 2) == pytest.approx(1.6, rel=0.1)
+    assert load_factor(people, 5) is None
+    mass = [outlier for outlier in found.found if outlier.unit == "heavier"]
     assert all("the load in its header is probably too large by this factor" in outlier.text for outlier in mass)
-    assert load_factor(population(results, "m1"), 2) == pytest.approx(1.6, rel=0.1)
-    worn = [outlier for outlier in found.found if outlier.unit == "unit-006"]
-    assert "friction_viscous" in {outlier.what for outlier in worn}
-    assert not any("header" in outlier.text for outlier in worn if outlier.what == "friction_viscous")
+    (worn,) = (outlier for outlier in found.found if outlier.unit == "worn")
+    assert (worn.kind, worn.what) == (VALUE, "friction_viscous")
+    assert worn.score > worn.limit
+    assert "times their median: check the servo" in worn.text

@@ -128,29 +128,6 @@ def test_the_mean_is_held_against_own_other_and_best_models_on_the_recordings():
     assert errors.medoid == made[int(np.nanmean(others, axis=1).argmin())].name
 
 
-def test_where_the_mean_is_worse_draws_are_about_the_medoid(monkeypatch):
-    """Values that make up for each other: their mean can be like no unit."""
-    units = fleet(4, SPREADS)
-    bad = CentreErrors(
-        units=tuple(u.facts.name for u in units),
-        own=np.full(4, 1e-3),
-        mean=np.full(4, 9e-3),
-        others=np.full(4, 7e-3),
-        medoid="unit-002",
-        medoid_errors=np.array([5e-3, 1e-3, 5e-3, 5e-3]),
-    )
-    monkeypatch.setattr("core.fleet.spread.centre_errors", lambda *args, **kwargs: bad)
-    found = fleet_spread(result_of(units), "m1", lambda facts: [])
-
-    assert found.centre == "unit-002"
-    assert found.model.values == units[1].results["m1"].model.values
-    assert "9" in bad.text
-    assert "draws are spread around the latter" in bad.text
-    kt = [np.log(m.values["kt"]) for m in found.samples(300)]
-    between = found.population.of("kt").between
-    assert np.mean(kt) == pytest.approx(np.log(found.model.values["kt"]), abs=4 * between / 300**0.5)
-
-
 def test_the_mean_is_held_against_the_medoid_where_neither_has_seen_the_unit():
     """On b and c the mean is off by 2 mrad and a's model by 3; a's own unit would turn that round."""
     errors = CentreErrors(
@@ -167,19 +144,6 @@ def test_the_mean_is_held_against_the_medoid_where_neither_has_seen_the_unit():
         "units' own models are off by 2 on their recordings, those of other units by 7"
     )
     assert not replace(errors, mean=np.array([0.0, 3e-3, 4e-3])).mean_is_best
-
-
-def test_centres_are_judged_as_the_units_were_fitted(monkeypatch):
-    """With the grid and the supply of the fleet's request."""
-    asked = {}
-    nothing = dict.fromkeys(("own", "mean", "others", "medoid_errors"), np.zeros(3))
-    known = CentreErrors(units=("unit-001", "unit-002", "unit-003"), medoid="unit-001", **nothing)
-    monkeypatch.setattr("core.fleet.spread.centre_errors", lambda *args, **options: asked.update(options) or known)
-    units = fleet(3, SPREADS)
-    request = IdentificationRequest(servo="mx106", models=("m1",), dt=0.0125, supply="header")
-    plan = FleetPlan(request=FleetRequest(fit=request), units=tuple(u.facts for u in units), chains=())
-    fleet_spread(FleetResult(plan=plan, units=tuple(units)), "m1", lambda facts: [])
-    assert asked == {"dt": 0.0125, "supply": "header"}
 
 
 def test_agreement_by_hand():

@@ -126,29 +126,6 @@ def test_the_deviance_of_squares_is_that_of_a_normal_distribution() -> None:
     assert deviance_factor(residuals, scale) / (2.0 * scale) == pytest.approx(1.0 / np.mean(residuals**2), rel=0.01)
 
 
-def traded() -> Optimum:
-    """While the duty cycle does not saturate, (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike (seed 004, eq. 13)."""
-    model = truth("error_gain_ratio")
-    model = model.with_parameters(model.parameters.frozen_at({"friction_viscous": model.values["friction_viscous"]}))
-    recordings = [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)]
-    return Optimum.near(model, recordings, threads=1)
-
-
-def test_a_trade_off_is_open_to_the_bound() -> None:
-    """ρ is open to both of its bounds; R = R₀·(ρ/ρ₀)² ends where ρ reaches one, though its own bounds are wider."""
-    optimum = traded()
-    values = optimum.batch.model.values
-    ratio = optimum.batch.model.parameters["error_gain_ratio"]
-    found = profile(optimum, "error_gain_ratio", math.inf)
-    assert found is not None
-    assert (found.lower, found.upper) == (None, None)
-    assert max(abs(p.deviance) for p in found.points) < 0.1
-    resistance = profile(optimum, "R", math.inf)
-    assert resistance is not None
-    assert resistance.lower == pytest.approx(values["R"] * (ratio.lower / ratio.value) ** 2, rel=0.06)
-    assert resistance.upper == pytest.approx(values["R"] * (ratio.upper / ratio.value) ** 2, rel=0.06)
-
-
 def test_what_moves_nothing_is_open() -> None:
     """Braking, in runs that never release the motor."""
     model = truth("release_braking")
@@ -156,23 +133,6 @@ def test_what_moves_nothing_is_open() -> None:
     found = profile(Optimum.near(model, runs, threads=1), "release_braking", math.inf)
     assert found is not None
     assert (found.lower, found.upper) == (None, None)
-
-
-def test_a_better_optimum_on_the_way_is_told() -> None:
-    """An optimum that is said to be 2 higher than it is: every point beside it follows the runs better."""
-    optimum, evidence = fitted()
-    kt = optimum.batch.model.parameters["kt"]
-    away = replace(optimum, loss=optimum.loss + 2.0 / optimum.factor)
-    found = profile(away, "kt", 0.1 * evidence.of("kt").half_width)
-    assert found is not None
-    assert found.better is not None
-    assert found.better.deviance == pytest.approx(-2.0, abs=0.1)
-    about = ParameterCertainty(
-        name="kt", symbol="k_t", unit=kt.unit, value=kt.value, half_width=1.0, lowest=kt.lower, highest=kt.upper,
-        profile=found,
-    )  # fmt: skip
-    assert "not at the minimum" in about.remarks[0]
-    assert "start the search from this value" in about.remarks[0]
 
 
 def test_a_model_away_from_the_minimum_is_polished_first() -> None:
@@ -199,23 +159,6 @@ def test_one_free_parameter_has_a_profile() -> None:
     assert found.lower < model.values["friction_base"]
     with pytest.raises(IdentificationError, match="every parameter of the model is frozen"):
         Optimum.near(model.with_parameters(model.parameters.frozen_at(model.values)), grid(), threads=1)
-
-
-def test_a_bootstrap_of_white_noise_is_the_linearised_error() -> None:
-    """Two motions, each recorded eight times: all that differs between repetitions is the noise.
-
-    They release the motor: while it drives, only k_t/R and k_t²/R + K_v tell, which leaves k_t, R and K_v open.
-    """
-    runs = [record(truth(), "lift_and_drop", kp=kp, number=number) for kp in (8.0, 32.0) for number in range(8)]
-    optimum, evidence = fitted_to(truth(), runs)
-    heard: list[int] = []
-    found = bootstrap(optimum.batch.model, runs, 20, threads=1, on_draw=heard.append)
-    assert found is not None
-    assert heard == list(range(1, 21))
-    for spread in found.spreads:
-        ratio = spread.standard_error / evidence.of(spread.name).standard_error
-        assert 0.5 < ratio < 2.0, spread.name
-        assert spread.lower < optimum.batch.model.values[spread.name] < spread.upper
 
 
 def test_a_bootstrap_is_the_middle_95_percent_of_its_draws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,6 @@ from core.plan import Cell, GridPlan, dynamixel_plan
 from core.recording import Recording, ServoSettings
 from core.shipped import load_model
 from core.simulation import simulate_recording
-from core.trajectories import make_trajectory
-from tests.bench.design import Trial, at_once, draw, paper
 
 SERVO = "mx106"
 GRID = GridPlan(masses=(0.5, 1.5), lengths=(0.1, 0.2), kps=(8.0, 32.0), duration=3.0)
@@ -117,25 +115,6 @@ def test_noise_is_what_the_recordings_leave_unexplained() -> None:
     assert widths[1] / widths[0] == pytest.approx(np.full(len(widths[0]), 10.0), rel=0.25)
 
 
-def test_braking_asks_for_a_release() -> None:
-    """β acts while the motor is released only, which of these trajectories lift_and_drop alone does.
-
-    K_v is known: β·k_t²/R + K_v is what damps a released shaft and k_t²/R + K_v a driven one, so that with K_v free no
-    recording tells β.
-    """
-    model = servo("m1", "release_braking")
-    model = model.with_parameters(model.parameters.frozen_at({"friction_viscous": model.values["friction_viscous"]}))
-    cells = candidate_cells(SMALL)
-    driven = [record(cell, model) for cell in cells if cell.trajectory != "lift_and_drop"]
-    [found] = next_best(model, driven, candidate_cells(SMALL, driven), 1, duration=GRID.duration)
-    assert found.cell.trajectory == "lift_and_drop"
-    assert found.foremost[0].name == "release_braking"
-    assert found.words.startswith("pins down β, open so far")
-    another = candidate_cells(replace(SMALL, kps=(16.0,), trajectories=("sin_sin",)))
-    [driving] = next_best(model, driven, another, 1, duration=GRID.duration)
-    assert driving.narrowings[-1].factor == pytest.approx(1.0)
-
-
 def test_a_motion_recorded_under_its_other_name_is_not_proposed_again() -> None:
     cells = candidate_cells(SMALL)
     slow = next(cell for cell in cells if cell.trajectory == "sin_sin")
@@ -184,12 +163,6 @@ def test_draws_follow_the_gaussian_within_the_box() -> None:
     # Along the trade-off, not only about the mean: what the first gains the second loses.
     assert np.asarray(np.corrcoef(inside.T))[0, 1] < -0.5
     assert np.ptp(inside[:, 0]) > 0.1
-
-
-def test_draws_from_a_corner_leave_it() -> None:
-    drawn = np.array(_truncated_normal(np.zeros(3), 12.0 * np.eye(3), np.zeros(3), np.ones(3), 50, 0))
-    assert (drawn.std(axis=0) > 0.1).all()
-    assert np.isfinite(drawn).all()
 
 
 def test_cells_are_the_plans_without_what_is_recorded() -> None:
@@ -246,21 +219,3 @@ def test_words(narrowings: list[tuple[str, float, float]], words: str) -> None:
     assert proposal.words == words
     assert proposal.to_json()["trajectory"] == "sin_sin"
     assert proposal.to_json()["words"] == words
-
-
-def test_commands_begin_at_rest_at_the_first_goal() -> None:
-    path = make_trajectory("lift_and_drop", 4.0)
-    planned = commands(path, Bench(mass=1.0, length=0.1), servo().default_settings(), 0.01)
-    assert planned.samples == 400
-    assert planned.position[0] == path.goal([0.0])[0]
-    assert bool(planned.torque_enable[199])
-    assert not planned.torque_enable[-1]
-
-
-@pytest.mark.parametrize("number", [0, 2])
-def test_six_chosen_at_the_start_values_beat_the_papers_first_six(number: int) -> None:
-    """The benchmark's trials that need least time; the truth is judged, the choice never sees it."""
-    trial: Trial = draw(number)
-    chosen = at_once(replace(trial, plan=replace(trial.plan, kps=trial.plan.kps[::3])))
-    assert trial.judge(chosen)[0] < trial.judge(paper(trial))[0] - 5.0
-    assert trial.judge(chosen)[1] < trial.judge(paper(trial))[1] - 5.0

@@ -130,15 +130,22 @@ def test_a_fit_that_diverges_elsewhere_or_on_its_own_runs_does_not_transfer_best
 
 
 def test_a_unit_whose_model_diverges_on_its_own_runs_is_no_medoid(monkeypatch) -> None:
-    """Errors by unit judged on (row), of the mean model and of a's, b's and c's; b's model is best for the others."""
+    """Errors by unit judged on (row), of the mean model and of a's, b's and c's; b's model is best for the others.
+
+    They are judged with the grid and the supply of the fleet's request.
+    """
     inf = math.inf
     errors = {"a": (inf, inf, 2e-3, 5e-3), "b": (9e-3, 6e-3, 1e-3, 4e-3), "c": (8e-3, 7e-3, 3e-3, 1e-3)}
-    monkeypatch.setattr(spread, "Judge", lambda **_: lambda name: errors[name])
-    units = [unit(name) for name in errors]
-    request = FleetRequest(fit=IdentificationRequest(servo="mx106", models=("m1",)))
+    asked = []
+    monkeypatch.setattr(spread, "Judge", lambda **how: asked.append(how) or (lambda name: errors[name]))
+    units = [unit(name, {"kt": kt}) for name, kt in zip(errors, (1.9, 2.0, 2.3), strict=True)]
+    request = FleetRequest(fit=IdentificationRequest(servo="mx106", models=("m1",), dt=0.0125, supply="header"))
     plan = FleetPlan(request=request, units=tuple(u.facts for u in units), chains=())
     found = spread.fleet_spread(FleetResult(plan=plan, units=tuple(units)), "m1", lambda facts: facts.name)
+    assert [(how["dt"], how["supply"]) for how in asked] == [(0.0125, "header")] * 3
     assert found.centre == found.errors.medoid == "b"
+    assert found.model.values["kt"] == 2.0
+    assert "draws are spread around the latter" in found.errors.text
     assert found.errors.own.tolist() == [inf, 1e-3, 1e-3]
     assert found.errors.mean.tolist() == [inf, 9e-3, 8e-3]
     assert found.errors.others == pytest.approx([3.5e-3, 5e-3, 5e-3])

@@ -20,7 +20,6 @@ from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.next.design import commands
 from core.identification.result import Identification
 from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
@@ -30,10 +29,10 @@ from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording
 from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.trajectories import PAPER_TRAJECTORIES
 from sessions import Session
 from tests.core.conftest import recorded
-from tests.independent_servo import PLANTED, with_noise
+from tests.independent_servo import with_noise
 
 SERVO = "mx106"
 
@@ -92,30 +91,6 @@ def test_truth_is_recovered(friction: str) -> None:
     assert {"kt", "R", "armature"} <= set(known)
     for name in known:
         assert found.model.values[name] == pytest.approx(truth(friction).values[name], rel=0.02), name
-
-
-def test_command_path_is_recovered() -> None:
-    """Delay, gain ratio and slew of a servo that has them, with friction M1 and the motor's resistance measured.
-
-    While the duty cycle does not saturate, (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike: one of them must be known.
-    """
-    plain = truth("m1")
-    template = build_model(SERVO, "m1", command_path=("command_delay", "error_gain_ratio", "goal_slew"))
-    wanted = {"command_delay": 0.0175, "error_gain_ratio": 0.9, "goal_slew": 2.0}
-    model = template.with_values({**plain.values, **wanted})
-    recordings = [recorded(model, t, Bench(mass=1.0, length=0.15), 32.0) for t in PAPER_TRAJECTORIES]
-    request = IdentificationRequest(
-        servo=SERVO,
-        models=("m1",),
-        command_path=template.command_path,
-        validation="none",
-        trials=400,
-        frozen=(("R", plain.values["R"]),),
-    )
-    found = identify(request, recordings).results[0]
-    assert found.train_mae < 0.2e-3
-    for name, value in wanted.items():
-        assert found.model.values[name] == pytest.approx(value, rel=0.02), name
 
 
 @functools.cache
@@ -246,12 +221,32 @@ def test_frozen_parameters_stay_where_they_were_put() -> None:
     assert not found.model.parameters["R"].at_bound
 
 
-def test_held_out_recordings_are_not_trained_on() -> None:
-    recordings = grid("m1")[2:6]
-    found = quick(recordings, models=("m1",), trials=16, validation="kp=32")
-    assert set(found.split.validation) == {r.id for r in recordings if r.settings.kp == 32.0}
-    judged = evaluate(found.results[0].model, [r for r in recordings if r.id in found.split.validation])
-    assert found.results[0].validation_mae == judged.mean_mae
+def test_held_out_recordings_are_not_trained_on_and_errors_are_those_of_the_requests_simulation() -> None:
+    """With samples every 20 ms at the nominal supply, whatever was logged."""
+    runs = [
+        replace(run, channels={**run.channels, "supply_voltage": np.full(run.samples, 9.0)}) for run in grid("m1")[2:6]
+    ]
+    how = {"dt": 0.02, "supply": "header"}
+    found = quick(runs, models=("m1",), trials=16, validation="kp=32", repeats=2, polish=False, seed=3, **how)
+    assert set(found.split.validation) == {r.id for r in runs if r.settings.kp == 32.0}
+    result = found.results[0]
+    held, trained = (
+        evaluate(result.model, [r for r in runs if r.id in side], **how)
+        for side in (found.split.validation, found.split.train)
+    )
+    assert (result.train_mae, result.validation_mae, result.validation_rmse) == (
+        trained.mean_mae,
+        held.mean_mae,
+        held.mean_rmse,
+    )
+    assert result.held_out == {run.id: run.mae for run in held.runs}
+    best = min(result.repeats, key=lambda repeat: repeat.train_mae)
+    told = result.model.provenance
+    assert (told["seed"], told["repeat_seed"], told["evaluations"]) == (3, best.seed, best.evaluations)
+    assert told["discretisation_error"] == discretisation_error(result.model, [runs[0], runs[1]], **how)
+    for name in ("train_mae", "validation_mae", "validation_rmse"):
+        assert told[name] == getattr(best, name) == getattr(result, name)
+    assert (told["train"], told["validation"]) == (list(found.split.train), list(found.split.validation))
 
 
 def test_recordings_of_another_servo_are_refused() -> None:
@@ -300,19 +295,6 @@ def test_a_search_whose_step_proves_too_long_is_repeated(monkeypatch: pytest.Mon
     assert len(names) > 1
     assert found.model.provenance["discretisation_error"] < SEARCH_SHARE * load_servo(SERVO).encoder_step
     assert found.model.values["friction_base"] == pytest.approx(truth("m1").values["friction_base"], rel=0.01)
-
-
-@pytest.mark.exhaustive("a servo simulated apart from the kernel")
-def test_the_step_is_judged_by_all_runs() -> None:
-    """Fast swings ask for a finer step than slow motions do, also where they are one run of six."""
-    servo, noisy = PLANTED["m1"], []
-    for number, motion in enumerate(["up_and_down"] * 5 + ["sin_time_square"]):
-        planned = commands(make_trajectory(motion, 10.0), Bench(mass=0.25, length=0.13), servo.settings(9.0), 0.005)
-        noisy.append(with_noise(replace(servo.recorded(planned), id=f"{number}"), seed=[number]))
-    found = quick(noisy, servo=servo.servo, models=("m1",)).results[0]
-    one_a_sample = replace(found.model, dt=0.005, substeps=1)
-    assert discretisation_error(one_a_sample, noisy) > SEARCH_SHARE * found.train_mae
-    assert discretisation_error(found.model, noisy) < 0.01 * found.train_mae
 
 
 def test_the_more_independent_readings_the_less_the_step_of_a_result_may_cost() -> None:

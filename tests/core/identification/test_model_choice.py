@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
@@ -34,16 +32,6 @@ def test_the_standard_error_is_that_of_clusters() -> None:
     assert clustered_mean([[1.0, 3.0], [1.0, 3.0]]) == pytest.approx((2.0, math.sqrt(4.0 / 3.0 / 4.0)))
     assert clustered_mean([[1.0], [math.inf]]) == (math.inf, math.inf)
     assert clustered_mean([[1.0]]) == (1.0, math.inf)
-
-
-@given(
-    st.lists(st.floats(-10, 10), min_size=2, max_size=8).filter(lambda x: np.ptp(x) > 0.1),
-    st.integers(2, 5),
-)
-def test_repeating_a_run_within_its_fold_adds_no_certainty(means: list[float], times: int) -> None:
-    once = clustered_mean([[x] for x in means])
-    again = clustered_mean([[x] * times for x in means])
-    assert again == pytest.approx(once)
 
 
 def judged(errors: dict[Variant, list[list[float]]]) -> CrossValidation:
@@ -137,12 +125,6 @@ def test_damaged_data_is_refused(damage: Callable[[dict[str, Any]], object]) -> 
         CrossValidation.from_json(data)
 
 
-@pytest.mark.parametrize("data", [None, 3, "text", [], {}, {"folds": 1, "fits": 2}])
-def test_other_data_is_no_crossvalidation(data: object) -> None:
-    with pytest.raises(IdentificationError, match="cross-validate these runs again"):
-        CrossValidation.from_json(data)
-
-
 def test_every_condition_counts_the_same() -> None:
     """Three gains and one pair of masses: the mean of the two means, not of five folds."""
     fits = [replace(f, fold=replace(f.fold, condition="mass")) for f in judged({M1: [[40.0], [60.0]]}).fits]
@@ -231,14 +213,6 @@ def test_the_wording_names_simpler_equal_and_richer_ones() -> None:
     assert in_words(chosen, [], [], judged_by="error", margin="") == (
         "B: error 2 mrad; no other model was identified to compare it with."
     )
-
-
-def test_a_split_and_a_crossvalidation_are_worded_alike() -> None:
-    """The same errors, judged one way and the other."""
-    split = choice_in_words(contenders(m1=(20, 30), m6=(10, 16)))
-    crossed = judged({M1: [[30.0, 30.1], [30.2, 29.9]], M6: [[16.0, 16.1], [15.9, 16.0]]}).choice.text
-    assert split.startswith("M6 is recommended: lowest validation error on 4 held-out runs, 16 mrad.")
-    assert crossed.startswith("M6 is recommended: lowest error with gain kp held out, 16.0 ± ")
 
 
 def test_a_crossvalidation_counts_for_more_than_the_split() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from core.errors import IdentificationError
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
+from core.identification.search.offsets import Offsets
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from tests.core.conftest import recorded
@@ -84,17 +86,6 @@ def test_each_run_is_given_its_own() -> None:
     assert abs(found["turned"].angle_error) < 5e-3
 
 
-def test_the_shared_values_do_not_make_up_for_single_runs() -> None:
-    true = truth().values
-    off = {
-        with_them: np.array(
-            [fitted(with_them, all_off).model.values[n] / true[n] - 1.0 for n in ("friction_base", "armature")]
-        )
-        for with_them in (False, True)
-    }
-    assert np.abs(off[True]).max() < 0.5 * np.abs(off[False]).max()
-
-
 def test_warnings_name_the_runs_and_the_remedy() -> None:
     texts = [text for text in fitted(True).evidence.warnings if text.startswith("in run ")]
     assert any(text.startswith("in run turned") and "set the zero again" in text for text in texts)
@@ -108,6 +99,13 @@ def test_where_most_runs_stand_apart_the_model_is_to_blame() -> None:
     assert all(offset.text for offset in evidence.offsets)
     assert next(text for text in evidence.warnings if "another angle or supply" in text).startswith("4 of 4 runs")
     assert not any(text.startswith("run ") for text in evidence.warnings)
+
+
+def test_each_number_is_reported_under_its_own_name() -> None:
+    offsets = Offsets(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[0.5, 0.6], [0.7, 0.8]]))
+    first, second = offsets.reported(SimpleNamespace(ids=("a", "b")))
+    assert first == RunOffset(id="a", angle=0.1, angle_error=0.5, supply=0.2, supply_error=0.6)
+    assert second == RunOffset(id="b", angle=0.3, angle_error=0.7, supply=0.4, supply_error=0.8)
 
 
 def test_they_are_kept_with_the_result() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.identification.choice.repeatability import MOST_COMMANDS, PARTNERS, FloorRow, pairs_of, repeatability
+from core.identification.choice.repeatability import PARTNERS, FloorRow, repeatability
 from core.identification.coverage.repeats import odd_repetitions
 from core.recording import Recording, ServoSettings
 
@@ -42,11 +40,6 @@ def test_two_runs_apart_by_a_constant_have_half_of_it_as_floor() -> None:
     (found,) = repeatability([run("a", 0.002), run("b", -0.004)]).sets
     assert found.floor == pytest.approx(0.003, rel=1e-9)
     assert found.difference == pytest.approx(0.006, rel=1e-9)
-
-
-def test_a_late_start_is_not_scatter() -> None:
-    (found,) = repeatability([run("a"), run("b", start=0.033)]).sets
-    assert found.floor < 1e-4
 
 
 def test_half_the_mean_difference_of_pairs_is_no_floor_of_four_runs() -> None:
@@ -155,35 +148,6 @@ def test_a_model_is_held_against_the_floor_by_trajectory_and_overall() -> None:
     told = found.text(dict.fromkeys("abcd", 0.012) | {"a2": 0.004, "b2": 0.004})
     assert "(3 sets, 6 runs)" in told
     assert told.endswith("The model's 9.3 mrad on these runs is 3.5 times that.")
-
-
-def test_the_pairs_compared_grow_with_the_runs_not_with_their_square() -> None:
-    """Every run of a large set has as many partners as any other, and no pair comes twice."""
-    assert pairs_of(2 * PARTNERS + 1) == list(combinations(range(2 * PARTNERS + 1), 2))
-    for count in (2 * PARTNERS + 2, 1000, 2000):
-        pairs = pairs_of(count)
-        assert len(pairs) == len({frozenset(pair) for pair in pairs}) == count * PARTNERS
-        assert set(Counter(place for pair in pairs for place in pair).values()) == {2 * PARTNERS}
-
-
-def test_runs_with_commands_of_their_own_are_compared_with_as_many_others_each(monkeypatch) -> None:
-    """Twice the runs, twice the comparisons; a repetition of a recent run is found."""
-    calls = Counter()
-
-    def counted(first: Recording, other: Recording) -> tuple[float, float]:
-        calls[other.id] += 1
-        return 0.0, abs(float(first.goal_position[0] - other.goal_position[0]))
-
-    monkeypatch.setattr("core.identification.choice.repeatability._shift", counted)
-    first = run("0")
-    runs = [
-        replace(first, id=f"{number}", channels={**first.channels, "goal_position": first.goal_position + number})
-        for number in range(3 * MOST_COMMANDS)
-    ]
-    assert repeatability(runs).sets == ()
-    assert max(calls.values()) == MOST_COMMANDS
-    (found,) = repeatability([*runs, replace(runs[-2], id="again")]).sets
-    assert found.runs == (runs[-2].id, "again")
 
 
 def test_an_odd_run_of_a_large_set_is_named() -> None:

@@ -158,8 +158,12 @@ def test_another_value_of_a_field_is_another_search(tmp_path, field) -> None:
 
 
 def test_what_a_search_depends_on_beyond_single_fields_is_in_its_settings(tmp_path) -> None:
-    """The same budget may be exceeded by default only; a term of the command path that is held has no bounds."""
+    """The same budget may be exceeded by default only; a term of the command path that is held has no bounds.
+
+    A time between samples that is asked for is that of irregular runs too.
+    """
     default = study_of(tmp_path, SEARCHED)
+    assert study_of(tmp_path, replace(SEARCHED, dt=0.005)) != default
     assert study_of(tmp_path, replace(SEARCHED, trials=json.loads(default[1])["trials"])) != default
     held = replace(SEARCHED, frozen=(("command_delay", 0.02),))
     assert study_of(tmp_path, replace(held, command_path=("command_delay",))) != study_of(tmp_path, held)

@@ -46,13 +46,6 @@ def test_ends_when_descents_agree() -> None:
     assert search(sphere, BOUNDS, [START], 10**6, seed=0).evaluations < 10**5
 
 
-def test_a_candidate_that_cannot_be_simulated_is_only_bad() -> None:
-    def broken(x: np.ndarray) -> np.ndarray:
-        return np.where(x[:, 0] > 0.0, np.nan, ((x + 1.0) ** 2).sum(axis=1) + 1.0)
-
-    assert search(broken, BOUNDS, [START], 3000, seed=0).value == pytest.approx(1.0, abs=1e-3)
-
-
 def test_the_record_replays_to_the_same_search() -> None:
     generations: list[Generation] = []
     whole = search(rastrigin, BOUNDS, [START], 2000, seed=3, on_generation=generations.append)

@@ -12,10 +12,15 @@ from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.study import JOURNAL, StudyObjective, open_storage
 from tests.core.fleet.small import SERVO, units
 
-REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=150, validation="none")
+REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=40, validation="none")
 
 
-@pytest.fixture(params=["journal:///{}/studies.journal", "sqlite:///{}/studies.db"])
+@pytest.fixture(
+    params=[
+        "sqlite:///{}/studies.db",
+        pytest.param("journal:///{}/studies.journal", marks=pytest.mark.exhaustive("the other storage")),
+    ]
+)
 def address(request, tmp_path):
     return request.param.format(tmp_path)
 
@@ -80,13 +85,7 @@ def test_a_journal_torn_by_a_full_disk_is_gone_on_with(tmp_path, attempts):
     again = identify(REQUEST, recordings(), folder=tmp_path, resume=True, on_recorded=recalled.append)
     assert again.results[0].model.values == plain.results[0].model.values
     assert recalled
-    assert journal.read_bytes().startswith(kept)
+    mended = journal.read_bytes()
+    assert mended.startswith(kept)
     identify(REQUEST, recordings(), folder=tmp_path, resume=True)
-
-
-def test_a_journal_that_is_whole_is_not_touched(tmp_path, monkeypatch):
-    identify(REQUEST, recordings(), folder=tmp_path)
-    content = (tmp_path / JOURNAL).read_bytes()
-    monkeypatch.setattr("os.truncate", lambda *_: pytest.fail("cut"))
-    identify(REQUEST, recordings(), folder=tmp_path, resume=True)
-    assert (tmp_path / JOURNAL).read_bytes().startswith(content)
+    assert journal.read_bytes().startswith(mended), "a whole one is not cut"

@@ -173,6 +173,7 @@ def test_a_transfer_table_is_told_by_hand() -> None:
     assert TransferTable.from_json(json.loads(json.dumps(data))).to_json() == data
 
 
+@pytest.mark.exhaustive("transfer of real fits, whose table is told by hand above")
 def test_a_model_without_the_load_s_friction_does_not_transfer_to_another_load() -> None:
     truth = replace(load_model(SERVO, "m4"), integrator="algorithm1")
     runs = [record(truth, name, mass) for mass in (0.3, 1.8) for name in ("sin_sin", "lift_and_drop")]
