@@ -18,7 +18,7 @@ from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
 from core.kernel.bristle import bristle_constants, make_bristle
 from core.kernel.layout import Contact
-from core.model import ServoModel, build_model, model_to_bam, with_contact
+from core.model import ServoModel, model_to_bam, with_contact
 from core.shipped import load_model
 from core.simulation import Stepper
 from core.terms import CONTACTS, FRICTION_TERMS
@@ -200,15 +200,6 @@ def test_an_exponent_is_what_its_contact_can_have():
     assert of["rigid"].lower < 1.0
     assert (of["elastoplastic"].lower, of["elastoplastic"].frozen) == (1.0, False)
     assert (of["elastoplastic_rational"].value, of["elastoplastic_rational"].frozen) == (1.0, True)
-
-
-def test_candidates_of_a_search_have_a_law_wherever_they_are():
-    model = build_model("mx64", "m6", contact="elastoplastic")
-    low, high = model.parameters.bounds().T
-    matrix = np.random.default_rng(3).uniform(low, high, (64, len(low)))
-    for row, vector in zip(model.rows(matrix), matrix, strict=True):
-        moved = model.with_vector(vector)
-        assert moved.rows()[0] == pytest.approx(row, rel=1e-12)
 
 
 def test_a_file_keeps_the_contact_and_rigid_files_stay_what_they_were(tmp_path):

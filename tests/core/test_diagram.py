@@ -58,16 +58,6 @@ def test_coulomb_viscous_lines_by_hand():
     assert backdrive_torque(model, 2.0, -3.0) == pytest.approx(-2.8)
 
 
-def test_load_dependence_opens_the_lines_by_hand():
-    """M3: m − e = K_c + K_l·(m + e) gives e = (m·(1 − K_l) − K_c)/(1 + K_l), backdrive the inverse efficiency."""
-    model = catalogue_model(
-        "mx106", "m3", values={"friction_base": 0.5, "friction_viscous": 0.0, "load_friction_base": 0.2}
-    )
-
-    assert drive_torque(model, 4.0) == pytest.approx(-(4.0 * 0.8 - 0.5) / 1.2)
-    assert backdrive_torque(model, 4.0) == pytest.approx(-(4.0 * 1.2 + 0.5) / 0.8)
-
-
 def test_no_drive_below_breakaway():
     model = catalogue_model("mx106", "m1", values={"friction_base": 0.5})
 

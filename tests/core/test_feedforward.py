@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from core.bench import Bench
 from core.errors import ModelError
@@ -101,22 +99,6 @@ class TestEquation:
         assert found.motor_torque == pytest.approx(expected, rel=1e-12)
         assert found.direction == pytest.approx(-1.0)
 
-    @given(
-        st.sampled_from(EVERY_MODEL),
-        st.integers(0, 2**32 - 1),
-        st.floats(-3, 3),
-        st.floats(-30, 30),
-        st.floats(-3, 3),
-    )
-    @settings(max_examples=40)
-    def test_a_mirrored_motion_asks_for_the_mirrored_torque(self, kind, seed, v, a, te):
-        model = any_model(np.random.default_rng(seed), *kind)
-        one, other = asked(model, v, a, te), asked(model, -v, -a, -te)
-
-        assert one.motor_torque == pytest.approx(-other.motor_torque, abs=1e-12)
-        assert one.goal_offset == pytest.approx(-other.goal_offset, abs=1e-12)
-        assert one.saturated == other.saturated
-
 
 class TestLimits:
     def test_a_motor_that_locks_itself_gives_all_it_has(self):
@@ -183,11 +165,6 @@ class TestDirection:
         model = load_model("mx106", "m6")
         for acceleration, direction in ((20.0, 1.0), (-20.0, -1.0), (0.0, 0.0)):
             assert asked(model, 0.0, acceleration, -0.5).direction == pytest.approx(direction, abs=1e-4)
-
-    def test_smoothed_without_end_it_leaves_friction_out(self):
-        found = asked(load_model("mx106", "m6"), 1.0, 5.0, -0.5, smoothing=math.inf)
-
-        assert found.friction_torque == pytest.approx(0.0)
 
 
 class TestControlLaw:

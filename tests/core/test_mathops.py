@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from core.kernel.mathops import LOG2_E, exp2, log2, rough_exp2, rough_log2, sine
+from core.kernel.mathops import exp2, log2, rough_exp2, rough_log2, sine
 
 EPS = np.finfo(np.float64).eps
 
@@ -68,14 +68,6 @@ def test_sine_edges():
     np.testing.assert_allclose(each(sine, x), np.sin(x), rtol=0, atol=1e-14)
     assert each(sine, np.array([1e-300]))[0] == 1e-300
     np.testing.assert_array_equal(each(sine, -x), -each(sine, x))
-
-
-def test_stribeck_of_the_kernel_is_the_papers(uniform):
-    """exp(−x^α) by way of powers of two, eq. (6), as the step computes it."""
-    x, alpha = 10.0 ** uniform(-8.0, 1.5, 5000), uniform(0.2, 10.0, 5000)
-    powers = each(exp2, alpha * each(log2, x))
-
-    np.testing.assert_allclose(each(exp2, -LOG2_E * powers), np.exp(-(x**alpha)), rtol=1e-11, atol=1e-300)
 
 
 def test_the_rough_ones_are_as_good_as_they_say(uniform):

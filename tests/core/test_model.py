@@ -168,16 +168,6 @@ def test_hostile_files_are_refused(tmp_path):
             ServoModel.read(path)
 
 
-def test_files_of_both_formats_are_read(tmp_path):
-    ours, theirs = tmp_path / "ours.json", tmp_path / "theirs.json"
-    model = load_model("xl330", "m6")
-    ours.write_text(model.to_json_text(), "utf-8")
-    theirs.write_text(json.dumps(model_to_bam(model)), "utf-8")
-
-    assert ServoModel.read(ours) == model
-    assert ServoModel.read(theirs).values == model.values
-
-
 def test_candidates_fill_the_free_parameters(random):
     model = build_model("mx106", "m4")
     frozen = model.with_parameters(model.parameters.frozen_at({"R": 3.3}))

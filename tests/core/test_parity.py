@@ -67,10 +67,3 @@ def test_rollout_is_reproduced(case, rollouts):
     prefix = f"{case['trajectory']}_dt{case['dt']}"
     np.testing.assert_allclose(motion.goal_position, rollouts[f"{prefix}_goal"], rtol=0, atol=1e-12)
     np.testing.assert_array_equal(trajectory.torque_enable(motion.time), rollouts[f"{prefix}_enable"].astype(bool))
-
-
-def test_algorithm_1_is_another_integrator(rollouts):
-    case = CASES[0]
-    motion, _ = simulate(case, "algorithm1")
-
-    assert np.abs(motion.position - rollouts[f"{case['case']}_position"]).max() > 1e-3

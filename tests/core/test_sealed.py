@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from core.model import EDITED_ENTRY, ServoModel
 from core.sealed import SEAL, is_broken, is_edited, parse_sealed, sealed, sealed_text, with_seal_line, without_seal_line
 from core.shipped import load_model
-from core.studies.compliant.elastic import Sea
-from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -81,13 +79,3 @@ def test_an_edited_model_is_used_and_carries_the_word(tmp_path, caplog):
     assert edited.values["kt"] == 2.25
     assert edited.provenance[EDITED_ENTRY] is True
     assert ServoModel.from_json_text(edited.to_json_text()) == edited
-
-
-def test_an_edited_compliant_actuator_is_used_with_a_warning(tmp_path, caplog):
-    file = write_unit(tmp_path / "mine.json", CompliantUnit(actuator=Sea(stiffness=24.5)))
-    assert read_unit(file).actuator == Sea(stiffness=24.5)
-    assert not caplog.records
-    file.write_text(file.read_text("utf-8").replace("24.5", "25.5"), "utf-8")
-    assert read_unit(file).actuator == Sea(stiffness=25.5)
-    (message,) = caplog.messages
-    assert message.startswith(f"{file}: edited by hand, or damaged")

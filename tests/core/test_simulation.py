@@ -1,6 +1,5 @@
 """Simulation of trajectories and recordings, and the stepper that must do exactly the same one step at a time."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -94,29 +93,6 @@ def test_torque_mode_replaces_the_position_law(law):
     assert servo.current == pytest.approx(0.3 / kt)
     expected = (0.3 / kt * resistance + kt * 0.5) / model.supply_voltage
     assert servo.duty_cycle == pytest.approx(expected)
-
-
-def test_samples_of_a_trajectory():
-    """One sample every dt while t < duration; sample k is the state before step k."""
-    model = catalogue_model("mx106", "m1")
-    trajectory = make_trajectory("sin_sin", 1.0)
-
-    motion = simulate_trajectory(model, trajectory, PENDULUM, model.default_settings(), 0.1, position=0.2, velocity=0.1)
-
-    assert len(motion.time) == 10
-    assert motion.time[-1] == pytest.approx(0.9)
-    assert (motion.position[0], motion.velocity[0]) == (0.2, 0.1)
-    np.testing.assert_array_equal(motion.goal_position, trajectory.goal(motion.time))
-
-
-def test_substeps_hold_the_goal():
-    """A sample's goal holds through its substeps: refining them is not resampling the goal."""
-    model = catalogue_model("mx106", "m1", dt=DT)
-    goal = 0.5 * np.sin(np.arange(100) * 0.1)
-    fine = simulate_recording(replace(model, substeps=4), commands(model, goal, step=DT))
-    repeated = simulate_recording(model, commands(model, np.repeat(goal, 4), step=DT / 4))
-
-    np.testing.assert_array_equal(fine.position, repeated.position[::4])
 
 
 def test_a_recording_starts_from_its_first_state():

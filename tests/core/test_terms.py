@@ -8,15 +8,6 @@ from core.kernel.layout import Slot, empty_rows
 from core.terms import COMMAND_PATH, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
 
 
-@pytest.mark.parametrize("name", TERMS)
-def test_a_record_is_within_its_own_limits(name):
-    term = TERMS[name]
-    low, high = term.limits
-    assert low <= term.lower <= term.start <= term.upper
-    assert term.upper <= high
-    assert not term.evidence or term.evidence in _RULES
-
-
 def test_every_rule_of_the_coverage_serves_a_term():
     assert {term.evidence for term in TERMS.values()} == {*_RULES, ""}
 

@@ -10,7 +10,6 @@ from core.trajectories import (
     ALIASES,
     PAPER_TRAJECTORIES,
     canonical_name,
-    cubic_hermite,
     make_trajectory,
     recorded_trajectory,
     trajectory_names,
@@ -107,21 +106,6 @@ def test_parameters_and_limits():
             make_trajectory("sin_sin", duration)
     with pytest.raises(InputError, match="sin_time_square"):
         make_trajectory("wiggle")
-
-
-def test_cubic_segments():
-    knots = [(0.0, 0.0), (1.0, 2.0), (3.0, -1.0)]
-    dense = np.linspace(-1, 4, 5001)
-    curve = cubic_hermite(dense, knots)
-
-    for time, value in knots:
-        assert cubic_hermite(np.array([time]), knots)[0] == value
-        slope = np.diff(cubic_hermite(np.array([time - 1e-6, time, time + 1e-6]), knots)) / 1e-6
-        np.testing.assert_allclose(slope, 0.0, atol=1e-4)
-    assert curve.min() == pytest.approx(-1.0)
-    assert curve.max() == pytest.approx(2.0)
-    assert curve[0] == 0.0
-    assert curve[-1] == -1.0
 
 
 def test_replaying_a_recording_holds_its_commands():

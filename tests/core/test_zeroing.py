@@ -180,13 +180,6 @@ def test_a_swinging_pendulum_is_waited_for():
     assert [rest.angle for rest in zeroing.rests] == pytest.approx([0.1], abs=REST_BAND)
 
 
-def test_noise_below_the_band_is_averaged_and_above_it_nothing_rests():
-    quiet = measured(0.2, 0.05, noise=5e-4, repeats=4).result()
-    assert quiet.angle == pytest.approx(0.2, abs=2e-4)
-    assert abs(quiet.angle - 0.2) <= quiet.uncertainty
-    assert measured(0.2, 0.05, noise=REST_BAND).rests == []
-
-
 def test_repeats_narrow_what_is_said_of_the_zero():
     """One rest a side: half of their distance. Repeats: Student's 95 % interval, t(2) = 4.30 for two a side."""
     one = estimate([Rest(-0.1, Side.BELOW), Rest(0.1, Side.ABOVE)])

@@ -63,19 +63,6 @@ def test_units_are_the_models_they_were(spread):
         assert own.values["kt"] == values
 
 
-def test_a_bristle_keeps_the_damping_that_its_draws_need():
-    """Seed 001, eq. 14: a draw's friction must not jump; `ServoModel` refuses one that would."""
-    from core.model import with_contact
-
-    units = fleet(6, {"kt": 0.04}, friction="m2")
-    models = [with_contact(u.results["m2"].model, "elastoplastic") for u in units]
-    found = population(units, "m2")
-    wide = tuple(replace(p, between=1.5) if p.name == "dtheta_stribeck" else p for p in found.parameters)
-    soft = models[0].with_parameters(models[0].parameters.with_values({"bristle_damping": 1e-3}))
-    spread = Spread(population=replace(found, parameters=wide), centre=MEAN, model=soft)
-    assert len({m.values["bristle_damping"] for m in spread.samples(20)}) > 1
-
-
 def test_a_spread_survives_its_file(spread, tmp_path):
     errors = CentreErrors(
         units=("a", "b"),

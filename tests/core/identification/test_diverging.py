@@ -98,8 +98,11 @@ def test_a_search_passes_candidates_over_that_diverge() -> None:
     def broken(x: np.ndarray) -> np.ndarray:
         return np.where(x[:, 0] > 0.0, np.inf, np.where(x[:, 0] < -2.0, np.nan, ((x + 1.0) ** 2).sum(axis=1) + 1.0))
 
-    found = search(broken, np.array([[-3.0, 3.0]] * 2), [np.array([1.0, 1.0])], 1000, seed=0)
+    values: list[float] = []
+    bounds, start = np.array([[-3.0, 3.0]] * 2), np.array([1.0, 1.0])
+    found = search(broken, bounds, [start], 1000, seed=0, on_generation=lambda told: values.extend(told.values))
     assert found.value == pytest.approx(1.0, abs=1e-3)
+    assert max(values) == np.finfo(np.float64).max, "the record holds numbers that compare"
     assert not confirmed(ends(math.inf, math.inf, 1.0), 1.0)
 
 

@@ -179,17 +179,6 @@ def test_a_stribeck_effect_that_was_not_seen_is_said_once_and_first() -> None:
     assert evidence_of(replace(speed, at_bound="")).warnings == ()
 
 
-def test_evidence_survives_a_file() -> None:
-    model = truth("release_braking")
-    known = model.with_parameters(model.parameters.frozen_at({"R": 2.0}))
-    evidence = judge(known, known.parameters, grid("release_braking")[:2])
-    again = Evidence.from_json(json.loads(json.dumps(evidence.to_json(), allow_nan=False)))
-    assert again.to_json() == evidence.to_json()
-    assert again.warnings == evidence.warnings
-    with pytest.raises(IdentificationError, match="cannot be read"):
-        Evidence.from_json({"parameters": 3})
-
-
 def test_missing_conditions_are_named_with_what_they_are_for() -> None:
     model = build_model(SERVO, "m4", command_path=("release_braking",))
     few = [record(truth(), "sin_sin", mass=1.0, kp=16.0)]
@@ -371,4 +360,7 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
         IdentificationRequest(servo=SERVO, models=("m1",), trials=100, validation="none"), grid()[:2]
     ).results[0]
     assert "1 independent search did not reach this fit" in found.evidence.warnings[0]
-    assert Evidence.from_json(json.loads(json.dumps(found.evidence.to_json()))) == found.evidence
+    evidence = replace(found.evidence, parameters=(*found.evidence.parameters[1:], parameter(standard_error=math.inf)))
+    assert Evidence.from_json(json.loads(json.dumps(evidence.to_json(), allow_nan=False))) == evidence
+    with pytest.raises(IdentificationError, match="cannot be read"):
+        Evidence.from_json({"parameters": 3})

@@ -27,7 +27,6 @@ from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, fi
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.simulation import simulate_recording
 from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES
 from sessions import Session
@@ -54,22 +53,6 @@ def grid(friction: str) -> tuple[Recording, ...]:
     )
 
 
-def relative_uncertainty(model: ServoModel, recordings: tuple[Recording, ...], noise: float) -> dict[str, float]:
-    """Standard error over value of each parameter, by the Jacobian of all positions, for a noise [rad] per sample."""
-    names = [p.name for p in model.parameters.free]
-    columns = []
-    for p in model.parameters.free:
-        step = 1e-4 * max(abs(p.value), 1e-3 * (p.upper - p.lower))
-        around = (p.value + step, max(p.value - step, p.lower))
-        moved = [model.with_values({p.name: value}) for value in around]
-        high, low = (np.concatenate([simulate_recording(m, r).position for r in recordings]) for m in moved)
-        columns.append((high - low) / (around[0] - around[1]))
-    covariance = noise**2 * np.linalg.pinv(np.transpose(columns).T @ np.transpose(columns))
-    return {
-        name: float(np.sqrt(covariance[i, i]) / max(abs(model.values[name]), 1e-12)) for i, name in enumerate(names)
-    }
-
-
 @pytest.mark.parametrize(
     "friction",
     [pytest.param(name, marks=pytest.mark.exhaustive("the other friction models")) for name in FRICTION_MODELS[:-1]]
@@ -86,8 +69,8 @@ def test_truth_is_recovered(friction: str) -> None:
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
     # it certain to 1 %.
-    uncertainty = relative_uncertainty(truth(friction), recordings, 1e-3)
-    known = [name for name, share in uncertainty.items() if share < 0.01]
+    evidence = found.evidence
+    known = [p.name for p in evidence.parameters if p.standard_error * 1e-3 < 0.01 * abs(p.value) * evidence.noise]
     assert {"kt", "R", "armature"} <= set(known)
     for name in known:
         assert found.model.values[name] == pytest.approx(truth(friction).values[name], rel=0.02), name
@@ -133,21 +116,6 @@ def test_a_command_path_that_lowers_the_held_out_error_is_identified(
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] <= 1.0
     assert identify(found.request, delayed(delay)).results[0].model.values == found.results[0].model.values
-
-
-def test_a_trial_of_the_command_path_can_be_stopped_and_resumed(tmp_path: Path) -> None:
-    runs, seen = delayed(0.0175), []
-    whole = identify(TRY_DELAY, runs)
-    assert whole.request.command_path == ("command_delay",)
-
-    def second_stage() -> bool:
-        return bool(seen) and seen[-1].trial == "with the command path"
-
-    stopped = identify(TRY_DELAY, runs, folder=tmp_path, on_progress=seen.append, should_stop=second_stage)
-    assert stopped.stopped
-    assert len(stopped.results) == 1
-    resumed = identify(TRY_DELAY, runs, folder=tmp_path, resume=True)
-    assert resumed.results[0].model.to_json_text() == whole.results[0].model.to_json_text()
 
 
 def test_without_a_run_to_hold_out_the_command_path_is_left_out() -> None:

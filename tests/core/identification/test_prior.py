@@ -9,8 +9,6 @@ from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
-from core.identification.search.objective import Batch
-from core.identification.search.polish import polish, smooth_losses
 from core.identification.search.prior import Prior
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -40,23 +38,6 @@ def test_it_costs_the_square_of_the_distance_in_catalogue_intervals() -> None:
     assert curvature == pytest.approx(np.full(len(names), 0.06))
     assert slope[place] == pytest.approx(0.03)
     assert np.count_nonzero(slope) == 1
-
-
-def test_a_polish_ends_where_loss_and_cost_balance() -> None:
-    model = truth()
-    prior = Prior.about(build_model(SERVO, "m1"), 0.01)
-    batch = Batch(model, recordings(), threads=1, prior=prior)
-    found, _ = polish(batch, model.parameters.vector(), difference=1e-4)
-    values = smooth_losses(
-        batch, np.array([model.parameters.vector(), build_model(SERVO, "m1").parameters.vector(), found])
-    )
-    assert values[2] < min(values[:2])
-    around = np.repeat(found[None], 2 * len(found), axis=0)
-    low, high = model.parameters.bounds().T
-    for i in range(len(found)):
-        around[2 * i, i] = max(found[i] - 0.01 * (high - low)[i], low[i])
-        around[2 * i + 1, i] = min(found[i] + 0.01 * (high - low)[i], high[i])
-    assert smooth_losses(batch, around).min() > values[2] * (1.0 - 1e-4)
 
 
 def test_what_runs_leave_open_stays_and_what_they_determine_moves() -> None:

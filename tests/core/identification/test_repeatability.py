@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.identification.choice.repeatability import PARTNERS, FloorRow, repeatability
+from core.identification.choice.repeatability import PARTNERS, repeatability
 from core.identification.coverage.repeats import odd_repetitions
 from core.recording import Recording, ServoSettings
 
@@ -48,18 +47,6 @@ def test_half_the_mean_difference_of_pairs_is_no_floor_of_four_runs() -> None:
     assert found.floor == pytest.approx(2e-3)
     assert found.difference == pytest.approx(1e-2 / 3.0)
     assert len(found.distances) == 6
-
-
-def test_every_run_counts_the_same_in_the_floor() -> None:
-    """Four runs with a floor of 2 mrad and two with 5: (4·2 + 2·5)/6, which the models' mean error is held against."""
-    four = [run(str(offset), 1e-3 * offset) for offset in (-3, -1, 1, 3)]
-    two = [run(name, offset, mass=2.0) for name, offset in (("a", -5e-3), ("b", 5e-3))]
-    row = repeatability([*four, *two]).table(dict.fromkeys("ab", 5e-3) | {r.id: 2e-3 for r in four})[-1]
-    assert row.floor == pytest.approx(3e-3)
-    assert row.ratio == pytest.approx(1.0)
-    assert row.difference == pytest.approx((6 * 1e-2 / 3.0 + 1e-2) / 7.0)
-    assert (row.repetitions, row.runs, row.pairs) == (2, 6, 7)
-    assert FloorRow.from_json(json.loads(json.dumps(row.to_json()))) == row
 
 
 @pytest.mark.parametrize("changes", [{"angle_offset": 0.2}, {"measured_inertia": 0.02}, {"arm_mass": 0.1}])

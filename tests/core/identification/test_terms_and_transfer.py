@@ -152,19 +152,19 @@ def test_what_terms_buy_is_told_by_hand() -> None:
 def test_a_transfer_table_is_told_by_hand() -> None:
     """Rows are what was fitted to, columns what was judged on: 0.5 kg on 2 kg is the worst way, 2 kg carries over best.
 
-    Own (1 + 2 + 3)/3 = 2 mrad, elsewhere (4 + 12 + 5 + 7 + 6 + 2)/6 = 6 mrad.
+    Own (1 + 2 + 9)/3 = 4 mrad, elsewhere (4 + 12 + 5 + 7 + 6 + 2)/6 = 6 mrad.
     """
     table = TransferTable(
         condition="mass",
         variant="M1",
         values=(0.5, 1.0, 2.0),
-        errors=1e-3 * np.array([[1.0, 4.0, 12.0], [5.0, 2.0, 7.0], [6.0, 2.0, 3.0]]),
+        errors=1e-3 * np.array([[1.0, 4.0, 12.0], [5.0, 2.0, 7.0], [6.0, 2.0, 9.0]]),
         runs=(1, 2, 3),
     )
-    assert (table.own, table.elsewhere) == (pytest.approx(2e-3), pytest.approx(6e-3))
+    assert (table.own, table.elsewhere) == (pytest.approx(4e-3), pytest.approx(6e-3))
     assert table.text == (
-        "M1 fitted to one mass has an error of 2.0 mrad there and of 6.0 mrad on the others, 3 times as much. Worst: "
-        "fitted to 0.5 kg, on 2 kg 12.0 mrad, where the fit to it has 3.0. The fit to 2 kg transfers best."
+        "M1 fitted to one mass has an error of 4.0 mrad there and of 6.0 mrad on the others, 1.5 times as much. Worst: "
+        "fitted to 0.5 kg, on 2 kg 12.0 mrad, where the fit to it has 9.0. The fit to 2 kg transfers best."
     )
     data = table.to_json()
     assert (data["own"], data["elsewhere"]) == (table.own, table.elsewhere)
