@@ -9,7 +9,7 @@ from core.bench import Bench
 from core.errors import InputError
 from core.identification.evaluate import evaluate
 from core.recording import CHANNELS, FIT_CHANNELS
-from core.simulation import initial_velocity, on_grid, simulate_recording, simulate_trajectory
+from core.simulation import initial_velocity, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import catalogue_model, commands
 
@@ -127,17 +127,6 @@ def test_a_velocity_the_servo_did_not_report_is_measured_from_the_positions(mode
     assert filled[0] == pytest.approx(expected, rel=1e-9)
     assert np.array_equal(filled[1:], run.channels["velocity"][k + 1 :])
     assert "velocity" not in bare.trimmed(end=1.0).channels
-
-
-def test_a_trimmed_run_goes_onto_a_grid_that_begins_with_it(model, run):
-    random = np.random.default_rng(4)
-    jitter = np.sort(run.time + random.uniform(-1e-3, 1e-3, run.samples))
-    irregular = replace(run, channels={**run.channels, "time": jitter}).trimmed(1.0, 2.0)
-    grid = irregular.resampled(0.01)
-    assert grid.time[0] == irregular.time[0] >= jitter[0] + 1.0
-    assert grid.time[-1] <= irregular.time[-1]
-    assert grid.channels["velocity"][0] == irregular.channels["velocity"][0]
-    assert np.abs(simulate_recording(model, irregular).position - on_grid(irregular)[0].position).max() < 0.1
 
 
 def test_a_command_without_a_known_time_came_with_its_sample(full):

@@ -65,12 +65,6 @@ def test_what_is_said_does_not_jump_when_the_pace_does(job):
     assert job.estimate.left() == pytest.approx(before, rel=0.1)
 
 
-def test_a_job_that_begins_anew_is_watched_anew(job):
-    job.work(10.0, 0.0, 1.0)
-    job.work(1.0, 0.0, 0.01)
-    assert job.estimate.left() is None
-
-
 def test_an_estimate_is_said_no_finer_than_it_is():
     assert [about(s) for s in (3.0, 42.0, 150.0, 1490.0, 4000.0, 16_549_200.0)] == [
         "a few seconds", "about 40 s", "about 2 min", "about 25 min", "about 1 h 07 min", "about 4597 h",

@@ -287,7 +287,7 @@ def test_a_wrong_mass_is_named() -> None:
     ("fault", "servo", "fact", "factor", "begin"),
     [
         ("slip_swing", "sts3215", "angle_offset", pytest.approx(0.1, abs=0.02), pytest.approx(3.0, abs=0.01)),
-        ("kp_all", "sts3215", "kp", pytest.approx(1.25, rel=0.1), None),
+        ("kp_all", "sts3215", "kp", pytest.approx(1.25, rel=0.1), 0.0),
     ],
 )
 def test_a_slip_in_a_run_and_a_wrong_gain_are_named(fault, servo, fact, factor, begin) -> None:

@@ -113,12 +113,6 @@ def test_a_motion_recorded_under_its_other_name_is_not_proposed_again() -> None:
     assert candidate_cells(SMALL, [recorded]) == tuple(cell for cell in cells if cell != slow)
 
 
-def test_the_choice_does_not_depend_on_threads() -> None:
-    cells = candidate_cells(SMALL)
-    one, two = (next_best(servo(), [], cells, 2, members=3, duration=2.0, threads=threads) for threads in (1, 2))
-    assert one == two
-
-
 def test_small_widths_may_ask_for_another_recording_than_a_small_volume() -> None:
     """No first choice by volume has a smaller product of half widths than the first choice by widths."""
     cells = candidate_cells(SMALL)

@@ -70,12 +70,6 @@ def test_motions_that_run_away_are_no_distance(monkeypatch: pytest.MonkeyPatch) 
     assert disagreement(model, [traded(model, 1.1)], runs, threads=1) == ""
 
 
-def test_runs_without_a_load_are_compared_at_other_gains_only() -> None:
-    model = known_model()
-    bare = replace(run(model, 8.0), bench=Bench(mass=0.0, length=0.15, measured_inertia=0.01))
-    assert "load" not in disagreement(model, [traded(model, 1.001)], [bare], threads=1)
-
-
 def test_runs_that_saturate_more_than_the_fit_are_told() -> None:
     model = known_model()
     calm, strong = run(model, 8.0), run(model, 64.0)

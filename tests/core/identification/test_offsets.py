@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.errors import IdentificationError
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
@@ -116,8 +115,3 @@ def test_they_are_kept_with_the_result() -> None:
 def test_small_and_uncertain_ones_are_not_worth_a_word() -> None:
     quiet = RunOffset(id="a", angle=0.004, angle_error=1e-4, supply=0.3, supply_error=0.2)
     assert quiet.text == ""
-
-
-def test_they_need_the_polish() -> None:
-    with pytest.raises(IdentificationError, match="run offsets are fitted in the polish"):
-        IdentificationRequest(servo=SERVO, run_offsets=True, polish=False)

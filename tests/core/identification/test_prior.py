@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
 from core.identification.search.prior import Prior
@@ -48,8 +47,3 @@ def test_what_runs_leave_open_stays_and_what_they_determine_moves() -> None:
     began, held = search_template(request, "m1").values, identify(request, recordings()).results[0].model.values
     assert held["release_braking"] == pytest.approx(began["release_braking"], abs=1e-3)
     assert abs(held["friction_base"] - 0.02) < 0.05 * abs(began["friction_base"] - 0.02)
-
-
-def test_a_negative_one_is_refused() -> None:
-    with pytest.raises(IdentificationError, match="is not possible; use 0"):
-        IdentificationRequest(servo=SERVO, prior=-1.0)

@@ -35,12 +35,6 @@ def run(name: str, scatter: float | np.ndarray = 0.0, *, start: float = 0.0, mas
     )
 
 
-def test_two_runs_apart_by_a_constant_have_half_of_it_as_floor() -> None:
-    (found,) = repeatability([run("a", 0.002), run("b", -0.004)]).sets
-    assert found.floor == pytest.approx(0.003, rel=1e-9)
-    assert found.difference == pytest.approx(0.006, rel=1e-9)
-
-
 def test_half_the_mean_difference_of_pairs_is_no_floor_of_four_runs() -> None:
     """At −3, −1, 1, 3 mrad a model between the middle ones is off by 2 on average; the six pairs differ by 3⅓."""
     (found,) = repeatability([run(str(offset), 1e-3 * offset) for offset in (-3, -1, 1, 3)]).sets

@@ -47,6 +47,8 @@ def recordings() -> tuple[Recording, ...]:
         ({"threads": 0}, "0 threads"),
         ({"substeps": 0}, "0 substeps"),
         ({"dt": 0.2}, "does not resolve"),
+        ({"prior": -1.0}, "is not possible; use 0"),
+        ({"run_offsets": True, "polish": False}, "run offsets are fitted in the polish"),
         ({"metric": "median"}, "no metric"),
         ({"supply": "guessed"}, "no supply"),
         ({"bounds": (("gamma", 0.0, 1.0),)}, "no parameter 'gamma'"),

@@ -17,7 +17,7 @@ from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording
-from core.terms import FRICTION_MODELS, NEUTRAL
+from core.terms import NEUTRAL
 from tests.core.conftest import recorded
 
 SERVO = "mx106"
@@ -104,11 +104,6 @@ def test_what_a_part_of_a_model_does_not_name_stays() -> None:
     catalogue = search_template(asked(models=("m6",), command_path=("pwm_lag",)), "m6").values
     found = search_template(asked(models=("m6",), command_path=("pwm_lag",), start=(("R", 3.0),)), "m6").values
     assert found == {**catalogue, "R": 3.0}
-
-
-@pytest.mark.parametrize("friction", FRICTION_MODELS)
-def test_without_a_start_the_catalogue_s_values_stand(friction: str) -> None:
-    assert search_template(asked(), friction).values == build_model(SERVO, friction).values
 
 
 @pytest.mark.parametrize(
