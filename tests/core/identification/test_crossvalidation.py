@@ -38,7 +38,7 @@ def grid() -> tuple[Recording, ...]:
 
 
 def request(**changes: object) -> IdentificationRequest:
-    return IdentificationRequest(**{"servo": SERVO, "trials": 20, "threads": 1, **changes})  # type: ignore[arg-type]
+    return IdentificationRequest(**{"servo": SERVO, "trials": 20, "polish": False, "threads": 1, **changes})  # type: ignore[arg-type]
 
 
 def test_every_value_is_held_out_once_and_the_rest_is_trained_on() -> None:

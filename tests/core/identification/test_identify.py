@@ -27,7 +27,7 @@ from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, fi
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+from core.terms import FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES
 from sessions import Session
 from tests.core.conftest import recorded
@@ -131,21 +131,21 @@ def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object
 
 def test_richer_models_never_score_worse_in_training() -> None:
     """Nested starts: M1 ⊂ M2 ⊂ M4 ⊂ M5 ⊂ M6 and M1 ⊂ M3 ⊂ M4, whatever the budget."""
-    recordings = grid("m6")[3:5]
+    recordings = grid("m6")[3:4]
     errors = {r.model.friction: r.train_mae for r in quick(recordings, trials=20).results}
     for simpler, richer in (("m1", "m2"), ("m1", "m3"), ("m2", "m4"), ("m3", "m4"), ("m4", "m5"), ("m5", "m6")):
         assert errors[richer] <= ALIKE * errors[simpler]
 
 
 def test_same_seed_same_bits_whatever_the_threads() -> None:
-    recordings = grid("m4")[3:5]
+    recordings = grid("m1")[3:5]
     alone, together = (
-        quick(recordings, models=("m4",), command_path=COMMAND_PATH_TERMS, threads=threads, trials=100)
+        quick(recordings, models=("m1",), command_path=("command_delay",), threads=threads, trials=50)
         for threads in (1, 3)
     )
     assert alone.results[0].model.values == together.results[0].model.values
     assert alone.results[0].train_mae == together.results[0].train_mae
-    other = quick(recordings, models=("m4",), trials=100, seed=1)
+    other = quick(recordings, models=("m1",), command_path=("command_delay",), trials=50, seed=1)
     assert other.results[0].model.values != alone.results[0].model.values
 
 
