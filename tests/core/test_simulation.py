@@ -13,6 +13,7 @@ from core.simulation import (
     held_commands,
     initial_velocity,
     on_grid,
+    sampling_interval,
     sampling_step,
     simulate_recording,
     simulate_trajectory,
@@ -125,6 +126,9 @@ def test_grids(random):
 
     assert sampling_step(regular) == pytest.approx(0.004)
     assert on_grid(regular)[0] is regular
+    runs = [commands(model, np.zeros(50), step=step) for step in (0.02, 0.004, 0.005)]
+    assert sampling_interval(runs) == pytest.approx(0.005)
+    assert sampling_interval(runs, 0.01) == 0.01
     assert sampling_step(odd) == np.median(np.diff(odd.time)) > FINEST_GRID
     run, step = on_grid(odd)
     np.testing.assert_allclose(np.diff(run.time), step)

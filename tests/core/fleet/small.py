@@ -40,6 +40,11 @@ def plan_of(count: int = 2, *, by: tuple[str, ...] = (), **changes) -> FleetPlan
     return make_plan(request, [facts_of(unit) for unit in units(count)], Load(count))
 
 
+def quick_plan_of(count: int = 2, **changes) -> FleetPlan:
+    """Plan without the polish of each fit, for what only orders fits."""
+    return plan_of(count, polish=False, **changes)
+
+
 def numbers(result):
     """All that a fleet found, without how long it took."""
     fits = [

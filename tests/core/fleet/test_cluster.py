@@ -16,7 +16,7 @@ from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.store import FleetStore
 from core.fleet.work import Warm
-from tests.core.fleet.small import Load, numbers, plan_of
+from tests.core.fleet.small import Load, numbers, quick_plan_of
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the extra cluster is not installed")
@@ -25,7 +25,7 @@ psutil = pytest.importorskip("psutil")
 
 @pytest.fixture(scope="module")
 def plan():
-    return plan_of(2, trials=60)
+    return quick_plan_of(2, trials=60)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,7 @@ def test_two_workers_one_of_which_is_killed_give_the_plain_loops_numbers(plan, p
     assert all("a worker was lost, its task is submitted again" in note for note in notes if note)
 
 
+@pytest.mark.exhaustive("stopping on a cluster, which the plain loop's tests cover")
 def test_it_stops_between_tasks_and_leaves_the_cluster_to_the_next(plan, executor, tmp_path):
     told = []
     half = run(plan, tmp_path, executor, progressed=told.append, should_stop=lambda: told and told[-1].computed >= 2)

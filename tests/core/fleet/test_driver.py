@@ -1,16 +1,19 @@
 """The driver: the same numbers in any order and after any loss, nothing twice, nothing kept back."""
 
 import contextlib
+import math
 import random
 
+import numpy as np
 import pytest
 
 from core.errors import IdentificationError, InputError
 from core.fleet.driver import Done, FleetWatch, outcome, run_fleet
 from core.fleet.local import PlainLoop
+from core.fleet.result import Transfer
 from core.fleet.store import FleetStore
 from core.identification.identify import fit_repeat, identify
-from tests.core.fleet.small import Load, numbers, plan_of
+from tests.core.fleet.small import Load, numbers, quick_plan_of
 
 
 class Counting(PlainLoop):
@@ -60,7 +63,7 @@ def each_fit_once():
 
 @pytest.fixture(scope="module")
 def plan():
-    return plan_of(2, repeats=2)
+    return quick_plan_of(2, repeats=2)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +74,7 @@ def plain(plan, tmp_path_factory):
 
 def test_a_fleet_is_each_units_identification(plan, plain):
     """One repeat: what `identify` finds, bit for bit."""
-    single = plan_of(1)
+    single = quick_plan_of(1)
     load = Load(1)
     [unit] = single.units
     ours = run(single, plain[0].parent / "single").units[0]
@@ -144,7 +147,7 @@ def test_a_damaged_fit_and_a_longer_list_of_models_cost_only_themselves(plan, pl
     executor = Counting(Load(2))
     assert numbers(run(plan, tmp_path, executor)) == numbers(plain[1])
     assert executor.begun == [first.keys[1], "transfer-unit-001", "transfer-unit-002"]
-    more = plan_of(2, repeats=2, models=("m1", "m2", "m4"))
+    more = quick_plan_of(2, repeats=2, models=("m1", "m2", "m4"))
     executor = Counting(Load(2))
     run(more, tmp_path, executor)
     assert [key for key in executor.begun if "transfer" not in key] == [chain.keys[2] for chain in more.chains]
@@ -181,6 +184,15 @@ def test_an_error_of_the_program_is_told_with_its_kind():
     assert outcome("k", lambda: 3) == Done(key="k", value=3)
 
 
+def test_a_transfer_matrix_counts_for_the_fits_it_was_made_of(tmp_path):
+    store = FleetStore(tmp_path)
+    transfer = Transfer(friction="m1", units=("a", "b"), errors=np.array([[1e-3, 2e-3], [3e-3, math.inf]]))
+    store.put_transfer(transfer, "these fits")
+    assert store.get_transfer("other fits") is None
+    for basis in ("these fits", None):
+        assert store.get_transfer(basis).errors.tolist() == transfer.errors.tolist()
+
+
 def test_a_folder_that_cannot_be_written_ends_it_in_one_line(plan, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="choose another folder"):
@@ -206,7 +218,7 @@ def test_the_transfer_matrix_judges_models_on_every_units_runs_with_the_units_ow
 
 
 def test_folds_judge_and_the_fit_to_all_runs_gives_the_values(tmp_path):
-    plan = plan_of(1, by=("mass",), models=("m1",))
+    plan = quick_plan_of(1, by=("mass",), models=("m1",))
     result = run(plan, tmp_path)
     whole, light, heavy = (FleetStore(tmp_path).get(chain, chain.keys[0]) for chain in plan.chains)
     found = result.units[0].results["m1"]

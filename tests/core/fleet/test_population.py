@@ -146,6 +146,16 @@ def test_a_population_survives_its_file():
             Population.from_json(broken)
 
 
+def test_bounds_are_the_widest_of_all_units():
+    units = fleet(3, {"kt": 0.03})
+    for place, (low, high) in enumerate(((0.5, 5.0), (0.2, 3.0), (0.4, 9.0))):
+        found = units[place].results["m1"]
+        model = found.model.with_parameters(found.model.parameters.with_bounds({"kt": (low, high)}))
+        units[place] = replace(units[place], results={"m1": replace(found, model=model)})
+    kt = population(units, "m1").of("kt")
+    assert (kt.lower, kt.upper) == (0.2, 9.0)
+
+
 def test_two_units_are_too_few():
     with pytest.raises(IdentificationError, match="at least 3"):
         population(fleet(2, {"kt": 0.05}), "m1")

@@ -22,6 +22,7 @@ from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt, doubt_of
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
+from core.identification.coverage.grid import grid_of_conditions
 from core.identification.coverage.outliers import freezes, position_steps, spikes
 from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
@@ -85,6 +86,10 @@ def test_the_grid_counts_conditions() -> None:
     assert grid.gains == (8.0, 32.0)
     assert grid.possible == len(grid.cells) == 12
     assert {cell.count for cell in grid.cells} == {1}
+    lower = replace(sound()[0], settings=replace(sound()[0].settings, supply_voltage=11.0))
+    more = grid_of_conditions([*sound(), sound()[1], lower])
+    assert (more.supplies, more.possible, len(more.cells)) == ((11.0, 15.0), 24, 13)
+    assert sorted(cell.count for cell in more.cells)[-2:] == [1, 2]
 
 
 def test_json_round_trip() -> None:
@@ -131,6 +136,16 @@ def test_runs_together_have_the_extremes_the_sums_and_the_means_by_duration() ->
         mean = name in ("slow_share", "saturated_share", "released_share")
         expected = a[name] + b[name] if name in counts else (3.0 * a[name] + b[name]) / 4.0 if mean else b[name]
         assert getattr(found, name) == pytest.approx(a[name] if name == "load_low" else expected), name
+
+
+def test_stops_are_told_from_breakaways_and_small_errors_at_rest() -> None:
+    """Rests of a second with motion between them: after two it breaks away, and in two the error is below 0.03 rad."""
+    time = np.arange(0.0, 5.0, 0.005)
+    position = np.interp(time, [0, 1, 2, 3, 4, 5], [0, 0, 1, 1, 0, 0])
+    goal = position + np.where(time < 3.9, 0.02, 0.05)
+    run = with_channels(sound()[0], time=time, position=position, goal_position=goal, torque_enable=np.ones(len(time)))
+    seen = excitation_of(run)
+    assert (seen.breakaways, seen.resting_errors, seen.reversals, seen.releases) == (2, 2, 0, 0)
 
 
 def test_saturation_and_release_are_seen() -> None:

@@ -16,6 +16,7 @@ from core.identification.cautions import by_cost, cautions
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
 from core.identification.coverage.findings import Finding
 from core.identification.evidence import sensitivity as sensitivities
+from core.identification.evidence.correlation import correlations
 from core.identification.evidence.model import (
     NORMAL_95,
     Evidence,
@@ -227,6 +228,21 @@ def test_standard_errors_by_hand() -> None:
     assert errors == pytest.approx([10.0 * 0.127 / 4.0, 3.0 * 0.127 / 2.0, 7.0 * 0.127 / 0.5])
     assert partners == [(), (), ()]
     assert standard_errors(seen, 0.128**2)[0] == [pytest.approx(0.32), pytest.approx(0.192), math.inf]
+
+
+def test_correlations_by_hand() -> None:
+    """Of the estimates, from the inverse of JᵀJ; a column without effect has none."""
+    parameters = truth().parameters.free[:4]
+    jacobian = np.array([[3.0, 1.0, 0.0, 0.5], [0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.2]])
+    seen = Sensitivity(parameters=parameters, widths=np.ones(4), jacobian=jacobian, residuals=(np.zeros(3),))
+    found = correlations(seen)
+    used = [0, 1, 3]
+    covariance = np.linalg.inv(jacobian[:, used].T @ jacobian[:, used])
+    spread = np.sqrt(np.diag(covariance))
+    assert found.matrix[np.ix_(used, used)] == pytest.approx(covariance / np.outer(spread, spread))
+    assert np.isnan(found.matrix[2]).all()
+    assert found.idle == (parameters[2].symbol,)
+    assert found.pairs[0][:2] == (parameters[1].symbol, parameters[3].symbol)
 
 
 @pytest.mark.parametrize(("excess", "widened"), [(3.83, True), (3.85, False)])
