@@ -21,6 +21,8 @@ from sessions.results.certifying import CertaintyQuestion
 ROOT = Path(sb.__file__).parent
 HEAVY = ("PySide6", "pyqtgraph", "numba", "numpy", "scipy", "matplotlib", "h5py")
 OTHERS = ("core", "drivers", "sessions", "resources", "bench_gui")
+LONG = ("certainty", "cross_validate", "propose")
+"""Their examples fit or search for seconds."""
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +65,16 @@ class TestNames:
 
 
 class TestExamples:
-    @pytest.mark.parametrize("name", [name for name in sb.__all__ if ">>>" in (getattr(sb, name).__doc__ or "")])
+    LONG = ("certainty", "cross_validate", "propose")
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=[pytest.mark.exhaustive("the long examples")] if name in LONG else [])
+            for name in sb.__all__
+            if ">>>" in (getattr(sb, name).__doc__ or "")
+        ],
+    )
     def test_the_example_of(self, name, session, capsys):
         if name == "import_logs":
             run = session.load_all()[0]

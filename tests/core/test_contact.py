@@ -2,22 +2,17 @@
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
-from numba import njit
 
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.contact.implicit import implicit_friction
-from core.contact.laws import Rational, Stribeck
 from core.errors import ModelError
-from core.friction import friction_parameters, needed_damping, steepest_fall
+from core.friction import friction_parameters, needed_damping
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
-from core.kernel.bristle import bristle_constants, make_bristle
-from core.kernel.layout import Contact
 from core.model import ServoModel, model_to_bam, with_contact
 from core.shipped import load_model
 from core.simulation import Stepper
@@ -27,68 +22,14 @@ from tests.core.conftest import recorded
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
 BENCH = Bench(mass=1.0, length=0.15)
-STEP, MOBILITY = 1e-3, 0.02
-"""h [s] and h/J [rad/(s·N·m)] of the comparison with the scalar laws."""
-VALID = 0.9
-"""Largest u·max(−E′) drawn; the kernel's search is good to 1e-10·v_S up to there, see `stribeck_slip`."""
-
-
-@cache
-def compiled(contact):
-    friction = make_bristle(contact)
-
-    @njit(error_model="numpy")
-    def run(free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping, out):
-        for i in range(len(free)):
-            constants = bristle_constants(speed[i], alpha[i], stiffness[i], damping[i], STEP)
-            out[i] = friction(
-                free[i], MOBILITY, free[i], MOBILITY, deflection[i], sliding[i], breaking[i], viscous[i], alpha[i],
-                *constants,
-            )  # fmt: skip
-
-    return run
-
-
-def draws(contact, count, random):
-    """Valid parameters and states of order one: F_C, F_S − F_C, D, v_S, α, K, B, free velocity, deflection."""
-    sliding, viscous = random.uniform(0.0, 2.0, (2, count))
-    speed, damping = random.uniform(0.05, 2.0, (2, count))
-    stiffness = 10.0 ** random.uniform(0.0, 4.0, count)
-    alpha = random.uniform(1.0, 5.0, count) if contact == Contact.STRIBECK else np.ones(count)
-    z = 1.0 / (stiffness * STEP + damping) + MOBILITY
-    most = VALID * speed * (1.0 + z * viscous) / (z * steepest_fall(alpha))
-    breaking = most * random.uniform(0.0, 1.0, count)
-    deflection = random.uniform(-1.0, 1.0, count) * (sliding + breaking) / stiffness
-    free = random.uniform(-3.0, 3.0, count) * z * (sliding + breaking)
-    return free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping
-
-
-@pytest.mark.parametrize("contact", [Contact.STRIBECK, Contact.RATIONAL])
-def test_the_kernels_friction_is_the_implicit_function_of_the_scalar_law(contact):
-    """y = Φ_Z(x), eq. (16), with the joint's mobility added to Z and x = v + h/J·τ + Z_b·K·e (eq. 13)."""
-    values = draws(contact, 400, np.random.default_rng(1))
-    found = np.empty((400, 2))
-    compiled(contact)(*values, found)
-    for i, (free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping) in enumerate(
-        zip(*values, strict=True)
-    ):
-        common = {"coulomb": sliding, "static": sliding + breaking, "breakaway_speed": speed, "viscous": viscous}
-        law = Stribeck(exponent=alpha, **common) if contact == Contact.STRIBECK else Rational(**common)
-        bristle = 1.0 / (stiffness * STEP + damping)
-        z = bristle + MOBILITY
-        wished = free + bristle * stiffness * deflection
-        expected = implicit_friction(law.row, z, wished)
-        assert found[i, 0] == pytest.approx(expected, rel=1e-9, abs=1e-10)
-        # Eq. (18).
-        assert found[i, 1] == pytest.approx(bristle * (damping * deflection + found[i, 0] * STEP), rel=1e-12)
 
 
 @pytest.mark.parametrize("friction", ["m1", "m2", "m3", "m4", "m5", "m6"])
 @pytest.mark.parametrize("contact", ELASTOPLASTIC)
 def test_one_step_of_any_budget_is_the_law_of_that_moment(friction, contact):
     """F_C, F_S by this step's torques (seed 004, eqs 3, 6–10), then one implicit step of J·v̇ = τ_m + τ_e − f."""
-    published = replace(load_model("mx64", friction), integrator="algorithm1", quadratic_gate="larger_torque")
-    model = with_contact(published, contact_of(friction, contact))
+    published = replace(load_model("mx106", friction), integrator="algorithm1", quadratic_gate="larger_torque")
+    model = with_contact(published, contact)
     values, h = model.values, 1e-3
     shape = "rational" if model.contact.endswith("rational") else "stribeck"
     inertia = BENCH.inertia + values["armature"]
@@ -102,12 +43,6 @@ def test_one_step_of_any_budget_is_the_law_of_that_moment(friction, contact):
         free = velocity + h / inertia * (torque + external)
         expected = free - h / inertia * implicit_friction(law.row, z, free)
         assert stepper.velocity == pytest.approx(expected, rel=1e-7, abs=1e-10)
-
-
-def contact_of(friction, contact):
-    """The contact this published model can have: an exponent below 1 leaves only the rational one."""
-    values = load_model("mx64", friction).values
-    return "elastoplastic_rational" if values.get("alpha", 1.0) < 1.0 else contact
 
 
 @pytest.mark.parametrize("contact", ELASTOPLASTIC)
@@ -226,6 +161,7 @@ def recordings(model):
     ]
 
 
+@pytest.mark.exhaustive("another recovery of truth, with an elastoplastic contact")
 def test_a_planted_bristle_is_identified():
     """Truth is simulated and recovered: friction within 2 %, the bristle within 10 %."""
     published = load_model("mx106", "m2")

@@ -130,6 +130,7 @@ def test_it_stops_between_tasks_and_leaves_the_cluster_to_the_next(plan, executo
     assert run(plan, tmp_path, executor).complete
 
 
+@pytest.mark.exhaustive("a scheduler of one's own")
 def test_a_scheduler_is_used_by_its_address_if_its_workers_have_the_same_version(plan, plain, monkeypatch, tmp_path):
     import distributed
 

@@ -96,7 +96,10 @@ TRY_DELAY = IdentificationRequest(
 
 @pytest.mark.parametrize(
     ("delay", "identified", "validation"),
-    [(0.0, (), "25%"), (0.0175, ("command_delay",), "none")],
+    [
+        pytest.param(0.0, (), "25%", marks=pytest.mark.exhaustive("a path that does not help")),
+        (0.0175, ("command_delay",), "none"),
+    ],
 )
 def test_a_command_path_that_lowers_the_held_out_error_is_identified(
     delay: float, identified: tuple[str, ...], validation: str, tmp_path: Path

@@ -93,6 +93,7 @@ def test_warnings_name_the_runs_and_the_remedy() -> None:
     assert not fitted(False).evidence.offsets
 
 
+@pytest.mark.exhaustive("another fit with offsets")
 def test_where_most_runs_stand_apart_the_model_is_to_blame() -> None:
     evidence = fitted(True, all_off).evidence
     assert all(offset.text for offset in evidence.offsets)
