@@ -58,14 +58,6 @@ def test_coulomb_viscous_lines_by_hand():
     assert backdrive_torque(model, 2.0, -3.0) == pytest.approx(-2.8)
 
 
-def test_no_drive_below_breakaway():
-    model = catalogue_model("mx106", "m1", values={"friction_base": 0.5})
-
-    assert np.isnan(drive_torque(model, 0.49))
-    assert drive_torque(model, 0.5) == pytest.approx(0.0)
-    assert backdrive_torque(model, 0.0) == pytest.approx(-0.5)
-
-
 def test_endless_screw_locks_itself():
     """Section III-D: K_e^s > 1 cannot be backdriven at rest; at speed the Stribeck part is gone."""
     values = {"load_friction_external": 0.1, "load_friction_external_stribeck": 1.1, "dtheta_stribeck": 0.5}

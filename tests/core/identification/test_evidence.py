@@ -193,6 +193,7 @@ def test_slow_runs_are_named() -> None:
     slow = grid()[0]
     crawling = replace(slow, channels={**slow.channels, "position": 0.01 * slow.position})
     assert any("% of the no-load speed" in text for text in missing_conditions(truth(), [crawling] * 3))
+    assert not any("% of the no-load speed" in text for text in missing_conditions(truth(), [crawling] * 3 + [slow]))
 
 
 def test_runs_that_no_fit_can_use_are_named() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import IdentificationError
 from core.identification.evidence.residuals import ResidualDiagnosis, diagnose_residuals
-from core.identification.evidence.torque import torque_residual
+from core.identification.evidence.torque import AFTER_TURN, _near_turn, torque_residual
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import Stepper
@@ -98,6 +98,11 @@ def test_torque_residual_is_the_torque_that_was_added() -> None:
     run = driven(lambda v: 0.3, lambda i: {})[0]
     found = torque_residual(truth(), run)
     assert found.torque[found.moving & ~found.near_turn].mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_samples_are_near_a_turn_for_a_moment_after_it() -> None:
+    found = _near_turn(np.where(np.arange(100) < 20, 1.0, -1.0), 0.005)
+    assert np.flatnonzero(found).tolist() == list(range(20, 20 + round(AFTER_TURN / 0.005)))
 
 
 def test_bins_hold_every_moving_sample_once() -> None:
