@@ -8,11 +8,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
 from core.contact.bristle import Bristle
 from core.contact.laws import Stribeck
 from core.errors import ExportError
-from core.export import approximation, export_model
+from core.export import export_model
 from core.export.approximation import Approximation
 from core.export.contract import ServoOptions
 from core.export.drives.fit import DriveFit
@@ -35,7 +34,6 @@ from core.model import with_contact
 from core.shipped import load_model
 from core.studies.stiction.friction import ElastoplasticFriction
 from tests.core.conftest import PENDULUM
-from tests.core.test_export import hostile_names
 
 SEED = ChoreonoidFriction(Ts=2.5, Tc=0.2, Tv=4.5, w_brk=0.04, Kf=5000.0, Bf=50.0, dt=1e-3)
 """Constants of seed 001's figure 7."""
@@ -61,21 +59,6 @@ class TestFriction:
         ):
             assert torque(SEED, wished) == pytest.approx(expected, abs=1e-10)
             assert torque(SEED, -wished) == -torque(SEED, wished)
-
-    @settings(max_examples=100)
-    @given(magnitudes, magnitudes, st.floats(0.0, 5.0), magnitudes, magnitudes, st.floats(-20.0, 20.0))
-    def test_it_solves_the_implicit_equation(self, extra, coulomb, viscous, speed, inertia, wished):
-        """Eq. (11), T = Φ(ω* − Z·T), or the bristle T = ω*/Z while |ω*| ≤ Z·Ts; for constants of our own rule."""
-        friction = friction_constants(coulomb + extra, coulomb, viscous, speed, inertia, 1e-3)
-        found = torque(friction, wished)
-
-        if abs(wished) <= friction.bristle.Z * friction.Ts:
-            assert found == wished / friction.bristle.Z
-            return
-        slip = wished - friction.bristle.Z * found
-        curve = (friction.Ts - friction.Tc) * np.exp(-abs(slip) / friction.w_brk) + friction.Tc
-        assert found == pytest.approx(np.copysign(curve, wished) + friction.Tv * slip, rel=1e-6)
-        assert slip * wished >= 0.0
 
     @settings(max_examples=100)
     @given(magnitudes, magnitudes, st.floats(0.0, 5.0), st.floats(1e-4, 10.0), magnitudes)
@@ -141,36 +124,6 @@ class TestOwnBristle:
 
 
 class TestFiles:
-    def test_the_pendulum_is_the_benchs(self, tmp_path):
-        bench = Bench(mass=0.4, length=0.2, arm_mass=0.1, gravity=3.7)
-        path = tmp_path / "a.body"
-        path.write_text(yaml.safe_dump(body_of("a", DRIVE, bench, 0.4), sort_keys=False, default_flow_style=None))
-
-        body = read_body(path)
-
-        assert body.inertia == pytest.approx(bench.inertia + DRIVE.armature, rel=1e-9)
-        assert body.moment * bench.gravity == pytest.approx(bench.gravity_torque, rel=1e-9)
-        assert body.offset == pytest.approx(0.4)
-        assert body.effort == DRIVE.torque_limit
-
-    def test_angles_are_degrees_and_the_gear_is_one(self):
-        """format_version 2.0 has no radians; rotor_inertia·gear_ratio² is the armature."""
-        joint = body_of("a", DRIVE, PENDULUM, 0.0)["links"][1]
-
-        assert joint["joint_velocity_range"] == pytest.approx([-np.degrees(6.0), np.degrees(6.0)])
-        assert joint["rotor_inertia"] * joint["gear_ratio"] ** 2 == DRIVE.armature
-        assert joint["joint_axis"] == [0.0, -1.0, 0.0]
-
-    @settings(max_examples=15)
-    @given(hostile_names)
-    def test_no_name_breaks_the_body(self, tmp_path_factory, name):
-        path = tmp_path_factory.getbasetemp() / "names.body"
-        body = body_of(slug(name), DRIVE, PENDULUM, 0.0)
-        path.write_text(yaml.safe_dump(body, sort_keys=False, default_flow_style=None), "utf-8")
-
-        assert read_body(path).effort == DRIVE.torque_limit
-        assert yaml.safe_load(path.read_text("utf-8"))["name"] == slug(name)
-
     @pytest.mark.parametrize(
         ("old", "new", "complaint"),
         [
@@ -213,13 +166,10 @@ class TestExport:
         assert result.error_mrad == pytest.approx(0.0, abs=0.01)
         assert check_choreonoid(model, tmp_path, ServoOptions()).mean_mrad < 1.5
 
+    @pytest.mark.usefixtures("hardly_refitted")
     @pytest.mark.parametrize(("timestep", "own"), [(0.001, True), (0.02, False)])
-    def test_an_elastoplastic_contact_has_its_own_bristle_where_the_step_allows(
-        self, tmp_path, timestep, own, monkeypatch
-    ):
-        """mx106: K·h² + 2·B·h is 0.009 kg·m² at 1 ms and 0.24 at 20 ms; 4·J is 0.15. Refitted in a hurry."""
-        for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
-            monkeypatch.setattr(approximation, name, 1)
+    def test_an_elastoplastic_contact_has_its_own_bristle_where_the_step_allows(self, tmp_path, timestep, own):
+        """mx106: K·h² + 2·B·h is 0.009 kg·m² at 1 ms and 0.24 at 20 ms; 4·J is 0.15."""
         model = with_contact(load_model("mx106", "m1"), "elastoplastic")
         result = export_model(model, "choreonoid", tmp_path, bench=PENDULUM, timestep=timestep)
 

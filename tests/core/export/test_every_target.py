@@ -1,14 +1,22 @@
-"""Every target, whatever the model is called: files are what their names say, in the folder, described once."""
+"""What every target does alike: files that are what their names say, options and files that are refused.
+
+Files are in the folder and described once, whatever the model is called.
+"""
 
 import ast
 import json
+import math
+import shutil
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
 import yaml
 
-from core.export import export_model, exporters
+from core.errors import ExportError, NotChecked
+from core.export import check_export, export_model, exporters
 from core.export.files import README
 from core.shipped import load_model
 from core.studies.webots.export import fitted_node as webots_servo_fit
@@ -26,10 +34,10 @@ STEP = {"c": {"timestep": 1e-3}}
 
 @pytest.fixture(autouse=True)
 def no_search(monkeypatch):
-    """One generation: names are tried here, not fits."""
+    """Names are tried here, not fits."""
     fit = webots_servo_fit.fit_servo_node
     monkeypatch.setattr(
-        "core.studies.webots.export.target.fit_servo_node", lambda *args, **kwargs: fit(*args, generations=1)
+        "core.studies.webots.export.target.fit_servo_node", lambda *args, **kwargs: fit(*args, generations=0)
     )
 
 
@@ -48,9 +56,12 @@ def valid(path):
         ast.parse(text)
     elif path.suffix in (".h", ".c"):
         assert "??/" not in text
+        if shutil.which("gcc"):
+            subprocess.run(["gcc", "-std=c99", "-fsyntax-only", path], check=True)
     return path.suffix
 
 
+@pytest.mark.usefixtures("hardly_refitted")
 @pytest.mark.parametrize("target", list(exporters()))
 def test_hostile_names_stay_inside_and_files_are_valid(target, tmp_path):
     model = load_model("xl330", "m1")
@@ -72,3 +83,69 @@ def test_hostile_names_stay_inside_and_files_are_valid(target, tmp_path):
             assert said in readme
         for note in result.notes:
             assert note in readme
+
+
+MODEL = load_model("xl330", "m1")
+DRIVEN = [target for target, exporter in exporters().items() if "kp" in exporter.options.__dataclass_fields__]
+
+
+@pytest.mark.parametrize("target", DRIVEN)
+def test_impossible_options_are_refused(target, tmp_path):
+    impossible = {
+        "kp": (-1.0, math.nan),
+        "ki": (-1.0, math.inf),
+        "damping": (-0.5, math.nan),
+        "supply_voltage": (0.0, -12.0),
+        "timestep": (0.0, math.inf),
+    }
+    for name, values in impossible.items():
+        for value in values:
+            with pytest.raises(ExportError, match=f"{name} = |a time step of .* is not possible"):
+                export_model(MODEL, target, tmp_path, **{name: value})
+    with pytest.raises(ExportError, match="no option colour; available: bench, damping"):
+        export_model(MODEL, target, tmp_path, colour="red")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "options"),
+    [("usd", {}), ("urdf", {}), ("sdformat", {}), ("webots-servo", {}), ("choreonoid", {}),
+     ("genesis", {"drive": "plain"})],
+)  # fmt: skip
+def test_a_position_drive_has_no_integral_gain(target, options, tmp_path):
+    model = replace(MODEL, control=replace(MODEL.control, integral_ratio=1.0))
+    with pytest.raises(ExportError, match=r"integral gain|leave ki at 0"):
+        export_model(model, target, tmp_path, ki=1.0, **options)
+
+
+@pytest.mark.parametrize(
+    ("target", "package", "install"),
+    [("mujoco-hook", "mujoco", r"'servobench\[mujoco\]'"), ("drake", "pydrake", "drake"),
+     ("pybullet", "pybullet", "pybullet"), ("mjlab", "mjlab", "mjlab"), ("newton", "newton", "newton torch"),
+     ("genesis", "genesis", "genesis-world"), ("usd", "ovphysx", "'ovphysx>=0.7'")],
+)  # fmt: skip
+def test_a_check_without_its_engine_says_what_to_install(target, package, install, tmp_path, monkeypatch):
+    export_model(MODEL, target, tmp_path)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(NotChecked, match=f"is not installed here: pip install {install}"):
+        check_export(MODEL, target, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "ending"),
+    [("mujoco-hook", "servobench_mujoco.py"), ("mujoco-hook", "servobench_servo.py"),
+     ("mujoco-plugin", "servobench_mujoco_plugin.c"), ("mujoco-plugin", "servobench_friction.h"),
+     ("drake", "servobench_drake.py"), ("pybullet", "servobench_pybullet.py"), ("isaaclab", "servobench_torch.py"),
+     ("webots", "servobench_servo.py"), ("usd", ".servo.usda"), ("usd", ".pendulum.usda"),
+     ("sdformat", ".pendulum.sdf"), ("c", ".servo.h"), ("c", "servobench_friction.h")],
+)  # fmt: skip
+def test_a_check_refuses_files_that_are_not_the_exported_ones(target, ending, tmp_path):
+    """A program that was changed is not run."""
+    pytest.importorskip(exporters()[target].package.replace("ovphysx", "core") or "core")
+    with pytest.raises(ExportError, match=r"cannot be read|no record|holds no"):
+        check_export(MODEL, target, tmp_path)
+    export_model(MODEL, target, tmp_path, **STEP.get(target, {}))
+    (file,) = tmp_path.glob(f"*{ending}")
+    file.write_text(file.read_text("utf-8") + "\n", "utf-8")
+    with pytest.raises(ExportError, match="differs from an export of this model with these options"):
+        check_export(MODEL, target, tmp_path, **STEP.get(target, {}))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.programs import program
 from core.export.references import GridRun, converged_positions, default_bench
@@ -39,23 +38,6 @@ def test_the_files_say_what_the_model_says(tmp_path):
     assert scene.find("actuator") is scene.find("option") is scene.find("default") is None
     compile(files["mjlab.py"].read_text(), "example", "exec")
     assert result.error_mrad == 0.0
-
-
-def test_a_hostile_name_stays_in_its_folder(tmp_path):
-    model = replace(build_model("mx106", "m2"), name='"""; import os\n../../<evil>')
-    result = EXPORTER.write(model, tmp_path, ServoOptions())
-    assert all(path.parent == tmp_path for path in result.files)
-    for path in result.files:
-        if path.suffix == ".py":
-            compile(path.read_text(), path.name, "exec")
-
-
-def test_a_check_without_mjlab_says_what_to_install(tmp_path):
-    if importlib.util.find_spec("mjlab"):
-        pytest.skip("mjlab is installed")
-    assert EXPORTER.check
-    with pytest.raises(ExportError, match="mjlab is not installed here: pip install mjlab"):
-        EXPORTER.check(load_model("mx106", "m1"), tmp_path, ServoOptions())
 
 
 @needs_mjlab

@@ -77,6 +77,7 @@ def test_a_long_name_keeps_its_gain(tmp_path):
     assert len(list(tmp_path.glob("*.servo.h"))) == 2
 
 
+@pytest.mark.usefixtures("hardly_refitted")
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_all_targets_share_a_folder(tmp_path, contact):
     model = with_contact(MODEL, contact)

@@ -6,8 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from core.errors import ExportError
-from core.export import check_export, export_model
+from core.export import export_model
 from core.export.programs import program
 from core.export.protocol import tilted
 from core.export.references import GridRun, converged_positions
@@ -34,12 +33,6 @@ def test_the_files_say_what_the_model_says(tmp_path):
     assert json.loads(servo.read_text()) == servo_numbers(model, model.default_settings())
     compile(next(path for name, path in files.items() if name.endswith(".newton.py")).read_text(), "example", "exec")
     assert result.error_mrad == 0.0
-
-
-@pytest.mark.skipif(bool(importlib.util.find_spec("newton")), reason="newton is installed")
-def test_a_check_without_newton_says_what_to_install(tmp_path):
-    with pytest.raises(ExportError, match="is not installed here: pip install newton torch"):
-        check_export(load_model("mx106", "m1"), "newton", tmp_path)
 
 
 def positions(model, runs, step, tmp_path):

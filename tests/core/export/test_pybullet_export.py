@@ -3,19 +3,15 @@
 Run in PyBullet where it is installed; a two-joint arm is held against the same servos in MuJoCo.
 """
 
-import sys
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
-from core.export.targets import pybullet as target
 from core.export.targets.pybullet import check_pybullet, write_pybullet
-from core.model import build_model
 from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
@@ -27,12 +23,6 @@ LINK = f"""<inertial><origin xyz="0 0 {-LENGTH / 2}"/><mass value="{MASS}"/>
 @pytest.fixture
 def pybullet():
     return pytest.importorskip("pybullet", reason="PyBullet is not installed")
-
-
-def test_without_pybullet_the_check_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pybullet", None)
-    with pytest.raises(ExportError, match="PyBullet is not installed here: pip install pybullet"):
-        check_pybullet(build_model("mx106", "m1"), tmp_path, ServoOptions())
 
 
 @pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), ("erob80_50", "m6")])
@@ -144,11 +134,3 @@ def test_what_does_not_fit_is_refused(pybullet, tmp_path):
         pytest.raises(ValueError, match="more than one axis"),
     ):
         hook.Servos(robot, {"elbow": numbers()}, client)
-
-
-def test_a_changed_program_is_refused(pybullet, tmp_path):
-    model = build_model("mx106", "m1")
-    write_pybullet(model, tmp_path, ServoOptions())
-    (tmp_path / target.PROGRAMS[0]).write_text("print(1)\n")
-    with pytest.raises(ExportError, match="differs from an export of this model with these options"):
-        check_pybullet(model, tmp_path, ServoOptions())

@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 
 from core.errors import ExportError
-from core.export import approximation, export_model
+from core.export import export_model
 from core.export.drives.bam import drive_values, in_bam_drive
 from core.export.programs import program
 from core.export.randomisation.engines import write_randomisation
 from core.export.randomisation.files import RandomisationOptions, prepare
-from core.export.references import bench_grid, held_back_grid
 from core.export.servo_file import STANDALONE, servo_numbers
 from core.export.targets.isaaclab import dc_motor
 from core.export.targets.mujoco.check import simulate_in_mujoco
@@ -29,6 +28,7 @@ from core.fleet.agreement import agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model
 from core.trajectories import make_trajectory
+from tests.core.export.conftest import short_refits
 from tests.core.fleet.specimens import fleet
 
 SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05, "friction_base": 0.15, "friction_viscous": 0.15}
@@ -50,17 +50,11 @@ def spread():
 
 @pytest.fixture(scope="module")
 def written(spread, tmp_path_factory):
-    """Folder by target, results by target; the position drive refitted in a hurry."""
+    """Folder by target, results by target."""
     folder = tmp_path_factory.mktemp("fleet")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(approximation, "GENERATIONS_OF_FRICTION", 1)
-        patch.setattr(approximation, "GENERATIONS_OF_ALL", 2)
-        patch.setattr(approximation, "SEEDS", (1,))
-        patch.setattr(approximation, "bench_grid", lambda *bench: bench_grid(*bench)[:2])
-        patch.setattr(approximation, "held_back_grid", lambda *bench: held_back_grid(*bench)[:1])
+    with short_refits():
         results = write_randomisation(spread, ["mujoco", "isaaclab"], folder, OPTIONS)
-        few = spread_of("m1", 3)
-        results += write_randomisation(few, ["mjlab"], folder, OPTIONS)
+        results += write_randomisation(spread_of("m1", 3), ["mjlab"], folder, OPTIONS)
     return folder, {result.target: result for result in results}
 
 
@@ -83,22 +77,6 @@ def test_draws_are_the_samples_and_units_the_units_to_the_last_bit(spread, writt
     np.testing.assert_array_equal(found.units, table)
     assert set(found.names) == {"torque_constant", "resistance", "armature", "friction_base", "friction_viscous"}
     assert found.unit_names == spread.population.units
-
-
-def test_ranges_are_the_middle_of_the_units_and_say_whom_they_hold(spread, written):
-    """Of a logarithmic normal distribution: exp(mean ± 1.96 standard deviations) of the units' logarithms."""
-    native = written[1]["mujoco"].native
-    friction = np.log([model.values["friction_base"] for model in spread.units()])
-    middle, deviation = friction.mean(), friction.std(ddof=1)
-    np.testing.assert_allclose(
-        native.ranges["friction"], np.exp([middle - 1.96 * deviation, middle + 1.96 * deviation]), 1e-3
-    )
-    low, high = native.ranges["friction"]
-    assert native.inside("friction") == np.mean((np.exp(friction) >= low) & (np.exp(friction) <= high))
-    assert native.all_inside <= min(native.inside(name) for name in native.names)
-    readme = (written[0] / "mujoco" / "README.md").read_text("utf-8")
-    assert "with the share of units inside" in readme
-    assert "motions of the draws have" in readme
 
 
 def test_the_motor_of_isaac_lab_is_that_of_its_export(spread, written):
@@ -517,12 +495,3 @@ class TestMjlab:
         positions = world.scene["robot"].data.joint_pos[:, 0]
         assert torch.all((positions - 0.5).abs() < 0.2)
         assert len(positions.unique()) == 3
-
-    def test_events_are_in_the_engines_terms(self, written):
-        events = program("servobench_mjlab_fleet")
-        (file,) = (written[0] / "mjlab").glob("*.fleet.json")
-        found = fleet_of(written[0], "mjlab")
-        terms = events.range_events(str(file), "robot")
-        for term in terms.values():
-            inspect.signature(term.func).bind(None, None, **term.params)
-        assert terms["servo_gains"].params["kp_range"] == found.ranges["stiffness"]

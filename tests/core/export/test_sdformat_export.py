@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from core.errors import ExportError
 from core.export import export_model
 from core.export.contract import ServoOptions
 from core.export.drives.plain import PlainDrive
-from core.export.files import README, slug
-from core.export.references import GridRun, default_bench
-from core.export.targets.sdformat import check_sdformat, gz_drive, simulate_gz, world_element, write_sdformat
+from core.export.files import README
+from core.export.references import GridRun
+from core.export.targets.sdformat import check_sdformat, simulate_gz, world_element, write_sdformat
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM
@@ -41,18 +40,6 @@ def driven(check):
 
 
 class TestNumbers:
-    def test_the_voltage_law_is_exact(self):
-        """p = kp·U·k_t/R, cmd_max = U·k_t/R, joint damping K_v + k_t²/R."""
-        model = load_model("mx106", "m1")
-        own, values = model.default_settings(), model.values
-        kt, resistance, supply = values["kt"], values["R"], own.supply_voltage
-        gz = gz_drive(model, own)
-
-        assert gz.stiffness == pytest.approx(own.kp * model.control.error_gain * supply * kt / resistance)
-        assert gz.torque_limit == pytest.approx(supply * kt / resistance * model.control.output_limit)
-        assert gz.viscous == pytest.approx(values["friction_viscous"] + kt**2 / resistance)
-        assert (gz.damping, gz.friction, gz.armature) == (0.0, values["friction_base"], values["armature"])
-
     def test_the_plugins_rule(self):
         """One step at a time: J·(q̈) = clip(p·e, ±limit) − G·sin q − damping·q̇ for a joint without friction."""
         gz = replace(GZ, friction=0.0)
@@ -106,24 +93,8 @@ class TestNumbers:
 
         assert driven(check_sdformat(model, folder, ServoOptions())) < 3.0
 
-    def test_an_integral_gain_is_refused(self, tmp_path):
-        model = load_model("mx106", "m1")
-        integral = replace(model, control=replace(model.control, integral_ratio=1.0))
-
-        with pytest.raises(ExportError, match="leave ki at 0"):
-            write_sdformat(integral, tmp_path, ServoOptions(ki=1.0))
-
 
 class TestWorld:
-    def test_a_name_that_is_markup(self, tmp_path):
-        model = replace(load_model("xl330", "m1"), name='"><script>]]>../../a')
-
-        result = write_sdformat(model, tmp_path / "inner", ServoOptions())
-
-        assert [path.name for path in result.files] == ["script-a.pendulum.sdf", README]
-        assert [path.name for path in tmp_path.iterdir()] == ["inner"]
-        assert check_sdformat(model, tmp_path / "inner", ServoOptions()).mean_mrad > 0.0
-
     @settings(max_examples=30)
     @given(hostile_names)
     def test_a_name_reaches_the_world_in_letters_and_figures(self, name):
@@ -135,17 +106,3 @@ class TestWorld:
         assert re.fullmatch("servo_[a-z0-9_]+", model.attrib["name"])
         model.set("name", "servo_plain")
         assert ET.tostring(named) == ET.tostring(plain)
-
-    def test_another_world_is_refused(self, exported, tmp_path):
-        model, folder, _ = exported
-        world = tmp_path / f"{slug(model.title)}.pendulum.sdf"
-        with pytest.raises(ExportError, match="cannot be read"):
-            check_sdformat(model, tmp_path, ServoOptions())
-
-        text = (folder / world.name).read_text("utf-8")
-        world.write_text(text.replace("<p_gain>", "<p_gain>1"), "utf-8")
-        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
-            check_sdformat(model, tmp_path, ServoOptions())
-        world.write_text(text, "utf-8")
-        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
-            check_sdformat(model, tmp_path, ServoOptions(bench=replace(default_bench(model), gravity=3.7)))

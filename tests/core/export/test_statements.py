@@ -19,13 +19,7 @@ MODEL = with_contact(load_model("mx106", "m6"), "elastoplastic")
 EXACT = "Nothing is approximated"
 
 
-@pytest.fixture(autouse=True)
-def hardly_refitted(monkeypatch):
-    approximation._approximate.cache_clear()
-    for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
-        monkeypatch.setattr(approximation, name, 1)
-    yield
-    approximation._approximate.cache_clear()
+pytestmark = pytest.mark.usefixtures("hardly_refitted")
 
 
 @pytest.mark.parametrize(

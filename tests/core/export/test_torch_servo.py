@@ -24,8 +24,8 @@ from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
 H = 1.0 / 256.0
 JOINTS = tuple(itertools.product(LAW_MODELS, FRICTION_MODELS))
-ENVS = 510
-"""3 laws × 6 models × this many: 3,060 states of each law."""
+ENVS = 170
+"""3 laws × 6 models × this many: 1,020 states of each law."""
 TOLERANCE = {"float64": 1e-9, "float32": 3e-5}
 FULL_PATH = {
     "command_delay": 0.0123,
@@ -80,7 +80,7 @@ class RandomStates:
             kernel = rollout_kernel(Law[law.upper()])
             settings = replace(model_of(law, friction).default_settings(), ki=1.5, kd=0.5)
             for n in range(ENVS):
-                if n % 17 == 0:
+                if n % 5 == 0:
                     model = random_values(law, friction, random)
                     row = model.bound_row(PENDULUM, settings, H)
                     row[[Slot.KI, Slot.KD]] = row[Slot.KP] * random.uniform(0.0, [2.0, 0.05])
@@ -395,37 +395,6 @@ def test_the_file_holds_what_the_program_reads():
     model = load_model("erob80_100", "m6")
     text = servo_text(model, model.default_settings())
     assert program.read_servo(json.loads(text))["law"] == "current"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"format": "other"}, "not a servo file"),
-        ({"version": 99}, "version 99"),
-        ({"law": "magic"}, "no control law 'magic'"),
-        ({"kp": float("nan")}, "kp = nan"),
-        ({"kp": 10**400}, "kp = 1000"),
-        ({"friction_base": "0.1"}, "friction_base = '0.1'"),
-        ({"resistance": 0.0}, "resistance must be positive"),
-        ({"delay": 1e9}, "too long"),
-        ({"version": 2, "contact": "sticky"}, "no contact 'sticky'"),
-        ({"version": 2, "contact": "elastoplastic", "bristle_stiffness": 1.0}, "bristle_damping = None"),
-        (
-            {"version": 2, "contact": "elastoplastic", "bristle_stiffness": 1.0, "bristle_damping": 0.0},
-            "bristle_damping must be positive",
-        ),
-    ],
-)
-def test_a_wrong_file_is_refused_by_name(change, words):
-    model = load_model("mx64", "m4")
-    numbers = servo_numbers(model, model.default_settings()) | change
-    with pytest.raises(ValueError, match=words):
-        program.TorchServo([numbers], 1, H)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"none\.json"):
-        program.read_servo(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("contact", CONTACTS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.export import approximation, export_model
+from core.export import export_model
 from core.export.apart import positions_apart
 from core.export.programs import program
 from core.export.references import PENDULUM, GridRun
@@ -24,7 +24,7 @@ from core.shipped import load_model
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
 """Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""
-STEP, STEPS = 1e-3, 400
+STEP, STEPS = 1e-3, 250
 FARTHEST = 2e-4
 """Largest difference from the motion alone [rad]."""
 
@@ -34,11 +34,8 @@ def needs(package):
 
 
 @pytest.fixture
-def exported(tmp_path, monkeypatch):
-    """Write the six servos for a target into one folder, hardly refitted; returns the files of each."""
-    approximation._approximate.cache_clear()
-    for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
-        monkeypatch.setattr(approximation, name, 1)
+def exported(tmp_path, hardly_refitted):
+    """Write the six servos for a target into one folder; returns the files of each."""
 
     def write(target, friction):
         models = [load_model(servo, friction) for servo in TYPES]
@@ -48,8 +45,7 @@ def exported(tmp_path, monkeypatch):
             for share in GAINS
         ]
 
-    yield write
-    approximation._approximate.cache_clear()
+    return write
 
 
 def one(files, ending):

@@ -9,23 +9,18 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import ExportError, NotChecked
+from core.errors import NotChecked
 from core.export import protocol
 from core.export.drives.envelope import EnvelopeDrive, as_model, envelope_drive_of
-from core.export.files import README, slug
-from core.export.references import default_bench
+from core.export.files import slug
 from core.export.targets import usd
 from core.export.targets.usd import AXIS, DRIVE, ENGINE_PACKAGES, ENVELOPE, NEWTON, UsdOptions, check_usd
 from core.export.targets.usd import servo_text as layer_text
-from core.kernel.layout import Slot
 from core.model import build_model
 from core.shipped import load_model
-from tests.core.conftest import catalogue_model
-from tests.core.test_export import hostile_names
 
 Usd, UsdGeom, UsdPhysics = (
     pytest.importorskip(f"pxr.{name}", reason="usd-core is not installed") for name in ("Usd", "UsdGeom", "UsdPhysics")
@@ -89,12 +84,6 @@ def numbers_of(stage, path="/Pendulum/Joint"):
     }
 
 
-def arm_of(stage):
-    """Mass, centre of mass and moment of inertia about its centre of a pendulum's arm."""
-    arm = UsdPhysics.MassAPI(stage.GetPrimAtPath("/Pendulum/Arm"))
-    return arm.GetMassAttr().Get(), arm.GetCenterOfMassAttr().Get(), arm.GetDiagonalInertiaAttr().Get()[1]
-
-
 @pytest.fixture(scope="module")
 def stage(m1):
     return opened(m1[3])
@@ -108,34 +97,6 @@ def m1(tmp_path_factory):
 
 
 class TestNumbers:
-    def test_the_voltage_law_is_a_drive_whose_limit_falls_with_the_speed(self):
-        """Eqs (12, 13): kp·U·k_t/R, and −k_t²/R·q̇ below ±U·k_t/R − k_t²/R·q̇."""
-        model = load_model("mx106", "m1")
-        v, gains = model.values, model.default_settings()
-        row = model.bound_row(Bench(mass=0.0, length=0.0), gains, 1e-3)
-        stall = gains.supply_voltage * v["kt"] / v["R"]
-
-        servo = envelope_drive_of(model, gains)
-
-        assert servo.stiffness == pytest.approx(stall * row[Slot.KP])
-        assert servo.damping == servo.resistance == pytest.approx(v["kt"] ** 2 / v["R"])
-        assert servo.largest_torque == pytest.approx(stall * model.control.output_limit)
-        assert (servo.friction, servo.viscous) == (v["friction_base"], v["friction_viscous"])
-        no_load = gains.supply_voltage * model.control.output_limit / v["kt"]
-        assert servo.largest_torque - servo.resistance * no_load == pytest.approx(0.0, abs=1e-9)
-
-    def test_the_current_law_is_a_drive_whose_speed_falls_with_the_torque(self):
-        """Eqs (14, 15): |I| ≤ I_heat and k_t·|I| ≤ k_t·(U − k_t·q̇)/R."""
-        model = load_model("erob80_50", "m1")
-        v, gains = model.values, model.default_settings()
-
-        servo = envelope_drive_of(model, gains)
-
-        assert servo.largest_torque == pytest.approx(v["kt"] * model.control.output_limit)
-        assert servo.largest_speed == pytest.approx(gains.supply_voltage / v["kt"])
-        assert servo.largest_speed / servo.gradient == pytest.approx(v["kt"] * gains.supply_voltage / v["R"])
-        assert servo.resistance == 0.0
-
     @given(servos)
     def test_a_layer_holds_every_number_in_single_precision(self, servo):
         stage = Usd.Stage.CreateInMemory()
@@ -150,64 +111,12 @@ class TestNumbers:
         assert asdict(envelope_drive_of(*as_model(there, servo))) == pytest.approx(asdict(there))
 
 
-class TestFiles:
-    def test_the_pendulum_has_the_benchs_inertia_and_gravity(self, m1, stage):
-        bench = default_bench(m1[0])
-        mass, centre, inertia = arm_of(stage)
-        scene = UsdPhysics.Scene(stage.GetPrimAtPath("/PhysicsScene"))
-
-        distance = math.hypot(*centre)
-        gravity = mass * scene.GetGravityMagnitudeAttr().Get() * distance
-        assert gravity == pytest.approx(bench.gravity_torque, rel=1e-6)
-        assert mass * distance**2 + inertia == pytest.approx(bench.inertia, rel=1e-6)
-
-    def test_the_mounting_error_turns_the_load(self, tmp_path):
-        model = catalogue_model("mx106", "m1", values={"q_offset": 0.1})
-        _, pendulum = written(model, tmp_path, bench=replace(default_bench(model), angle_offset=0.2))
-
-        _, (x, y, z), _ = arm_of(opened(pendulum))
-
-        assert math.atan2(x, -z) == pytest.approx(0.3)
-        assert y == 0.0
-
-    @settings(max_examples=15)
-    @given(hostile_names)
-    def test_no_name_breaks_a_file(self, tmp_path_factory, name):
-        folder = tmp_path_factory.mktemp("outer") / "inner"
-        model = replace(build_model("mx106", "m1"), name=name)
-
-        _, pendulum = written(model, folder)
-
-        servo = envelope_drive_of(model, model.default_settings())
-        assert numbers_of(opened(pendulum)) == pytest.approx(asdict(servo), rel=3e-7)
-        assert len(list(folder.iterdir())) == 4
-        assert [path.name for path in folder.parent.iterdir()] == ["inner"]
-        assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 1
-
-    def test_an_integral_gain_is_refused(self, tmp_path):
-        with pytest.raises(ExportError, match="integral gain"):
-            written(build_model("mx106", "m1"), tmp_path, ki=1.0)
-
-
 class TestCheck:
     def test_without_physx_it_is_not_checked(self, m1, monkeypatch):
         """Its motors brake less than the model's: simulated here, an M1 would err by nothing."""
         monkeypatch.setattr(usd, "ENGINE_PACKAGES", ("no_such_engine",))
         with pytest.raises(NotChecked, match="PhysX is not installed here: pip install 'ovphysx"):
             check_usd(*m1[:2], UsdOptions())
-
-    @pytest.mark.parametrize("ending", [".servo.usda", ".pendulum.usda"])
-    def test_missing_or_changed_layers_are_refused(self, m1, tmp_path, ending):
-        model, folder, *_ = m1
-        with pytest.raises(ExportError, match="cannot be read"):
-            check_usd(model, tmp_path, UsdOptions())
-        for file in folder.iterdir():
-            (tmp_path / file.name).write_bytes(file.read_bytes())
-        changed = tmp_path / f"{slug(model.title)}{ending}"
-        changed.write_text(changed.read_text().replace("float ", "double ", 1))
-
-        with pytest.raises(ExportError, match="differs from an export of this model with these options"):
-            check_usd(model, tmp_path, UsdOptions())
 
     def test_m6_is_the_best_m1(self, tmp_path):
         result = usd.write_usd(load_model("mx106", "m6"), tmp_path, UsdOptions())

@@ -1,20 +1,16 @@
 """The Servo node of seed 002, section 3.42: its rule step by step, its fit to a model, its text."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import ExportError, ModelError
+from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import README, printable, slug
 from core.export.references import default_bench
 from core.export.targets.webots.vrml import read_vrml, vrml_text
 from core.shipped import load_model
-from core.studies.webots.export.fitted_node import fit_servo_node, load_of_model, node_errors
+from core.studies.webots.export.fitted_node import fit_servo_node, node_errors
 from core.studies.webots.export.target import (
     HEADER,
     SCHEMA,
@@ -23,112 +19,12 @@ from core.studies.webots.export.target import (
     write_webots_servo,
 )
 from core.studies.webots.fields import Load, ServoFields
-from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node
 from tests.core.test_export import hostile_names
 
 STRONG = ServoFields(max_velocity=2.0, max_force=1e6)
 LOAD = Load(inertia=0.02, gravity_torque=0.5, offset=0.0)
 STEP = 0.008
-
-
-def moved(node, goal, pendulum=LOAD, enable=1.0, steps=400, step=STEP):
-    return simulate_node(node, pendulum, np.full(steps, float(goal)), np.full(steps, float(enable)), step).position
-
-
-class TestRule:
-    def test_a_servo_with_force_enough_does_what_3_42_5_says(self):
-        """Vc = P·(Pt − Pc) clipped to ±Vd, then to Vp ± A·ts, whatever the load."""
-        node, goal = replace(STRONG, acceleration=30.0), 1.0
-        position = previous = 0.0
-        expected = []
-        for _ in range(400):
-            expected.append(position)
-            wanted = min(max(node.control_p * (goal - position), -node.max_velocity), node.max_velocity)
-            change = (wanted - previous) / STEP
-            if abs(change) > node.acceleration:
-                change = np.sign(change) * node.acceleration
-            previous += change * STEP
-            position += previous * STEP
-
-        np.testing.assert_allclose(moved(node, goal), expected, atol=1e-9)
-
-    def test_the_velocity_limit_without_one_of_acceleration(self):
-        """From 0 to 1 rad at 2 rad/s until P·error falls below it, then e ← (1 − P·ts)·e."""
-        path = moved(STRONG, 1.0)
-        speeds = np.diff(path) / STEP
-        near = 10.0 * (1.0 - path[:-1]) < 2.0
-
-        np.testing.assert_allclose(speeds[~near], 2.0, rtol=1e-6)
-        np.testing.assert_allclose((1.0 - path[1:])[near], 0.92 * (1.0 - path[:-1])[near], atol=1e-9)
-
-    def test_a_weak_servo_is_pushed_with_all_its_force(self):
-        """J·a = F while Vc is out of reach."""
-        node = replace(STRONG, max_force=0.01)
-        weightless = replace(LOAD, gravity_torque=0.0)
-        path = moved(node, 1.0, weightless, steps=20)
-
-        np.testing.assert_allclose(np.diff(path, 2) / STEP**2, 0.01 / 0.02, rtol=1e-9)
-
-    def test_it_holds_what_it_can_and_not_more(self):
-        """A gravity torque at the goal below maxForce is held; above, the arm sinks to where it is maxForce."""
-        goal = 0.5
-        pull = LOAD.gravity_torque * np.sin(goal)
-
-        assert moved(replace(STRONG, max_force=1.01 * pull), goal)[-1] == pytest.approx(goal, abs=1e-6)
-        weak = replace(STRONG, max_force=0.5 * pull, damping_constant=0.05)
-        assert moved(weak, goal, steps=4000)[-1] == pytest.approx(np.arcsin(0.5 * pull / LOAD.gravity_torque), abs=1e-3)
-
-    def test_a_released_servo_is_a_damped_pendulum(self):
-        """Force 0: J·a = −B·v − G·sin θ, whatever the goal."""
-        node = replace(STRONG, damping_constant=0.01)
-        tilted = replace(LOAD, offset=0.1)
-        step, steps = 1e-4, 20000
-        path = moved(node, 3.0, tilted, enable=0.0, steps=steps, step=step)
-        w, decay = np.sqrt(0.5 / 0.02), 0.01 / (2 * 0.02)
-        ringing = np.sqrt(w**2 - decay**2)
-        time = step * np.arange(steps)
-        expected = -0.1 + 0.1 * np.exp(-decay * time) * (
-            np.cos(ringing * time) + decay / ringing * np.sin(ringing * time)
-        )
-
-        np.testing.assert_allclose(path, expected, atol=1e-3)
-
-    @settings(max_examples=30)
-    @given(st.floats(0.1, 50.0), st.floats(0.1, 20.0), st.floats(0.0, 5.0), st.floats(1.0, 1e3), st.floats(0.0, 1.0))
-    def test_the_motor_never_exceeds_its_limits(self, p, speed, force, acceleration, damping):
-        """Torque = J·a + B·v + G·sin θ stays within ±maxForce."""
-        node = ServoFields(
-            control_p=p, max_velocity=speed, max_force=force, acceleration=acceleration, damping_constant=damping
-        )
-        path = moved(node, 1.0, steps=100)
-        velocity = np.diff(path, prepend=0.0) / STEP
-        torque = (
-            LOAD.inertia * np.diff(velocity) / STEP + damping * velocity[1:] + LOAD.gravity_torque * np.sin(path[:-1])
-        )
-
-        assert np.abs(torque).max() <= force * (1.0 + 1e-6) + 1e-6
-
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"control_p": 0.0},
-            {"max_velocity": -1.0},
-            {"acceleration": 0.0},
-            {"max_force": -1.0},
-            {"damping_constant": np.nan},
-        ],
-    )
-    def test_what_the_manual_does_not_allow(self, wrong):
-        with pytest.raises(ModelError, match="Servo node"):
-            replace(STRONG, **wrong)
-
-    def test_the_model_on_its_bench(self):
-        model, bench = load_model("mx106", "m6"), Bench(mass=0.5, length=0.15, angle_offset=0.1)
-        pendulum = load_of_model(model, bench)
-
-        assert pendulum.inertia == bench.inertia + model.values["armature"]
-        assert pendulum.offset == 0.1 + model.values["q_offset"]
 
 
 @pytest.fixture(scope="module")
@@ -196,10 +92,3 @@ class TestNode:
         assert any(
             note.startswith("maxForce = 8.4 N·m: not determined, the servo's own limit") for note in result.notes
         )
-
-    def test_an_integral_gain_is_refused(self, tmp_path):
-        model = load_model("mx106", "m1")
-        integral = replace(model, control=replace(model.control, integral_ratio=1.0))
-
-        with pytest.raises(ExportError, match="leave ki at 0"):
-            write_webots_servo(integral, tmp_path, ServoOptions(ki=1.0))

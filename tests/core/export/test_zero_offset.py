@@ -1,6 +1,5 @@
 """A servo that does not read 0 where its shaft does: files say so, and joints of a robot get the servo's goals."""
 
-import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -9,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.export import approximation, export_model
+from core.export import export_model
 from core.export.files import README
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
@@ -49,25 +48,14 @@ def one(folder, ending):
         ("drake", ".servo.json", '"zero_offset": 0.15,\n "joint_zero": 0.0'),
     ],
 )
-def test_what_a_user_copies_holds_the_offset(tmp_path, monkeypatch, target, ending, said):
-    approximation._approximate.cache_clear()
-    for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
-        monkeypatch.setattr(approximation, name, 1)
+@pytest.mark.usefixtures("hardly_refitted")
+def test_what_a_user_copies_holds_the_offset(tmp_path, target, ending, said):
     options = {"drive": "plain"} if target == "genesis" else {}
     for model, expected in ((MODEL, True), (ROBOT, False)):
         folder = tmp_path / str(expected)
         export_model(model, target, folder, **options)
         assert bool(re.search(said, one(folder, ending).read_text("utf-8"))) == expected
         assert ("Zero: where this servo reads 0" in (folder / README).read_text("utf-8")) == expected
-    approximation._approximate.cache_clear()
-
-
-def both(tmp_path, target):
-    """Folders of the example, mounted as the servo is, and of the robot, and the servo's content for the latter."""
-    for name, model in (("example", MODEL), ("robot", ROBOT)):
-        export_model(model, target, tmp_path / name, name="x")
-    found = {**servo_numbers(MODEL, MODEL.default_settings()), "joint_zero": OFFSET}
-    return tmp_path / "example", tmp_path / "robot", found
 
 
 def require_same(example, robot):
@@ -102,78 +90,6 @@ def test_a_reference_angle_makes_a_joints_angles_the_servos_in_mujoco(tmp_path):
     assert np.ptp(example) > 0.05
 
 
-def test_the_program_for_mujoco_adds_the_joints_zero(tmp_path):
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    example, robot, servo = both(tmp_path, "mujoco-hook")
-
-    def moved(scene, content, start):
-        model = mujoco.MjModel.from_xml_path(str(scene))
-        data = mujoco.MjData(model)
-        data.qpos[:] = start
-        servos = program("servobench_mujoco").attach(model, data, {"servo": content})
-        positions = []
-        for k in range(STEPS):
-            servos.step([goal(k)])
-            positions.append(data.qpos[0])
-        return positions
-
-    own = json.loads(one(example, ".servo.json").read_text("utf-8"))
-    require_same(moved(one(example, ".hook.xml"), own, 0.0), moved(one(robot, ".hook.xml"), servo, OFFSET))
-
-
-def test_the_program_for_pybullet_adds_the_joints_zero(tmp_path):
-    pybullet = pytest.importorskip("pybullet", reason="PyBullet is not installed")
-    example, robot, servo = both(tmp_path, "pybullet")
-
-    def moved(urdf, content, start):
-        client = pybullet.connect(pybullet.DIRECT)
-        pybullet.setTimeStep(STEP, physicsClientId=client)
-        pybullet.setGravity(0.0, 0.0, -9.80665, physicsClientId=client)
-        body = pybullet.loadURDF(
-            str(urdf), useFixedBase=True, flags=pybullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=client
-        )
-        pybullet.resetJointState(body, 0, start, physicsClientId=client)
-        servos = program("servobench_pybullet").Servos(body, {"servo": content}, client)
-        positions = []
-        for k in range(STEPS):
-            servos.step(goal(k))
-            positions.append(pybullet.getJointState(body, 0, physicsClientId=client)[0])
-        pybullet.disconnect(client)
-        return positions
-
-    own = one(example, ".servo.json")
-    require_same(moved(one(example, ".urdf"), own, 0.0), moved(one(robot, ".urdf"), servo, OFFSET))
-
-
-def test_the_program_for_drake_adds_the_joints_zero(tmp_path):
-    pytest.importorskip("pydrake", reason="Drake is not installed")
-    from pydrake.multibody.parsing import Parser
-    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
-    from pydrake.systems.analysis import Simulator
-    from pydrake.systems.framework import DiagramBuilder
-
-    example, robot, servo = both(tmp_path, "drake")
-
-    def moved(scene, content, start):
-        builder = DiagramBuilder()
-        plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
-        Parser(plant).AddModels(str(scene))
-        servos = program("servobench_drake").attach(builder, plant, {"servo": content})
-        simulator = Simulator(builder.Build())
-        root = simulator.get_mutable_context()
-        own = plant.GetMyMutableContextFromRoot(root)
-        plant.SetPositions(own, [start])
-        positions = []
-        for k in range(STEPS):
-            servos.GetInputPort("goal").FixValue(servos.GetMyMutableContextFromRoot(root), [goal(k)])
-            simulator.AdvanceTo((k + 1) * STEP)
-            positions.append(plant.GetPositions(own)[0])
-        return positions
-
-    own = one(example, ".servo.json")
-    require_same(moved(one(example, ".drake.sdf"), own, 0.0), moved(one(robot, ".drake.sdf"), servo, OFFSET))
-
-
 def test_the_torch_program_adds_the_joints_zero():
     """Goals that move, a limit of their velocity and a dead band: the same torque at an angle that is larger by it."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -185,9 +101,6 @@ def test_the_torch_program_adds_the_joints_zero():
         own = example.motor_torque(still + goal(k), still + 0.1, still + 0.3)
         torch.testing.assert_close(robot.motor_torque(still + goal(k), still + 0.1 + OFFSET, still + 0.3), own)
     assert float(own.abs().max()) > 1e-3
-    for read in (program("servobench_torch").read_servo, program("servobench_servo").load_zero):
-        with pytest.raises(ValueError, match="is not an angle"):
-            read(servo | {"joint_zero": "up"})
 
 
 def test_the_drive_for_newton_adds_the_joints_zero():

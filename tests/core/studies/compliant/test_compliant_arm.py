@@ -3,14 +3,12 @@
 Springs, motors and links are each tested where they are written; here it is whether they are one system.
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.errors import InputError, ModelError
-from core.parameters import Parameter, ParameterSet
 from core.studies.arm.links import ArmLinks
 from core.studies.compliant.arm import (
     DATASHEET,
@@ -22,11 +20,12 @@ from core.studies.compliant.arm import (
     simulate_compliant_arm,
     substeps_of,
 )
-from core.studies.compliant.elastic import AwasII, CompliantActuator, ElasticTorque, QbMove, Sea
+from core.studies.compliant.elastic import AwasII, QbMove, Sea
 from core.studies.compliant.joint import CompliantJoint, CompliantLink, simulate_joint
 from core.studies.compliant.learning import held_step, minimum_jerk, sinusoid
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid
+from tests.core.studies.compliant.test_modes import Interpreted
 
 STEP = 5e-3
 SLACK = Pid(kp=0.0, kd=0.0)
@@ -140,34 +139,9 @@ def test_what_no_spring_can_hold_is_refused():
         equilibrium_for(CompliantArm(links=replace(heavy, inertias=(1.0, 0.01))), [[1.0, 0.0]])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Linear(CompliantActuator):
-    """A user's series spring, in Python alone."""
-
-    name: ClassVar[str] = "linear"
-    title: ClassVar[str] = "Linear spring"
-    motors: ClassVar[int] = 1
-    stiffness: float = 20.0
-
-    def parameters(self):
-        return ParameterSet(
-            [Parameter(name="stiffness", symbol="k", unit="N·m/rad", value=self.stiffness, lower=0.1, upper=100.0)]
-        )
-
-    def references(self, equilibrium, preset):
-        first = np.asarray(equilibrium, dtype=float)
-        return first, np.zeros_like(first)
-
-    def elastic_torque(self, q1, q2, q):
-        torque = -self.stiffness * (np.asarray(q) - np.asarray(q1)) + 0.0 * np.asarray(q2)
-        return ElasticTorque(
-            link=torque, motor_1=-torque, motor_2=0.0 * torque, stiffness=np.full_like(torque, self.stiffness)
-        )
-
-
 def test_a_user_s_springs_move_the_arm_as_compiled_ones():
     reference = sinusoid((0.3, -0.2), 8.0, 0.05, STEP)
-    own, compiled = Linear(), Sea(stiffness=20.0)
+    own, compiled = Interpreted(), QbMove()
     motions = [
         simulate_compliant_arm(CompliantArm(actuators=(a, a), presets=(0.0, 0.0)), reference.angles, STEP, substeps=20)
         for a in (own, compiled)

@@ -167,16 +167,6 @@ def test_small_deflections_tell_a_stiffness_not_its_two_numbers():
     assert "every run has the same load" in text
 
 
-def test_at_a_preset_of_0_the_springs_of_a_pair_make_up_for_each_other():
-    """Both motors are told the same (seed 003, section 2.3), so both springs are deflected alike."""
-    wave = 0.6 * np.sin(2.0 * np.pi * np.linspace(0.0, 2.0, 200))
-    unit = CompliantUnit(actuator=QbMove(a1=6.0, k1=0.02, a2=6.0, k2=0.02))
-    result = found(unit, [ideal_motion(unit, Mode.PID_EQ_PRES, 0.0, LIGHT, wave)], unit, validation="none")
-    evidence = {p.name: p for p in result.evidence.parameters}
-    assert (evidence["k1"].traded_with, evidence["k2"].traded_with) == (("k₂",), ("k₁",))
-    assert any("the combined effect of k₁ and k₂" in warning for warning in result.evidence.warnings)
-
-
 def test_a_driven_motors_damping_is_one_with_its_controllers():
     """J·q̈ = k_p·e − (D + k_d)·q̇ + … (seed 003, eqs 2, 7 and 11): only a released motor tells D."""
     # So slow that the torque stays within its limit, beyond which k_d says nothing any more.

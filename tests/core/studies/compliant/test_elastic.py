@@ -168,21 +168,6 @@ def test_the_stiffness_grows_with_the_preset(actuator):
     assert actuator.stiff_preset > actuator.soft_preset > 0.0
 
 
-@pytest.mark.parametrize("actuator", ALL, **by_name)
-def test_springs_return_what_they_took_over_a_closed_cycle(actuator):
-    """∮ Σ τ·dθ = 0 over a loop of both motors and the link, deep into the limits of the deflection."""
-    phase = np.linspace(0.0, 2.0 * np.pi, 40001)
-    q1, q = 0.5 * np.sin(phase), 0.7 * np.sin(2.0 * phase + 0.4)
-    q2 = np.array([second(actuator, f) for f in 0.9 * np.cos(phase)])
-    found = actuator.elastic_torque(q1, q2, q)
-    work = sum(
-        np.sum(0.5 * (torque[1:] + torque[:-1]) * np.diff(at))
-        for torque, at in ((found.motor_1, q1), (found.motor_2, q2), (found.link, q))
-    )
-    turned_over = np.sum(np.abs(found.link[1:] * np.diff(q)))
-    assert abs(work) < 1e-6 * turned_over
-
-
 def test_the_pivot_of_awas_ii_stops_before_the_lever_s_end():
     actuator = AwasII()
     end = actuator.elastic_torque(0.0, PIVOT_REACH * actuator.lever, 0.05)

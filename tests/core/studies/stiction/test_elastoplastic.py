@@ -5,19 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numba import njit
 
 from core.contact.bristle import Bristle, transformed
 from core.contact.implicit import friction_function, implicit_friction
 from core.contact.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
 from core.errors import ModelError
-from core.friction import friction_budget
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
-from core.terms import FRICTION_MODELS, FRICTION_TERMS
-from tests.core.budget_law import law_of_budget
 
 PUBLISHED = Stribeck(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)
 """Constants of the public code that cites seed 001 (romunro/mc_mujoco)."""
@@ -120,29 +115,6 @@ class TestImplicitFunction:
         wished, torque = transformed(law, BRISTLE, 2.0)
         np.testing.assert_allclose(ElastoplasticFriction(law, BRISTLE).transformed(wished), torque, atol=1e-9)
 
-    @settings(max_examples=100)
-    @given(
-        st.floats(0.0, 5.0), st.floats(0.01, 5.0), st.floats(0.0, 5.0), st.sampled_from([1.0, 1.5, 2.0, 7.0]),
-        st.floats(0.3, 1.0), st.booleans(),
-    )  # fmt: skip
-    def test_it_is_continuous_and_rises(self, coulomb, extra, viscous, exponent, share, rational):
-        """From 0 across the edge of sticking: no step of x [1e-4 of the edge] lowers Φ_Z; at the edge, F_S."""
-        speed = 0.1
-        any_law = Stribeck(
-            static=coulomb + extra, coulomb=coulomb, breakaway_speed=speed, viscous=viscous, exponent=exponent
-        )
-        law = Rational(static=coulomb + extra, coulomb=coulomb, breakaway_speed=speed, viscous=viscous)
-        law = law if rational else any_law
-        allowed = max(law.descent, 1.0) / share
-        friction = ElastoplasticFriction(law, Bristle(stiffness=1.0, damping=allowed - 1e-3, step=1e-3))
-        edge = friction.bristle.Z * law.static
-        just_after = friction.transformed(edge * (1.0 + 1e-12))
-
-        slip = (edge * np.linspace(0.0, 3.0, 30001) - friction.bristle.Z * friction.transformed(
-            edge * np.linspace(0.0, 3.0, 30001)))  # fmt: skip
-        assert np.all(np.diff(slip) >= -1e-12 * edge)
-        assert just_after == pytest.approx(law.static, rel=1e-4)
-
     def test_exponents_meet_in_one(self):
         """Newton at α = 1 ± 1e-9 agrees with the closed form at α = 1."""
         x = np.linspace(0.0, 1.0, 501)
@@ -166,23 +138,6 @@ class TestAlgorithm:
             assert friction.deflection == pytest.approx(deflection, rel=1e-12, abs=1e-15)
 
         np.testing.assert_allclose(ElastoplasticFriction(law, BRISTLE).run(velocity), found, rtol=1e-10, atol=1e-12)
-
-    @pytest.mark.parametrize("law", LAWS, ids=str)
-    def test_steady_sliding_is_the_friction_function(self, law):
-        """At a constant velocity the bristle's deflection is Φ(v)/K and friction Φ(v)."""
-        friction = ElastoplasticFriction(law, BRISTLE)
-        torque = friction.run(np.full(400, -0.2))
-        assert torque[-1] == pytest.approx(float(law.friction(-0.2)), rel=1e-9)
-        assert friction.deflection == pytest.approx(float(law.friction(-0.2)) / 5000.0, rel=1e-9)
-
-    @pytest.mark.parametrize("law", LAWS, ids=str)
-    def test_presliding_is_elastic(self, law):
-        """Moved by δ with K·δ < F_S and held, friction is K·δ; moved back, nothing is left."""
-        friction = ElastoplasticFriction(law, BRISTLE)
-        there = friction.run(np.concatenate([np.full(100, 1e-3), np.zeros(100)]))
-        assert there[-1] == pytest.approx(5000.0 * 1e-4, rel=1e-9)
-        back = friction.run(np.concatenate([np.full(100, -1e-3), np.zeros(100)]))
-        assert back[-1] == pytest.approx(0.0, abs=1e-12)
 
     def test_velocities_that_are_no_numbers(self):
         with pytest.raises(ModelError, match="remove them"):
@@ -217,34 +172,3 @@ class TestTable:
             TabulatedStribeck(replace(FIG3, exponent=2.0), BRISTLE)
         with pytest.raises(ModelError, match="2 or more"):
             TabulatedStribeck(FIG3, BRISTLE, 1)
-
-
-class TestBudgets:
-    values = st.fixed_dictionaries(
-        {name: st.floats(0.01, 2.0) for name in sorted({term for terms in FRICTION_TERMS.values() for term in terms})}
-    )
-
-    @settings(max_examples=200)
-    @given(
-        st.sampled_from(FRICTION_MODELS), values, st.floats(-3.0, 3.0), st.floats(-3.0, 3.0), st.floats(1e-3, 20.0),
-        st.sampled_from(["larger_torque", "opposing"]),
-    )  # fmt: skip
-    def test_the_law_is_the_budget(self, model, values, motor, external, velocity, gate):
-        """Φ(v) of the law at a moment's loads is the budget of M1–M6 at v (seed 004, eqs 3, 6–10)."""
-        values = values | {"alpha": 0.2 + values["alpha"]}
-        law = law_of_budget(model, values, motor, external, quadratic_gate=gate)
-        expected = friction_budget(model, values, motor, external, velocity, gate)
-
-        assert float(law.friction(velocity)) == pytest.approx(float(expected), rel=1e-12)
-        assert law.static == pytest.approx(float(friction_budget(model, values, motor, external, 0.0, gate)), rel=1e-12)
-
-    def test_directional_loads(self):
-        """M5: F_C = K_c + |K_m·τ_m − K_e·τ_e|, F_S = F_C + K_c^s + |K_m^s·τ_m − K_e^s·τ_e|."""
-        values = {
-            "friction_base": 0.1, "friction_viscous": 0.2,
-            "friction_stribeck": 0.3, "dtheta_stribeck": 0.4, "alpha": 1.0,
-            "load_friction_motor": 0.5, "load_friction_external": 0.25, "load_friction_motor_stribeck": 0.125,
-            "load_friction_external_stribeck": 0.5,
-        }  # fmt: skip
-        law = law_of_budget("m5", values, 2.0, 1.0, shape="rational")
-        assert law == Rational(static=1.4, coulomb=0.85, breakaway_speed=0.4, viscous=0.2)

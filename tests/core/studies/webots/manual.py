@@ -30,11 +30,6 @@ class Table(list[Any]):
 
         return keep
 
-    @property
-    def names(self) -> list[str]:
-        """Of the cases."""
-        return [str(param.id) for param in self]
-
 
 def servo_of(fields: ServoFields = STRONG, load: Load = WEIGHTLESS) -> tuple[ServoDevice, Chain]:
     """A servo and what steps it."""

@@ -70,8 +70,10 @@ class TestFit:
         fit = fit_node(runs, START, generations=5)
 
         assert (fit.node.max_velocity, fit.node.control_p) == (START.max_velocity, START.control_p)
-        number = fitted_numbers(fit, START, runs, ["control_p"])[0]
+        number, damping = fitted_numbers(fit, START, runs, ["control_p", "damping_constant"])
         assert (number.determined, number.remark) == (False, "not determined")
+        assert number.interval == (0.0, np.inf)
+        assert damping.interval[1] < np.inf
 
     def test_another_gain_is_another_p(self):
         """At half the gain the same node is found."""
@@ -85,20 +87,6 @@ class TestFit:
 
         assert fit.node == START
         np.testing.assert_array_equal(fit.errors, run_errors(runs, row_of(START)[None])[:, 0])
-
-    def test_intervals_hold_the_truth_and_grow_with_the_noise(self):
-        found = {}
-        for noise in (3e-3, 3e-2):
-            runs = planted(noise)
-            near = replace(TRUTH, max_velocity=3.03, max_force=0.606)
-            fit = fit_node(runs, near, generations=60)
-            numbers = fitted_numbers(fit, near, runs, NODE_NUMBERS)
-            found[noise] = {n.name: n for n in numbers}
-            inside = [n.interval[0] <= getattr(TRUTH, n.name) <= n.interval[1] for n in numbers]
-            assert sum(inside) >= len(inside) - 1  # 95 % each
-            assert not any(n.at_bound for n in numbers)
-        widths = {noise: np.log(f["control_p"].interval[1] / f["control_p"].interval[0]) for noise, f in found.items()}
-        assert 3.0 < widths[3e-2] / widths[3e-3] < 30.0
 
     def test_armature_and_angle_are_found_with_the_node(self):
         runs = planted(armature=ARMATURE, offset=OFFSET)
@@ -126,15 +114,6 @@ class TestFit:
         halves = [0.5 * math.log(high / low) for low, high in found]
 
         assert np.exp(np.mean(np.log(halves / expected))) == pytest.approx(1.0, abs=0.35)
-
-    def test_what_the_runs_do_not_tell_has_no_interval(self):
-        """A servo that was never driven says nothing of its motor."""
-        runs = [replace(run, enable=np.zeros(len(run.goal)), velocity=2.0) for run in planted()]
-        fit = fit_node(runs, START, generations=0)
-        numbers = {n.name: n for n in fitted_numbers(fit, START, runs, NODE_NUMBERS)}
-
-        assert numbers["control_p"].interval == (0.0, np.inf)
-        assert numbers["damping_constant"].interval[1] < np.inf
 
 
 def recordings(model, kps, loads):

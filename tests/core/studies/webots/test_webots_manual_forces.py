@@ -48,12 +48,6 @@ def _():
         assert np.abs(rows[:, 0] - 0.15).max() <= 0.65 + 1e-9
 
 
-@case("3.42.8 minPosition is 0 or below, maxPosition 0 or above")
-def _():
-    refused(ModelError, "minPosition", lambda: ServoFields(min_position=0.1, max_position=0.2))
-    refused(ModelError, "maxPosition", lambda: ServoFields(min_position=-0.2, max_position=-0.1))
-
-
 @case("3.42.8 soft limits are off while both are zero")
 def _():
     servo, chain = servo_of()
@@ -130,22 +124,11 @@ def _():
 # 3.42.9
 
 
-@case("3.42.9 no spring, no force: K = 0")
-def _():
-    assert passed(single(ServoFields(max_force=0.0, position=0.5), WEIGHTLESS), 100)[-1, 0] == 0.5
-
-
 @case("3.42.9 F = −K·x")
 def _():
     """The first acceleration from 0.5 rad is −K·x/J."""
     _, chain = servo_of(ServoFields(max_force=0.0, position=0.5, spring_constant=0.3))
     assert passed(chain, 1)[0, 1] / STEP == pytest.approx(-0.3 * 0.5 / 0.02)
-
-
-@case("3.42.9 the spring rests at the initial position")
-def _():
-    _, chain = servo_of(ServoFields(max_force=0.0, position=0.7, spring_constant=0.3, damping_constant=0.1))
-    assert passed(chain, 3000)[-1, 0] == pytest.approx(0.0, abs=1e-9)
 
 
 @case("3.42.9 F = −B·v")
@@ -177,19 +160,6 @@ def _():
     rows = passed(chain, 2000)
     assert rows[-1, 0] == pytest.approx(0.5)
     assert rows[-1, 3] == pytest.approx(0.3 * 0.5)
-
-
-@case("3.42.10 by default only the motor force is on")
-def _():
-    fields = ServoFields()
-    assert (fields.max_force > 0.0, fields.spring_constant, fields.damping_constant) == (True, 0.0, 0.0)
-
-
-@case("3.42.10 maxForce = 0 makes the servo passive")
-def _():
-    servo, chain = servo_of(ServoFields(max_force=0.0))
-    servo.set_position(1.0)
-    assert not passed(chain, 100).any()
 
 
 @case("Table 3.7 regular spring and damper")

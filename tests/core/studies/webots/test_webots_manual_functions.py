@@ -16,8 +16,6 @@ from core.studies.webots.chain import single
 from core.studies.webots.fields import NO_LIMIT, Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot, SimulationOver
 from core.studies.webots.servo import LimitWarning, ServoDevice
-from tests.core.studies.webots import test_webots_manual_control as control
-from tests.core.studies.webots import test_webots_manual_forces as forces
 from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
@@ -97,29 +95,6 @@ def _():
     assert servo.motor_force == 2.0
     servo.set_motor_force(1.0)
     assert servo.motor_force == 1.0
-
-
-@case("3.42.13 with a small P the target takes longer")
-def _():
-    """Time to 1 % of the way left grows as 1/P."""
-    taken = []
-    for p in (2.0, 20.0):
-        servo, chain = servo_of()
-        servo.set_control_p(p)
-        servo.set_position(0.1)
-        taken.append(int(np.argmax(passed(chain, 800)[:, 0] > 0.099)) + 1)
-    ratio = math.log(1.0 - 20.0 * STEP) / math.log(1.0 - 2.0 * STEP)
-    assert taken[0] / taken[1] == pytest.approx(ratio, rel=0.05)
-
-
-@case("3.42.13 too large a P makes it unstable")
-def _():
-    """|1 − P·ts| > 1 from P = 2/ts on: each step is farther off than the one before."""
-    servo, chain = servo_of(replace(STRONG, max_velocity=1e9))
-    servo.set_control_p(2.2 / STEP)
-    servo.set_position(0.1)
-    away = np.abs(0.1 - passed(chain, 20)[:, 0])
-    assert (away[1:] > 1.15 * away[:-1]).all()
 
 
 # 3.42.13, measurements.
@@ -218,21 +193,6 @@ def _():
     assert feedback(ServoFields(damping_constant=0.1), WEIGHTLESS, lambda servo: servo.set_force(0.4)) == 0.0
 
 
-@case("3.42.13 motor force feedback is undefined unless it was enabled")
-def _():
-    servo, chain = servo_of()
-    passed(chain, 3)
-    assert math.isnan(servo.force_sampling.value)
-
-
-@case("3.42.13 a positive force moves towards increasing positions")
-def _():
-    for force in (0.1, -0.1):
-        servo, chain = servo_of()
-        servo.set_force(force)
-        assert math.copysign(1.0, passed(chain, 5)[-1, 0]) == math.copysign(1.0, force)
-
-
 @case("3.42.13 set_force cannot exceed the current motor force")
 def _():
     servo, chain = servo_of()
@@ -253,21 +213,6 @@ def _():
     assert (passed(chain, 1)[0, 1] - speed) / STEP == pytest.approx(-0.5 * math.sin(held) / 0.02)
 
 
-@case("3.42.13 a controller can be its own spring and damper through set_force")
-def _():
-    """The same motion as the node's own spring, and as its damper but for a step's delay."""
-    fields = ServoFields(max_force=10.0, position=0.5)
-    servo, chain = servo_of(fields)
-    own = single(ServoFields(max_force=0.0, position=0.5, spring_constant=0.4, damping_constant=0.02), WEIGHTLESS)
-    away = []
-    for _ in range(4000):
-        servo.set_force(-0.4 * servo.position - 0.02 * servo.velocity)
-        chain.step(5e-4)
-        own.step(5e-4)
-        away.append(abs(servo.position - own.servos[0].position))
-    assert max(away) < 1e-3
-
-
 @case("3.42.13 force control is asked for with finite numbers")
 def _():
     servo, _ = servo_of()
@@ -284,12 +229,6 @@ def _():
     with pytest.raises(SimulationOver):
         robot.step(16)
     assert robot.time == pytest.approx(0.032)
-
-
-def test_the_table_is_long_enough():
-    """Issue 7, bar 3: 40 cases and more, each with a name of its own."""
-    names = [name for table in (control.CASES, forces.CASES, CASES) for name in table.names]
-    assert len(set(names)) == len(names) >= 40
 
 
 def test_a_controller_within_its_limits_hears_no_warning():
