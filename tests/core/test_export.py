@@ -335,7 +335,17 @@ def exact_models():
 
 @needs_mujoco
 class TestMujoco:
-    @pytest.mark.parametrize("case", list(exact_models()))
+    @pytest.mark.parametrize(
+        "case",
+        [
+            "command path and integral",
+            "current limit",
+            *(
+                pytest.param(case, marks=pytest.mark.exhaustive("cases that go the same way"))
+                for case in ("voltage law", "current law", "saturated", "rod and angle offset")
+            ),
+        ],
+    )
     def test_m1_is_exact(self, tmp_path, case):
         """Bar: 0.3 mrad MAE at 0.1 ms against converged Algorithm 1 on each of the four trajectories."""
         model, options = exact_models()[case]
@@ -507,7 +517,9 @@ class TestMujoco:
 class TestSyntaxes:
     """What older versions read was run in 3.11 and 3.1.6; here the newest runs what it still reads."""
 
-    @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
+    @pytest.mark.parametrize(
+        "name", ["mx106", pytest.param("erob80_100", marks=pytest.mark.exhaustive("the other law"))]
+    )
     def test_two_general_actuators_are_the_voltage_law_too(self, tmp_path, name):
         model = load_model(name, "m1")
 

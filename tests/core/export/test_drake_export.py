@@ -20,6 +20,7 @@ from core.model import build_model
 from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 
+others = pytest.mark.exhaustive("a servo with the other law")
 needs_drake = pytest.mark.skipif(not importlib.util.find_spec("pydrake"), reason="Drake is not installed")
 
 
@@ -30,7 +31,7 @@ def export(folder, model, **options):
 
 @needs_drake
 class TestInDrake:
-    @pytest.mark.parametrize(("servo", "friction"), [("mx106", "m1"), ("mx106", "m6"), ("erob80_50", "m6")])
+    @pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), pytest.param("erob80_50", "m6", marks=others)])
     def test_the_pendulum_moves_as_the_model(self, tmp_path, servo, friction):
         """0.45 mrad for M6 of the MX-106 at 5 ms, 0.05 at 1 ms."""
         model = load_model(servo, friction)

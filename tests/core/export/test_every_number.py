@@ -18,8 +18,8 @@ from core.bench import Bench
 from core.export import approximation, export_model
 from core.export.files import slug
 from core.export.targets import sdformat
-from core.kernel.layout import NO_SLEW
-from tests.core.conftest import catalogue_model
+from core.terms import COMMAND_PATH_TERMS
+from tests.core.conftest import LAW_MODELS, catalogue_model
 
 DEGREES = 180.0 / math.pi
 KP, SUPPLY, STEP = 21.0, 13.5, 0.004
@@ -79,10 +79,17 @@ def unfitted(monkeypatch):
     approximation._approximate.cache_clear()
 
 
-def exported(target, law, folder, **options):
+def exported(target, law, folder, model=None, **options):
     """The folder as a function: the text of the file that ends so."""
-    model = unlike(law)
-    asked = {"kp": KP, "damping": DAMPING[law], "supply_voltage": SUPPLY, "bench": BENCH, "timestep": STEP, **options}
+    model = model or unlike(law)
+    asked = {
+        "kp": KP,
+        "damping": DAMPING.get(law),
+        "supply_voltage": SUPPLY,
+        "bench": BENCH,
+        "timestep": STEP,
+        **options,
+    }
     export_model(model, target, folder, name=model.title, **asked)
     return lambda ending: (folder / f"{slug(model.title)}{ending}").read_text("utf-8")
 
@@ -227,26 +234,6 @@ def test_urdf(law, tmp_path):
 
     in_drake = drakes_pendulum(tmp_path / "unlike.pendulum.urdf")
     assert in_drake == pytest.approx({"damping": 0.037, "effort": limit, "speed": no_load, **TURNED})
-
-
-@laws
-def test_urdf_in_mujoco(law, tmp_path):
-    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    exported("urdf", law, tmp_path)
-
-    engine = mujoco.MjModel.from_xml_path(str(tmp_path / "unlike.pendulum.urdf"))
-
-    _, _, limit = torques(law)
-    assert engine.dof_damping == pytest.approx([0.037])
-    assert engine.dof_frictionloss == pytest.approx([0.19])
-    assert engine.jnt_actfrcrange[0] == pytest.approx([-limit, limit])
-    assert engine.dof_M0 == pytest.approx([PENDULUM["inertia"]])
-    engine.opt.gravity[:] = (0.0, 0.0, -3.7)
-    data = mujoco.MjData(engine)
-    for angle in BOTH_WAYS:
-        data.qpos[0] = angle
-        mujoco.mj_forward(engine, data)
-        assert data.qfrc_bias == pytest.approx([PENDULUM["moment"] * 3.7 * math.sin(angle + PENDULUM["angle"])])
 
 
 @laws
@@ -469,44 +456,120 @@ def test_mujoco_with_an_integral_and_a_command_path(syntax, tmp_path):
     assert (motor.get("group"), brake.get("group")) == ("1", "2")
 
 
-@laws
-@pytest.mark.parametrize("target", ["mujoco-hook", "mjlab", "isaaclab", "drake", "genesis", "pybullet", "webots", "c"])
+NAMES = {
+    "kt": "torque_constant",
+    "R": "resistance",
+    "dtheta_stribeck": "stribeck_velocity",
+    "alpha": "stribeck_exponent",
+    "load_friction_motor": "load_motor",
+    "load_friction_external": "load_external",
+    "load_friction_motor_stribeck": "load_motor_stribeck",
+    "load_friction_external_stribeck": "load_external_stribeck",
+    "load_friction_motor_quad": "load_motor_quad",
+    "load_friction_external_quad": "load_external_quad",
+    "command_delay": "delay",
+}
+"""Numbers of a servo file whose name is not the model's."""
+CARRIERS = (
+    "mujoco-hook",
+    "mujoco-plugin",
+    "mjlab",
+    "isaaclab",
+    "drake",
+    "genesis",
+    "newton",
+    "pybullet",
+    "webots",
+    "c",
+)
+
+
+@pytest.mark.parametrize("law", LAW_MODELS)
+@pytest.mark.parametrize("target", CARRIERS)
 def test_the_servos_own_numbers(law, target, tmp_path):
-    """Stand-alone programs and firmware compute with the row of the kernel."""
-    text = exported(target, law, tmp_path)
-    named = {
-        "supply_voltage": SUPPLY,
-        "torque_constant": 1.7,
-        "resistance": 2.3,
-        "armature": 0.013,
-        "friction_base": 0.19,
-        "friction_viscous": 0.037,
-        "stribeck_velocity": 1.0,
-        "stribeck_exponent": 1.0,
-        "goal_slew": NO_SLEW,
-        "inductance": 1.0,
-        "pwm_period": 1.0,
-        "kp": 0.31 * KP,
-        "kv": DAMPING[law] * math.sqrt(KP),
-        "output_limit": {"voltage": 0.77, "current": 2.9}[law],
+    """Stand-alone programs and firmware compute with the row of the kernel: M6 with all terms, no two numbers alike."""
+    model = catalogue_model(friction="m6", command_path=COMMAND_PATH_TERMS, **LAW_MODELS[law])
+    values = {
+        p.name: p.lower + (0.2 + 0.6 * place / len(model.parameters)) * (p.upper - p.lower)
+        for place, p in enumerate(model.parameters.values())
     }
+    current = law == "current"
+    gains = {"error_gain": 0.31, "derivative_ratio": 0.0} | ({} if current else {"integral_ratio": 3.0})
+    control = replace(model.control, output_limit=2.9 if current else 0.77, damping=0.01, **gains)
+    model = replace(model.with_values(values), control=control, name="unlike", quadratic_gate="opposing")
+    text = exported(target, law, tmp_path, model, damping=0.6, **({} if current else {"ki": 15.0}))
+    gain = 0.31 * values["error_gain_ratio"]
+    expected = {
+        **{NAMES.get(name, name): value for name, value in values.items()},
+        "supply_voltage": SUPPLY,
+        "opposing_gate": 1.0,
+        "kp": gain * KP,
+        "ki": 0.0 if current else gain * 3.0 * 15.0,
+        "kd": 0.0,
+        "kv": 0.6 * math.sqrt(KP),
+        "output_limit": 2.9 if current else 0.77,
+    }
+    del expected["q_offset"], expected["error_gain_ratio"]
+    if law != "coast":
+        expected |= {"inductance": 1.0, "pwm_period": 1.0}
     if target == "c":
         found = {n: float(v) for v, n in re.findall(r"SB_C\(([^)]+)\), /\* (\w+) \*/", text(".servo.h"))}
         assert f"SB_{law.upper()}, /* law */" in text(".servo.h")
+        assert {found.pop("bristle_stiffness"), found.pop("bristle_damping")} == {0.0}
         program = text(".pendulum.c")
         defined = {name: float(value) for name, value in re.findall(r"#define ([A-Z_]+) ([\d.e-]+)\n", program)}
         assert {n: defined[n] for n in ("LOAD_INERTIA", "GRAVITY_TORQUE", "ANGLE_OFFSET", "TIMESTEP")} == pytest.approx(
             {
                 "LOAD_INERTIA": PENDULUM["inertia"],
                 "GRAVITY_TORQUE": PENDULUM["moment"] * 3.7,
-                "ANGLE_OFFSET": PENDULUM["angle"],
+                "ANGLE_OFFSET": 0.21 + values["q_offset"],
                 "TIMESTEP": STEP,
+            }
+        )
+    elif target == "mujoco-plugin":
+        root = ET.fromstring(text(".plugin.xml"))
+        config = {entry.get("key"): entry.get("value") for entry in root.iter("config")}
+        assert config.pop("law") == law
+        found = {name: float(value) for name, value in config.items()}
+        joint = {
+            name: float(value) for name, value in root.find("default/default/joint").attrib.items() if "sol" not in name
+        }
+        slope = values["kt"] * (0.6 * math.sqrt(KP) if current else values["kt"] / values["R"])
+        assert joint == pytest.approx(
+            {
+                "armature": values["armature"],
+                "damping": 0.5 * (values["friction_viscous"] + slope),
+                "frictionloss": values["friction_base"],
             }
         )
     else:
         found = json.loads(text(".servo.json"))
         head = {name: found.pop(name) for name in ("format", "version", "title", "law", "written_kp")}
-        assert (found.pop("zero_offset"), found.pop("joint_zero")) == (0.11, 0.0)
+        assert (found.pop("zero_offset"), found.pop("joint_zero")) == (values["q_offset"], 0.0)
         assert head == {"format": "servobench-servo", "version": 1, "title": "unlike", "law": law, "written_kp": KP}
-    assert {name: value for name, value in found.items() if name in named} == pytest.approx(named)
-    assert {name: value for name, value in found.items() if name not in named and value != 0.0} == {}
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "ending"),
+    [
+        ("mujoco-hook", ".hook.xml"),
+        ("mujoco-plugin", ".plugin.xml"),
+        ("mjlab", ".mjlab.xml"),
+        ("genesis", ".genesis.xml"),
+        ("pybullet", ".pybullet.urdf"),
+    ],
+)
+def test_the_pendulum_beside_a_program(target, ending, tmp_path):
+    text = exported(target, "voltage", tmp_path)(ending)
+    if target == "pybullet":
+        (joint,), inertial = (
+            ET.fromstring(text).findall("joint"),
+            ET.fromstring(text).find("link[@name='pendulum']/inertial"),
+        )
+        assert floats(joint.find("axis").get("xyz")) == [0.0, -1.0, 0.0]
+        inertia = float(inertial.find("inertia").get("iyy"))
+        mass, centre = float(inertial.find("mass").get("value")), floats(inertial.find("origin").get("xyz"))
+        assert pendulum(mass, centre, inertia, 3.7) == pytest.approx(PENDULUM)
+    else:
+        assert mjcf_pendulum(text) == pytest.approx(PENDULUM)

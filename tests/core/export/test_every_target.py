@@ -56,7 +56,7 @@ def valid(path):
         ast.parse(text)
     elif path.suffix in (".h", ".c"):
         assert "??/" not in text
-        if shutil.which("gcc"):
+        if shutil.which("gcc") and "mujoco" not in path.name:
             subprocess.run(["gcc", "-std=c99", "-fsyntax-only", path], check=True)
     return path.suffix
 

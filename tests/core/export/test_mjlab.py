@@ -142,19 +142,6 @@ def test_what_sticks_gives_by_its_load_and_rests():
 
 
 @needs_mjlab
-def test_a_joint_held_by_friction_does_not_creep():
-    """Released with a load below its friction: under 0.1 mrad in two seconds."""
-    worlds = Worlds(build_model("mx106", "m1").with_parameters(build_model("mx106", "m1").parameters.with_values(
-        {"friction_base": 1.0})))  # fmt: skip
-    worlds.servo.torque_enable[:] = 0.0
-    worlds.robot.write_joint_state_to_sim(worlds.torch.tensor([[0.0, 0.5]] * 2), worlds.torch.zeros(2, 2))
-
-    positions = worlds.run((0.0, 0.0), 400)
-
-    assert (positions[-1] - 0.5).abs().max() < 1e-4
-
-
-@needs_mjlab
 def test_a_reset_world_starts_anew_and_asking_twice_changes_nothing():
     worlds = Worlds(load_model("mx106", "m6"))
     first = worlds.run((0.7, 0.7), 60)

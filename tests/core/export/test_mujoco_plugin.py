@@ -19,6 +19,7 @@ from core.shipped import load_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+others = pytest.mark.exhaustive("other servos")
 pytestmark = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no C compiler")
 
 
@@ -30,7 +31,13 @@ def scene(tmp_path_factory):
     return next(file for file in files if file.name.endswith(".plugin.xml"))
 
 
-@pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), ("erob80_50", "m6"), ("sts3215", "m4")])
+@pytest.mark.parametrize(
+    ("servo", "friction"),
+    [
+        ("mx106", "m6"),
+        *(pytest.param(*row, marks=others) for row in (("erob80_50", "m6"), ("sts3215", "m4"))),
+    ],
+)
 def test_the_pendulum_moves_as_the_model(tmp_path, servo, friction):
     """0.06, 0.02 and 0.4 mrad at 1 ms."""
     model = load_model(servo, friction)

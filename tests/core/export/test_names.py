@@ -10,7 +10,6 @@ from core.atomic import write_atomically
 from core.errors import ExportError
 from core.export import export_model, exporters
 from core.export.files import README, slug
-from core.export.targets.c_header import identifier
 from core.model import with_contact
 from core.shipped import load_model
 from core.terms import CONTACTS
@@ -26,22 +25,6 @@ def test_the_default_gain_keeps_the_model_s_name(tmp_path):
     again = export_model(MODEL, "c", tmp_path, kp=MODEL.default_settings().kp)
     assert first.files == again.files
     assert (tmp_path / f"{slug(MODEL.title)}.servo.h").exists()
-
-
-@pytest.mark.skipif(CC is None, reason="there is no C compiler")
-def test_two_gains_are_two_symbols_in_c(tmp_path):
-    headers = [export_model(MODEL, "c", tmp_path, kp=kp).files[1] for kp in (2.5, 32.0)]
-    symbols = [identifier(file.name.removesuffix(".servo.h")) for file in headers]
-    program = "".join(f'#include "{file.name}"\n' for file in headers) + (
-        "#include <stdio.h>\nint main(void) { " + "".join(f'printf("%g ", (double){s}.kp); ' for s in symbols)
-        + "return 0; }\n"
-    )  # fmt: skip
-    (tmp_path / "both.c").write_text(program)
-    subprocess.run([str(CC), "-std=c99", "both.c", "-o", "both", "-lm"], cwd=tmp_path, check=True)
-    low, high = map(
-        float, subprocess.run([tmp_path / "both"], capture_output=True, text=True, check=True).stdout.split()
-    )
-    assert high == pytest.approx(32.0 / 2.5 * low, rel=1e-5)
 
 
 @pytest.mark.skipif(CC is None, reason="there is no C compiler")
@@ -108,8 +91,8 @@ def test_an_export_is_not_replaced_by_one_that_differs(tmp_path):
 
 def test_an_export_cut_short_leaves_no_readme_without_its_notes(tmp_path, monkeypatch):
     """Killed after any of its writes, the folder has the whole README or none."""
-    model, kills = with_contact(load_model("mx106", "m6"), "elastoplastic"), 0
-    (note,) = [note for note in export_model(model, "drake", tmp_path / "whole").notes if "written as a rigid" in note]
+    kills = 0
+    (note,) = [note for note in export_model(MODEL, "drake", tmp_path / "whole").notes if "Nothing is approx" in note]
     for survived in range(8):
         folder, left = tmp_path / str(survived), survived
 
@@ -123,7 +106,7 @@ def test_an_export_cut_short_leaves_no_readme_without_its_notes(tmp_path, monkey
 
         monkeypatch.setattr("core.export.files.write_atomically", dying)
         try:
-            export_model(model, "drake", folder)
+            export_model(MODEL, "drake", folder)
         except KeyboardInterrupt:
             kills += 1
         assert not (folder / README).exists() or note in (folder / README).read_text()

@@ -42,7 +42,7 @@ def in_numpy(run, numbers):
 
 
 def in_torch(run, numbers):
-    """The same of two environments of which the second is released once and reset."""
+    """The same as a batch of one."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     servo = program("servobench_torch").TorchServo([numbers], 1, STEP, dtype=torch.float64)
     found, external = np.empty((STEPS, 2)), run.external(run.position[:-1])
@@ -193,11 +193,11 @@ def in_isaac_lab(_, servo, goals, enable, speed):
     """What the programs for Isaac Lab, mjlab, Newton and Genesis compute with."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     hook = program("servobench_torch")
-    servo = hook.TorchServo([servo], 1, STEP, lead=hook.STAGGERED, dtype=torch.float64)
+    batch = hook.TorchServo([servo], 1, STEP, lead=hook.STAGGERED, dtype=torch.float64)
     one_by_one = torch.ones(1, 1, dtype=torch.float64)
     v = speed * one_by_one
     for k, (goal, on) in enumerate(zip(goals, enable, strict=True)):
-        yield servo.staggered_torque(
+        yield batch.staggered_torque(
             goal * one_by_one, servo["joint_zero"] + STEP * k * v, v, v, FLYWHEEL.inertia, on * one_by_one
         ).item()
 

@@ -25,7 +25,10 @@ def pybullet():
     return pytest.importorskip("pybullet", reason="PyBullet is not installed")
 
 
-@pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), ("erob80_50", "m6")])
+@pytest.mark.parametrize(
+    ("servo", "friction"),
+    [("mx106", "m6"), pytest.param("erob80_50", "m6", marks=pytest.mark.exhaustive("a servo with the other law"))],
+)
 def test_the_pendulum_moves_as_the_model(pybullet, tmp_path, servo, friction):
     """0.50 and 0.06 mrad at 5 ms, 0.04 and 0.004 at 1 ms."""
     model = load_model(servo, friction)

@@ -23,11 +23,8 @@ from core.export.randomisation.engines import write_randomisation
 from core.export.randomisation.files import RandomisationOptions, prepare
 from core.export.servo_file import STANDALONE, servo_numbers
 from core.export.targets.isaaclab import dc_motor
-from core.export.targets.mujoco.check import simulate_in_mujoco
-from core.fleet.agreement import agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model
-from core.trajectories import make_trajectory
 from tests.core.export.conftest import short_refits
 from tests.core.fleet.specimens import fleet
 
@@ -183,55 +180,6 @@ def test_a_plain_position_actuator_takes_the_back_emf_as_damping():
         setting.set_native(bare, "elbow", numbers)
     with pytest.raises(ValueError, match="no joint"):
         setting.set_native(bare, "knee", numbers)
-
-
-def in_engine(scene, change, trajectory="sin_time_square", steps=2000):
-    """Positions of a scene at 1 ms after `change(model, data)`, which returns what sets the goal and steps, or None."""
-    mujoco = importlib.import_module("mujoco")
-    model = mujoco.MjModel.from_xml_path(str(scene))
-    model.opt.timestep = 1e-3
-    data = mujoco.MjData(model)
-    servos = change(model, data)
-    goals = make_trajectory(trajectory).goal(1e-3 * np.arange(steps))
-    positions = np.empty(steps)
-    for k, goal in enumerate(goals):
-        positions[k] = data.qpos[0]
-        if servos is None:
-            data.ctrl[:] = 0.0
-            data.ctrl[0] = goal
-            mujoco.mj_step(model, data)
-        else:
-            servos.step([goal])
-    return positions
-
-
-def test_draws_in_the_engine_are_spread_as_the_units_are(spread, written):
-    """Both ways: the engine's own joint, and friction at run time. Of 8 units the spread is known to a quarter."""
-    pytest.importorskip("mujoco")
-    setting, running = program("servobench_mujoco_fleet"), program("servobench_mujoco")
-    found, folder = fleet_of(written[0], "mujoco"), written[0] / "mujoco"
-    names = found.native_names
-
-    def native(row):
-        numbers = dict(zip(names, row, strict=True))
-        return in_engine(scene, lambda model, data: setting.set_native(model, "servo", numbers))
-
-    def hooked(row):
-        servo = {**found.nominal, **dict(zip(found.names, row, strict=True))}
-        return in_engine(scene, lambda model, data: running.attach(model, data, {"servo": servo}))
-
-    for ending, simulate, units, draws in (
-        ("pendulum", native, found.native_units, found.native_draws),
-        ("hook", hooked, found.units, found.draws),
-    ):
-        (scene,) = folder.glob(f"*.{ending}.xml")
-        compared = agreement(*(np.array([simulate(row) for row in rows]) for rows in (units, draws)))
-        assert 0.5 < compared.ratio < 2.0, ending
-        assert compared.covered > 0.7, ending
-        assert compared.energy < 0.2, ending
-    (scene,) = folder.glob("*.pendulum.xml")
-    nominal = in_engine(scene, lambda model, data: None)
-    np.testing.assert_allclose(nominal, simulate_in_mujoco(scene, "sin_time_square", 1e-3)[: len(nominal)], atol=1e-6)
 
 
 def test_a_specimen_is_whole_in_every_environment(written):

@@ -87,12 +87,6 @@ class TestNumbers:
         readme = (tmp_path / README).read_text("utf-8")
         assert sorted(re.findall(r"/model/(\w+)/joint/servo/0/cmd_pos", readme)) == sorted(names)
 
-    def test_another_load_keeps_the_armature(self, exported, monkeypatch):
-        monkeypatch.setattr("core.export.protocol.CONDITIONS", {"half load and gain": (0.5, 0.5)})
-        model, folder, _ = exported
-
-        assert driven(check_sdformat(model, folder, ServoOptions())) < 3.0
-
 
 class TestWorld:
     @settings(max_examples=30)

@@ -1,7 +1,6 @@
 """The stand-alone servo equals the kernel: budgets, bristles, late commands and files, with and without numba."""
 
 import json
-import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,10 +13,8 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.export.programs import program
 from core.export.servo_file import BRISTLE_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
-from core.friction import friction_budget, steepest_fall
-from core.kernel.layout import Slot
+from core.friction import friction_budget
 from core.model import build_model, with_contact
-from core.recording import ServoSettings
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.terms import CONTACTS, FRICTION_MODELS
@@ -99,42 +96,6 @@ class TestAgainstTheKernel:
 class TestBristle:
     """Seed 001: y = Φ(w) with w = x − Z·y, and e' by eq. (18), of any friction function that is one (eq. 14)."""
 
-    @given(
-        st.floats(0.0, 2.0),
-        st.floats(0.0, 1.0),
-        st.floats(1.0, 5.0),
-        st.floats(-8.0, 8.0),
-        st.floats(-0.1, 0.1),
-        st.sampled_from([0.0, 0.02]),
-        st.sampled_from(ELASTOPLASTIC),
-    )
-    def test_the_torque_is_the_friction_function_of_the_slip(
-        self, sliding, fall, alpha, free, deflection, mobility, contact
-    ):
-        h, speed, viscous, stiffness, damping = 1e-3, 0.4, 0.3, 50.0, 2.0
-        p = servo.load_servo(
-            servo_numbers(BRISTLED, BRISTLED.default_settings())
-            | {"contact": contact, "stribeck_velocity": speed, "stribeck_exponent": alpha}
-            | {"friction_viscous": viscous, "bristle_stiffness": stiffness, "bristle_damping": damping}
-        )
-        bristle = 1.0 / (stiffness * h + damping)
-        z = bristle + mobility
-        at_rest = 0.9 * fall * speed * (1.0 + z * viscous) / (z * float(steepest_fall(alpha)))
-
-        friction, slip = servo.bristle_friction(p, sliding, at_rest, deflection, free, mobility, h)
-
-        wished = free + bristle * stiffness * deflection
-        assert slip == pytest.approx(wished + z * friction, abs=1e-12)
-        share = abs(slip) / speed
-        left = math.exp(-(share**alpha)) if contact == "elastoplastic" else 1.0 / (1.0 + share)
-        if abs(slip) > 1e-9:
-            expected = sliding + at_rest * left + viscous * abs(slip)
-            assert friction == pytest.approx(-math.copysign(expected, wished), abs=1e-8)
-        else:
-            assert abs(friction) <= sliding + at_rest + 1e-9
-        expected = bristle * (damping * deflection - h * friction)
-        assert servo.bent(p, deflection, friction, h) == pytest.approx(expected, rel=1e-12, abs=1e-15)
-
     def test_a_program_without_bristles_refuses_one(self):
         numbers = servo_numbers(BRISTLED, BRISTLED.default_settings())
 
@@ -183,16 +144,6 @@ class TestFiles:
         assert rigid["version"] == 1
         assert not {"contact", "bristle_stiffness", "bristle_damping"} & set(rigid)
         assert servo_numbers(BRISTLED, BRISTLED.default_settings())["version"] == 2
-
-    def test_a_supply_and_gain_of_the_settings(self):
-        model = load_model("mx106", "m1")
-        settings = ServoSettings(servo="mx106", kp=8.0, supply_voltage=11.0)
-
-        numbers = servo_numbers(model, settings)
-
-        assert numbers["supply_voltage"] == 11.0
-        assert numbers["kp"] == pytest.approx(8.0 * model.control.error_gain)
-        assert numbers["torque_constant"] == model.rows()[0, Slot.TORQUE_CONSTANT]
 
 
 def test_without_numba_it_is_the_same(tmp_path):

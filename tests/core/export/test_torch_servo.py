@@ -229,21 +229,6 @@ def commanded(dt):
     return np.array([t.goal(time) for t in trajectories]), np.array([t.torque_enable(time) for t in trajectories])
 
 
-@pytest.mark.parametrize("law", LAW_MODELS)
-def test_a_run_is_the_kernels_run(law):
-    """Four trajectories, the whole command path, integral gain where the servo has one: every sample of 3 s."""
-    model = replace(model_of(law, "m6", FULL_PATH, **FULL_PATH), integrator="algorithm1")
-    settings = replace(model.default_settings(), ki=0.5 if model.control.integral_ratio else 0.0)
-    motions = [simulate_trajectory(model, path_of(n), PENDULUM, settings, H) for n in PAPER_TRAJECTORIES]
-    expected = np.array([m.position for m in motions])
-
-    position, torque = Rollout(model, 4, H, settings=settings).run(*commanded(H))
-
-    np.testing.assert_allclose(position, expected, rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(torque, np.array([m.motor_torque for m in motions]), rtol=0.0, atol=1e-7)
-    assert np.ptp(expected, axis=1).min() > 0.3
-
-
 @pytest.mark.parametrize(
     ("name", "friction", "contact"),
     [("mx106", "m6", "elastoplastic"), ("erob80_100", "m4", "elastoplastic_rational")],

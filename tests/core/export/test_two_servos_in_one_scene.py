@@ -17,7 +17,6 @@ from core.export.programs import program
 from core.export.references import PENDULUM, GridRun
 from core.export.targets.c_header import identifier
 from core.export.targets.mjlab import simulate_in_mjlab
-from core.export.targets.mujoco.plugin import load_plugin
 from core.export.targets.newton import simulate_in_newton
 from core.export.targets.usd import ENGINE_PACKAGES, scene_text
 from core.shipped import load_model
@@ -100,16 +99,6 @@ def test_mujoco(exported):
     assert np.ptp(alone[-1]) > 1e-3
 
 
-@needs("mujoco")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-def test_mujoco_plugin(exported):
-    load_plugin()
-    scenes = [one(each, "plugin.xml") for each in exported("mujoco-plugin", "m6")]
-    alone = np.hstack([in_mujoco(scene, enable=1.0) for scene in scenes])
-    np.testing.assert_allclose(in_mujoco(side_by_side(scenes), enable=1.0), alone, atol=FARTHEST)
-    assert np.ptp(alone[-1]) > 1e-3
-
-
 @needs("pybullet")
 def test_pybullet(exported):
     import pybullet
@@ -137,28 +126,6 @@ def test_pybullet(exported):
     alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
     np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
     assert np.ptp(alone[-1]) > 1e-3
-
-
-@needs("mujoco")
-def test_mujoco_hook(exported):
-    import mujoco
-
-    files = exported("mujoco-hook", "m6")
-    scenes, servos = ([one(each, end) for each in files] for end in ("hook.xml", "servo.json"))
-
-    def positions(path, joints):
-        model = mujoco.MjModel.from_xml_path(str(path))
-        data = mujoco.MjData(model)
-        hook = program("servobench_mujoco").attach(model, data, joints)
-        found = []
-        for k in range(STEPS):
-            hook.step(goal(k))
-            found.append(data.qpos.copy())
-        return np.array(found)
-
-    alone = np.hstack([positions(scene, {"servo": servo}) for scene, servo in zip(scenes, servos, strict=True)])
-    together = positions(side_by_side(scenes), {f"servo{number}": servo for number, servo in enumerate(servos)})
-    np.testing.assert_allclose(together, alone, atol=FARTHEST)
 
 
 @needs("pydrake")
@@ -190,21 +157,6 @@ def test_drake(exported):
 
     alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
     np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
-
-
-@needs("torch")
-def test_torch(exported):
-    import torch
-
-    servos = [one(each, "servo.json") for each in exported("mjlab", "m1")]
-
-    def torques(chosen):
-        servo = program("servobench_torch").TorchServo(chosen, 1, STEP, dtype=torch.float64)
-        still = torch.zeros(1, len(chosen), dtype=torch.float64)
-        return np.hstack([servo.motor_torque(still + goal(k), still, still).numpy() for k in range(50)])
-
-    together = torques(servos).reshape(50, len(servos))
-    np.testing.assert_allclose(together, np.vstack([torques([servo]) for servo in servos]).T, atol=1e-12)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
 from core.kernel.layout import Law, Slot, empty_rows
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows, stopping_friction
@@ -70,36 +69,6 @@ def test_without_friction_energy_is_kept_to_second_order():
     start = energy(np.array([[1.2, 0.7]]), np.zeros((1, 2)))[0]
     assert np.abs(reference - start).max() < 2e-3 * abs(start)
     assert coarse < 1e-3 * abs(start)
-
-
-def test_the_same_motion_as_a_rigid_body_engine():
-    mujoco = pytest.importorskip("mujoco")
-    own = LINKS.inertias_about_centres
-
-    def body(name, place, joint):
-        return (
-            f'<joint name="{name}" axis="0 -1 0" armature="{LINKS.armatures[joint]}"/>'
-            f'<inertial pos="0 0 {-LINKS.centres[joint]}" mass="{LINKS.masses[joint]}" '
-            f'diaginertia="{own[joint]} {own[joint]} {own[joint]}"/>'
-        )
-
-    model = mujoco.MjModel.from_xml_string(
-        '<mujoco><option timestep="0.0005" integrator="RK4" gravity="0 0 -9.81"/><worldbody>'
-        f"<body>{body('shoulder', 0, 0)}<body pos='0 0 {-LINKS.lengths[0]}'>{body('elbow', 0, 1)}</body></body>"
-        '</worldbody><actuator><motor joint="shoulder"/><motor joint="elbow"/></actuator></mujoco>'
-    )
-    data = mujoco.MjData(model)
-    rng = np.random.default_rng(3)
-    torque = np.repeat(rng.normal(size=(25, 2)) * 0.5, 20, axis=0)  # 1 s, changed every 40 ms
-    data.qpos[:], data.qvel[:] = (0.4, -0.3), (0.5, -1.0)
-    expected = [data.qpos.copy()]
-    for now in torque:
-        data.ctrl[:] = now
-        for _ in range(4):
-            mujoco.mj_step(model, data)
-        expected.append(data.qpos.copy())
-    ours = run(arm_rows(LINKS), [0.4, -0.3, 0.5, -1.0], torque, substeps=16)
-    assert ours == pytest.approx(np.array(expected), abs=2e-6)
 
 
 @pytest.mark.parametrize("joint", [1, 2])
@@ -205,11 +174,3 @@ def test_friction_stops_a_joint_or_opposes_it_with_all_it_has(w1, w2, b1, b2, m1
 def test_one_joint_alone_is_clipping():
     # Without coupling each joint's friction is Algorithm 1's: the stopping torque, clipped to the budget.
     assert stopping_friction(0.7, -0.2, 0.5, 0.3, 1.0, 0.0, 1.0) == pytest.approx((0.5, -0.2))
-
-
-def test_benches_of_one_joint_have_the_same_signs():
-    # A servo on a bench and joint 2 below a held joint 1 fall the same way from the same side.
-    bench = Bench(mass=LINKS.masses[1], length=LINKS.centres[1])
-    assert bench.gravity_torque == pytest.approx(LINKS.base.gravity_2, rel=1e-3)
-    row = with_friction(arm_rows(LINKS), 1, armature=STIFF)
-    assert run(row, [0.0, 0.3, 0.0, 0.0], np.zeros((50, 2)))[-1, 1] < 0.3

@@ -4,6 +4,7 @@ Recordings are those of the simulated servo with its encoder's steps, reading ti
 search takes. Bars of the project: springs within 5 %, a motor's inertia and damping within 10 %.
 """
 
+import pickle
 from dataclasses import replace
 from functools import cache
 
@@ -27,14 +28,26 @@ from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.loop import Loop
 from drivers.simulated import CompliantPlant, Imperfections, SimulatedServo
+from tests.kept import kept
 
 LIGHT, HEAVY = Bench(mass=0.2, length=0.1), Bench(mass=0.4, length=0.1)
 SETTINGS = load_model("mx106", "m6").default_settings()
 RATE, LASTING = 50.0, 2.0
 QBMOVE = CompliantUnit(actuator=QbMove(k1=0.0227, a1=6.7328, k2=0.0316, a2=5.2), motor=Motor(inertia=0.03, damping=0.4))
 """Springs near those of a qbMove's data sheet (NMMI/ILC-code), made unlike each other."""
+others = pytest.mark.exhaustive("the other actuators and imperfections")
 BOTH_WAYS = (make_trajectory("sin_time_square", LASTING), make_trajectory("lift_and_drop", LASTING, lift_time=1.0))
 """Fast oscillations to the left and the right, and a drop with the torque off."""
+
+
+def kept_runs(folder):
+    """The runs that most tests share."""
+    (folder / "runs.pickle").write_bytes(pickle.dumps(recorded(QBMOVE, (0.1, 0.4))))
+
+
+@cache
+def qbmove_runs():
+    return pickle.loads((kept(kept_runs) / "runs.pickle").read_bytes())
 
 
 @cache
@@ -97,7 +110,7 @@ def test_springs_of_a_qbmove_come_back():
 
     Those are weaker by an order of magnitude: 12 to 17 times in k.
     """
-    runs = recorded(QBMOVE, (0.1, 0.4))
+    runs = qbmove_runs()
     result = found(QBMOVE, runs)
     off = errors_of(result.unit, QBMOVE, ("k1", "a1", "k2", "a2"))
     assert max(map(abs, off.values())) < 0.05, off
@@ -114,9 +127,10 @@ def test_springs_of_a_qbmove_come_back():
     assert min(train, held) > 100.0 * result.validation_mae
 
 
+@pytest.mark.exhaustive("a longer search, over the motors' numbers too")
 def test_the_motors_of_a_qbmove_come_back():
     """J and D within 10 % with springs and link free too, from the toolbox's motor."""
-    result = found(QBMOVE, recorded(QBMOVE, (0.1, 0.4)), CompliantUnit(actuator=QbMove()), groups=GROUPS)
+    result = found(QBMOVE, qbmove_runs(), CompliantUnit(actuator=QbMove()), groups=GROUPS)
     off = errors_of(result.unit, QBMOVE, ("motor_inertia", "motor_damping", "k1", "a1", "k2", "a2"))
     assert max(map(abs, (off["motor_inertia"], off["motor_damping"]))) < 0.10, off
     assert max(map(abs, off.values())) < 0.05, off
@@ -126,12 +140,15 @@ def test_the_motors_of_a_qbmove_come_back():
     ("unit", "presets", "names"),
     [
         (CompliantUnit(actuator=Sea(stiffness=24.0)), (None,), ("stiffness",)),
-        (
+        pytest.param(
             CompliantUnit(actuator=AwasII(spring_stiffness=14.0, lever=0.06)),
             (0.004, 0.012),
             ("spring_stiffness", "lever"),
+            marks=others,
         ),
-        (CompliantUnit(actuator=Bavs(a=2e-6, b=3e-6, k_e=7.0)), (0.01, 0.2), ("a", "b", "k_e")),
+        pytest.param(
+            CompliantUnit(actuator=Bavs(a=2e-6, b=3e-6, k_e=7.0)), (0.01, 0.2), ("a", "b", "k_e"), marks=others
+        ),
     ],
     ids=["sea", "awas2", "bavs"],
 )
@@ -144,6 +161,7 @@ def test_springs_of_the_others_come_back(unit, presets, names):
     assert max(map(abs, losses.values())) < 0.10, losses
 
 
+@pytest.mark.exhaustive("a search over a BAVS, whose damping in a driven motor's place is asked of a qbMove too")
 def test_numbers_that_act_only_together_are_named():
     """Of a BAVS only k·a and k·b act (seed 003, eqs 5 and 6): freed, k is as open as a and b."""
     unit = CompliantUnit(actuator=Bavs())
@@ -178,7 +196,7 @@ def test_a_driven_motors_damping_is_one_with_its_controllers():
     assert evidence["motor_kd"].traded_with == ("D",)
     assert not evidence["motor_damping"].determined
     assert evidence["motor_damping"].value + evidence["motor_kd"].value == pytest.approx(0.4 + 4.5, rel=1e-3)
-    released = [run, *recorded(QBMOVE, (0.1, 0.4))[1::2]]
+    released = [run, *qbmove_runs()[1::2]]
     again = found(QBMOVE, released, QBMOVE, groups=(MOTOR,), fixed=held, validation="none")
     assert {p.name: p for p in again.evidence.parameters}["motor_damping"].determined
 
@@ -206,7 +224,11 @@ def test_intervals_hold_the_truth():
 
 @pytest.mark.parametrize(
     "imperfections",
-    [Imperfections(), Imperfections(read_duration=4e-3, read_jitter=1e-3), Imperfections(command_delay=7e-4)],
+    [
+        pytest.param(Imperfections(), marks=others),
+        Imperfections(read_duration=4e-3, read_jitter=1e-3),
+        pytest.param(Imperfections(command_delay=7e-4), marks=others),
+    ],
     ids=["quick", "late", "delayed"],
 )
 def test_the_true_actuator_reproduces_its_recordings_to_encoder_rounding(imperfections):
@@ -270,7 +292,7 @@ def test_a_unit_goes_into_numbers_and_back():
     ],
 )
 def test_runs_of_something_else_are_refused(settings, reason):
-    run = recorded(QBMOVE, (0.1, 0.4))[0]
+    run = qbmove_runs()[0]
     changed = replace(run, settings=replace(run.settings, **settings))
     with pytest.raises(IdentificationError, match=reason):
         identify_compliant([changed], CompliantRequest(start=QBMOVE, validation="none"))
@@ -294,9 +316,9 @@ def test_a_request_that_is_not_possible_says_why(options, reason):
 
 def test_a_goal_is_an_equilibrium_only_in_modes_3_and_6():
     with pytest.raises(IdentificationError, match="use mode 6 or 3"):
-        CompliantRuns(recorded(QBMOVE, (0.1, 0.4)), QBMOVE, Mode.MOTOR_TORQUES)
+        CompliantRuns(qbmove_runs(), QBMOVE, Mode.MOTOR_TORQUES)
 
 
 def test_presets_split_the_runs():
-    split = split_recordings(recorded(QBMOVE, (0.1, 0.4)), "preset=0.4")
+    split = split_recordings(qbmove_runs(), "preset=0.4")
     assert split.validation == ("004", "005", "006", "007")

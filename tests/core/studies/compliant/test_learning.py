@@ -144,15 +144,6 @@ def test_each_input_is_the_one_before_and_its_error_by_the_law(learned):
         np.testing.assert_allclose(before.error, REFERENCE.angles - before.position)
 
 
-def test_every_iteration_is_better_than_the_one_before(learned):
-    worst = np.array([each.worst for each in learned.iterations])
-    mean = np.array([each.root_mean_square for each in learned.iterations])
-
-    assert np.all(np.diff(worst, axis=0) < 0.0)
-    assert np.all(np.diff(mean, axis=0) < 0.0)
-    assert learned.best is learned.iterations[-1]
-
-
 def test_what_is_learned_feeds_gravity_and_lopsided_springs_forward(learned):
     """The learned input leads the reference where the links sag."""
     last = learned.iterations[-1]

@@ -14,7 +14,7 @@ from core.studies.webots.chain import Chain, single
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot
 from core.studies.webots.servo import LimitWarning, ServoDevice
-from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+from tests.core.studies.webots.manual import STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
 case = CASES.case
@@ -69,14 +69,6 @@ def _():
     servo.set_position(0.5)
     passed(chain, 400)
     assert passed(chain, 100, force=0.5)[-1, 0] > 0.6
-
-
-@case("3.42.8 a robot too heavy for its motor sinks")
-def _():
-    """Against 0.25 N·m the pendulum of 0.5 N·m rests where its weight is the motor's force."""
-    servo, chain = servo_of(ServoFields(max_force=0.25, damping_constant=0.05), PENDULUM)
-    servo.set_position(1.2)
-    assert passed(chain, 4000)[-1, 0] == pytest.approx(math.asin(0.5), abs=1e-3)
 
 
 @case("3.42.8 no force overruns a hard stop")
@@ -174,14 +166,6 @@ def _():
     time = step * np.arange(1, 10001)
     expected = np.exp(-decay * time) * (np.cos(ringing * time) + decay / ringing * np.sin(ringing * time))
     np.testing.assert_allclose(passed(chain, 10000, step=step)[:, 0], expected, atol=1e-3)
-
-
-@case("Table 3.7 a spring without any friction oscillates forever")
-def _():
-    """After four minutes the amplitude is what it was."""
-    _, chain = servo_of(ServoFields(max_force=0.0, position=1.0, spring_constant=0.5))
-    late = passed(chain, 30_000)[-1000:, 0]
-    assert np.abs(late).max() == pytest.approx(1.0, abs=2e-3)
 
 
 @case("Table 3.7 motor with friction: the damper costs motor force")

@@ -30,32 +30,12 @@ def test_manual(check):
 # 3.42.13, the P-controller's functions.
 
 
-@case("3.42.13 set_position returns at once; motion takes place in steps")
-def _():
-    servo, chain = servo_of()
-    servo.set_position(1.0)
-    assert servo.position == 0.0
-    assert passed(chain, 1)[0, 0] > 0.0
-
-
 @case("3.42.13 the target is not reached against the servo's own spring if the motor force is too small")
 def _():
     """It ends where K·x is the motor's force."""
     servo, chain = servo_of(ServoFields(max_force=0.1, spring_constant=0.5, damping_constant=0.1))
     servo.set_position(1.0)
     assert passed(chain, 4000)[-1, 0] == pytest.approx(0.1 / 0.5, abs=1e-6)
-
-
-@case("3.42.13 waiting for the effective position ends at the manual's tolerance")
-def _():
-    """The manual's loop, DELTA = 1 mrad: (1 − P·ts)^n·1 rad falls below it after n = 83 steps."""
-    servo, chain = servo_of()
-    servo.set_position(1.0)
-    count = 0
-    while abs(1.0 - servo.position) > 0.001:
-        chain.step(STEP)
-        count += 1
-    assert count == math.ceil(math.log(0.001) / math.log(1.0 - 10.0 * STEP))
 
 
 @case("3.42.13 the velocity argument cannot exceed maxVelocity")
@@ -124,15 +104,6 @@ def _():
     values = sampled(20, 10)
     np.testing.assert_allclose(values[:2], math.nan)
     np.testing.assert_allclose(values[2:], [0.024, 0.024, 0.04, 0.04, 0.04, 0.064, 0.064, 0.08])
-
-
-@case("3.42.13 a measurement is of the effective position, not of the target")
-def _():
-    servo, chain = servo_of(ServoFields(max_force=0.25, damping_constant=0.05), PENDULUM)
-    servo.position_sampling.enable(8, servo.time)
-    servo.set_position(1.2)
-    passed(chain, 4000)
-    assert servo.position_sampling.value == servo.position != servo.target
 
 
 @case("3.42.13 a position is valid only if it was enabled, and undefined after it was disabled")
