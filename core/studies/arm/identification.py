@@ -82,7 +82,7 @@ class ArmRequest:
                 f"{NO_FRICTION}, {', '.join(FRICTION_MODELS)}, terms {', '.join(TERM_GROUPS)}"
             )
         lengths = (self.fitted, *self.windows)
-        if not (0 < self.dt <= 0.01 and self.substeps >= 1 and self.dt <= min(lengths) and max(lengths) <= 60.0):
+        if not (0 < self.dt <= 0.01 and self.substeps >= 1 and all(self.dt <= length <= 60.0 for length in lengths)):
             raise IdentificationError(f"windows of {lengths} s with time steps of {self.dt} s are not possible")
         if not (0.0 <= self.held_out < 1.0 and self.budget >= 1 and self.windows):
             raise IdentificationError(

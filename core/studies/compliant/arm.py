@@ -294,7 +294,7 @@ def equilibrium_for(arm: CompliantArm, angles: ArrayLike) -> Array:
             low, high = np.where(short, middle, low), np.where(short, high, middle)
         found = 0.5 * (low + high)
         missing = np.abs(_link_torque(actuator, found, preset, at[:, joint]) - needed[:, joint])
-        if np.any(missing > 1e-6 * (1.0 + np.abs(needed[:, joint]))):
+        if not np.all(missing <= 1e-6 * (1.0 + np.abs(needed[:, joint]))):
             raise ModelError(
                 f"joint {joint + 1}: the {actuator.title} at preset {preset:g} {actuator.preset_unit} cannot hold "
                 f"{np.max(np.abs(needed[:, joint])):.3g} N·m; make it stiffer or the load smaller"

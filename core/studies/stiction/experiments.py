@@ -174,7 +174,7 @@ def hold_for(
     Raises:
         ModelError: The torque is F_S or more, which friction does not hold, or as `simulate_joint`.
     """
-    if abs(torque) >= friction.law.static:
+    if not abs(torque) < friction.law.static:
         raise ModelError(f"{torque:g} N·m is not held by F_S = {friction.law.static:g} N·m: use a smaller torque")
     drive = JointDrive(torque=torque)
     low, high = excursion(friction, drive, inertia=inertia, settling=SETTLING, duration=duration, step=step)

@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from core.arrays import Array
+from core.errors import ModelError
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.kernel import AT, DIVERGED, ROW, motion_of, population_errors, row_of
 
@@ -155,7 +156,12 @@ def fit_node(
         names: Numbers to fit.
         armature: Start value [kg·m²], above 0 if it is fitted.
         generations: Generations of each search; 0 judges the start.
+
+    Raises:
+        ModelError: There are no runs.
     """
+    if not runs:
+        raise ModelError("a node is fitted to no runs; give at least one")
     begin = row_of(start, armature)
     logarithmic = np.array([name != "angle_offset" for name in names])
     places = [AT[name] for name in names]
