@@ -16,12 +16,16 @@ def own_condition_alone(monkeypatch):
 
 @contextmanager
 def short_refits():
-    """Searches of one generation, over two runs of the grid: for what is written, not for how well it is fitted."""
+    """Search for one generation, over two runs of the grid, and leave out what the identification's step costs.
+
+    For tests of what is written, not of how well it is fitted.
+    """
     approximation._approximate.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
             patch.setattr(approximation, name, 1)
         patch.setattr(approximation, "SEEDS", (1,))
+        patch.setattr("core.export.exporting.step_notes", lambda *_: [])
         for module in (approximation, carrying):
             patch.setattr(module, "bench_grid", lambda *bench: bench_grid(*bench)[:2])
             patch.setattr(module, "held_back_grid", lambda *bench: held_back_grid(*bench)[:1])

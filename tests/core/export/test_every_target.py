@@ -29,6 +29,7 @@ NAMES = (
     "{x!r} %s ${y} \\n \\",
     "伺服 été Ω",
 )
+pytestmark = pytest.mark.usefixtures("hardly_refitted")
 STEP = {"c": {"timestep": 1e-3}}
 
 
@@ -61,7 +62,6 @@ def valid(path):
     return path.suffix
 
 
-@pytest.mark.usefixtures("hardly_refitted")
 @pytest.mark.parametrize("target", list(exporters()))
 def test_hostile_names_stay_inside_and_files_are_valid(target, tmp_path):
     model = load_model("xl330", "m1")

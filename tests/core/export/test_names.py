@@ -16,6 +16,7 @@ from core.terms import CONTACTS
 
 CC = shutil.which("gcc") or shutil.which("cc")
 MODEL = load_model("mx106", "m1")
+pytestmark = pytest.mark.usefixtures("hardly_refitted")
 TARGETS = [target for target in exporters() if target != "webots-servo"]
 """The Servo node takes a search of seconds and shares no name with the others."""
 
@@ -60,7 +61,6 @@ def test_a_long_name_keeps_its_gain(tmp_path):
     assert len(list(tmp_path.glob("*.servo.h"))) == 2
 
 
-@pytest.mark.usefixtures("hardly_refitted")
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_all_targets_share_a_folder(tmp_path, contact):
     model = with_contact(MODEL, contact)

@@ -212,6 +212,7 @@ ENGINES = {
 }
 
 
+@pytest.mark.usefixtures("hardly_refitted")
 @pytest.mark.parametrize("law", LAW_MODELS)
 @pytest.mark.parametrize("target", ENGINES)
 def test_a_servo_on_a_flywheel_has_the_kernels_torques(tmp_path, target, law):
