@@ -197,7 +197,12 @@ class TestValidation:
         assert told == [(0.0, "Triangular wave, low")]
         rows = found.rows()
         assert [row["model"] for row in rows] == [c.name for c in candidates]
-        assert all(row["mae_mrad"] == pytest.approx((row["shoulder_mrad"] + row["elbow_mrad"]) / 2) for row in rows)
+        (case,) = found.cases
+        for row in rows:
+            error = case.errors[row["model"]]
+            assert (row["path"], row["gain"]) == ("triangular_wave", "low")
+            assert (row["shoulder_mrad"], row["elbow_mrad"], row["tip_mm"]) == (*error.joints_mrad, error.tip_mm)
+            assert row["mae_mrad"] == error.mae_mrad == pytest.approx(sum(error.joints_mrad) / 2)
 
     def test_an_error_is_the_mean_over_joints_and_the_tips_distance(self):
         """10 mrad at the shoulder of the stretched arm of 0.4 m move the tip by 4 mm."""

@@ -26,10 +26,15 @@ def test_each_column_is_its_joint_s_own_motion():
     motion = simulate_array(ROBOT, FIRST, SECOND, 2e-3)
     for i, named in enumerate(ROBOT.joints):
         alone = simulate_joint(named.joint, named.mode, FIRST[:, i], SECOND[i], 2e-3)
-        assert np.array_equal(motion.robot_state.position[:, i], alone.position)
-        assert np.array_equal(motion.robot_state.effort[:, i], alone.link_torque)
-        assert np.array_equal(motion.motor_1_state.position[:, i], alone.motor_1, equal_nan=True)
-        assert np.array_equal(motion.motor_2_state.effort[:, i], alone.motor_torque_2, equal_nan=True)
+        for state, names in (
+            (motion.robot_state, ("position", "velocity", "link_torque")),
+            (motion.motor_1_state, ("motor_1", "motor_1_velocity", "motor_torque_1")),
+            (motion.motor_2_state, ("motor_2", "motor_2_velocity", "motor_torque_2")),
+        ):
+            for found, name in zip((state.position, state.velocity, state.effort), names, strict=True):
+                assert np.array_equal(found[:, i], getattr(alone, name), equal_nan=True), name
+        assert np.array_equal(motion.stiffness[:, i], alone.stiffness, equal_nan=True)
+    assert np.array_equal(motion.time, alone.time)
 
 
 def test_states_carry_the_joints_names_and_modes_without_motors_have_none():

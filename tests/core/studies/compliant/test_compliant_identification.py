@@ -16,12 +16,12 @@ from core.errors import IdentificationError
 from core.identification.runs.split import split_recordings
 from core.recording import CHANNELS, Recording, RunHeader
 from core.shipped import load_model
-from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
-from core.studies.compliant.files import CompliantUnit
+from core.studies.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
+from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
 from core.studies.compliant.joint import simulate_joint
 from core.studies.compliant.modes import Mode
-from core.studies.compliant.motor import Motor
+from core.studies.compliant.motor import Motor, Pid
 from core.studies.compliant.runs import GROUPS, MOTOR, SPRINGS, CompliantRuns, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
@@ -273,6 +273,30 @@ def test_a_fit_that_leaves_something_unexplained_says_so():
     result = found(unit, recorded(unit, (None,)), unit, fixed=(("link_friction", 0.0),))
     assert result.unit.link_friction == 0.0
     assert any("encoder steps unexplained" in warning for warning in result.evidence.warnings)
+
+
+@pytest.mark.parametrize("kind", ACTUATORS.values(), ids=ACTUATORS)
+def test_a_file_holds_every_number_of_a_unit(kind, tmp_path):
+    actuator = kind()
+    actuator = actuator.with_values(
+        {
+            p.name: p.value + (0.01 + 0.003 * k) * (p.upper - p.value)
+            for k, p in enumerate(actuator.parameters().values())
+        }
+    )
+    motor = Motor(
+        inertia=0.031,
+        damping=0.27,
+        max_torque=4.1,
+        max_velocity=5.3,
+        min_position=-1.5,
+        max_position=2.1,
+        friction=0.07,
+    )
+    unit = CompliantUnit(
+        actuator=actuator, motor=motor, pid=Pid(kp=91.0, ki=1.3, kd=3.7), link_damping=0.011, link_friction=0.023
+    )
+    assert read_unit(write_unit(tmp_path / "unit.json", unit)) == unit
 
 
 def test_a_unit_goes_into_numbers_and_back():

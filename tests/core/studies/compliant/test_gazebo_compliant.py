@@ -105,7 +105,7 @@ def test_the_manager_is_told_joints_and_topics(tmp_path):
     """Keys of the node's configuration file (seed 003, Fig. 6A)."""
     _, manager = write_gazebo(tmp_path, robot())
     told = yaml.safe_load(manager.read_text())
-    assert told["joints_number"] == 4
+    assert (told["namespace"], told["T_sample"], told["joints_number"]) == ("four springs", 0.01, 4)
     assert told["joints_name"] == ["sea_joint", "awas2_joint", "bavs_joint", "qbmove_joint"]
     assert told["ref1_topic_name"] == ["/equilibrium_position"] * 4
     assert told["ref2_topic_name"] == ["/disabled"] + ["/stiffness_preset"] * 3

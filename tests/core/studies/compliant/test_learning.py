@@ -135,6 +135,16 @@ def test_it_converges_with_other_loads_that_the_seed_may_have_had():
     assert len(found.iterations) == 11
 
 
+def test_an_error_is_measured_by_its_worst_its_norm_and_its_root_mean_square(learned):
+    still = np.zeros((2, 2))
+    error = np.array([[3.0, -1.0], [-4.0, 7.0]])
+    found = replace(learned.best, equilibrium=still, link_equilibrium=still, position=still, error=error)
+
+    assert found.worst.tolist() == [4.0, 7.0]
+    assert found.error_norm == pytest.approx([math.sqrt(10.0), math.sqrt(65.0)])
+    assert found.root_mean_square == pytest.approx([math.sqrt(12.5), 5.0])
+
+
 def test_each_input_is_the_one_before_and_its_error_by_the_law(learned):
     """Eq. (13) with K_q = 0.5 and a decay of 10 iterations."""
     np.testing.assert_array_equal(learned.iterations[0].equilibrium, REFERENCE.angles)

@@ -21,6 +21,7 @@ from core.studies.webots.kernel import simulate_node
 from core.studies.webots.robot import SimulatedRobot, bench_robot
 from core.studies.webots.servo import POSITION, ServoDevice
 from core.studies.webots.stepper import WebotsStepper
+from core.studies.webots.trace import COLUMNS
 
 STEP = 0.008
 BENCH = Bench(mass=0.5, length=0.15, angle_offset=0.1)
@@ -245,6 +246,33 @@ class TestRobot:
         np.testing.assert_allclose(np.diff(trace.position), STEP * trace.velocity[1:], atol=1e-12)
         assert trace.fields.type == "rotational"
         assert robot.servos[0].mode == POSITION
+
+    def test_a_trace_holds_targets_and_forces_of_each_mode(self):
+        """A motor of 0.9 N·m holds 0.3 rad, then turns on at 0.5 rad/s, then is asked for 0.2 N·m."""
+        robot = bench_robot(ServoFields(max_force=2.0, damping_constant=0.1), bench=Bench(mass=0.5, length=0.15))
+        servo = robot.device("servo")
+        servo.set_motor_force(0.9)
+        servo.set_position(0.3)
+        robot.step(2000)
+        servo.set_position(math.inf)
+        servo.set_velocity(0.5)
+        robot.step(8)
+        servo.set_force(0.2)
+        robot.step(8)
+        (trace,) = robot.traces()
+
+        held = 0.5 * 9.80665 * 0.15 * math.sin(0.3)
+        last = {name: getattr(trace, name)[-3:] for name in COLUMNS}
+        np.testing.assert_allclose(last["target"], [0.3, math.nan, math.nan])
+        np.testing.assert_allclose(last["wanted_velocity"], [0.0, 0.5, math.nan], atol=1e-6)
+        np.testing.assert_allclose(last["force"], [math.nan, math.nan, 0.2])
+        np.testing.assert_allclose(last["available_force"], [0.9, 0.9, 0.9])
+        assert last["motor_force"][0] == pytest.approx(held, rel=1e-3)
+        assert (last["motor_force"][1], last["motor_force"][2]) == (pytest.approx(0.9), 0.0)
+        assert (last["position"][0], last["velocity"][0]) == (
+            pytest.approx(0.3, abs=1e-3),
+            pytest.approx(0.0, abs=1e-3),
+        )
 
 
 class TestExperiments:
