@@ -380,18 +380,6 @@ class TestMujoco:
 
         assert abs(data.qpos[0] - angle) <= 1e-4
 
-    def test_m6_is_refitted_and_says_so(self, m6_export):
-        _, folder, result = m6_export
-        text = (folder / README).read_text("utf-8")
-
-        assert result.error_mrad is not None
-        assert f"{result.error_mrad:.2f} mrad on average" in text
-        assert "friction M6" in text
-        assert "worst run" in text
-        assert any("refitted" in note for note in result.notes)
-        for note in result.notes:
-            assert note in text
-
     def test_the_refit_beats_a_truncation(self, m6_export):
         model, _, result = m6_export
         bench, kp = default_bench(model), model.default_settings()

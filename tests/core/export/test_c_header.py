@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.errors import ExportError
 from core.export import export_model
-from core.export.files import README, slug
+from core.export.files import slug
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import (
     HEADER,
@@ -384,16 +384,6 @@ class TestExport:
         assert text.count("/*") == text.count("*/") == len(NUMBERS) + len(BRISTLE_NUMBERS) + 4
         assert "?" not in text
         assert f"static const sb_servo {found} = {{" in text
-
-    def test_the_readme_says_what_is_fixed(self, tmp_path):
-        model = load_model("sts3215", "m1")
-        result = write_c(model, tmp_path, ServoOptions(kp=12.0))
-        text = (tmp_path / README).read_text()
-
-        assert result.error_mrad == 0.0
-        assert "kp 12" in text
-        assert "that far ahead" in text
-        assert identifier(model.title) in text
 
     def test_numbers_a_float_cannot_hold_are_refused(self, tmp_path):
         base = load_model("mx106", "m1")

@@ -9,18 +9,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from core.export import export_model
 from core.export.contract import ServoOptions
 from core.export.drives.plain import PlainDrive
 from core.export.files import README
 from core.export.references import GridRun
-from core.export.targets.sdformat import check_sdformat, simulate_gz, world_element, write_sdformat
+from core.export.targets.sdformat import check_sdformat, simulate_gz, write_sdformat
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM
-from tests.core.test_export import hostile_names
 
 GZ = PlainDrive(
     stiffness=20.0, damping=0.0, torque_limit=3.0, no_load_speed=6.0, friction=0.1, viscous=0.5, armature=0.01
@@ -86,17 +84,3 @@ class TestNumbers:
         assert len(set(names)) == 2
         readme = (tmp_path / README).read_text("utf-8")
         assert sorted(re.findall(r"/model/(\w+)/joint/servo/0/cmd_pos", readme)) == sorted(names)
-
-
-class TestWorld:
-    @settings(max_examples=30)
-    @given(hostile_names)
-    def test_a_name_reaches_the_world_in_letters_and_figures(self, name):
-        plain, named = (
-            world_element(replace(load_model("mx106", "m1"), name=n), GZ, PENDULUM, 0.001) for n in ("plain", name)
-        )
-        (model,) = named.iter("model")
-
-        assert re.fullmatch("servo_[a-z0-9_]+", model.attrib["name"])
-        model.set("name", "servo_plain")
-        assert ET.tostring(named) == ET.tostring(plain)

@@ -13,7 +13,6 @@ import pytest
 from core.bench import Bench
 from core.export import export_model
 from core.export.apart import positions_apart
-from core.export.programs import program
 from core.export.references import PENDULUM, GridRun
 from core.export.targets.c_header import identifier
 from core.export.targets.mjlab import simulate_in_mjlab
@@ -97,66 +96,6 @@ def test_mujoco(exported):
     alone = np.hstack([in_mujoco(scene) for scene in scenes])
     np.testing.assert_allclose(in_mujoco(side_by_side(scenes, servos)), alone, atol=FARTHEST)
     assert np.ptp(alone[-1]) > 1e-3
-
-
-@needs("pybullet")
-def test_pybullet(exported):
-    import pybullet
-
-    pendulums = [(one(each, "pybullet.urdf"), one(each, "servo.json")) for each in exported("pybullet", "m6")]
-
-    def positions(chosen):
-        client = pybullet.connect(pybullet.DIRECT)
-        how = {"useFixedBase": True, "flags": pybullet.URDF_USE_INERTIA_FROM_FILE, "physicsClientId": client}
-        pybullet.setTimeStep(STEP, physicsClientId=client)
-        bodies = [pybullet.loadURDF(str(urdf), **how) for urdf, _ in chosen]
-        servos = [
-            program("servobench_pybullet").Servos(body, {"servo": servo}, client)
-            for body, (_, servo) in zip(bodies, chosen, strict=True)
-        ]
-        found = []
-        for k in range(STEPS):
-            for each in servos:
-                each.update(goal(k))
-            pybullet.stepSimulation(physicsClientId=client)
-            found.append([pybullet.getJointState(body, 0, physicsClientId=client)[0] for body in bodies])
-        pybullet.disconnect(client)
-        return np.array(found)
-
-    alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
-    np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
-    assert np.ptp(alone[-1]) > 1e-3
-
-
-@needs("pydrake")
-def test_drake(exported):
-    from pydrake.multibody.parsing import Parser
-    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
-    from pydrake.systems.analysis import Simulator
-    from pydrake.systems.framework import DiagramBuilder
-
-    files = exported("drake", "m6")
-    pendulums = [(one(each, "drake.sdf"), one(each, "servo.json")) for each in files]
-
-    def positions(chosen):
-        builder = DiagramBuilder()
-        plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
-        joints = {}
-        for scene, servo in chosen:
-            (instance,) = Parser(plant).AddModels(str(scene))
-            joints[f"{plant.GetModelInstanceName(instance)}::servo"] = servo
-        servos = program("servobench_drake").attach(builder, plant, joints)
-        simulator = Simulator(builder.Build())
-        root = simulator.get_mutable_context()
-        found = []
-        for k in range(STEPS):
-            servos.GetInputPort("goal").FixValue(servos.GetMyMutableContextFromRoot(root), [goal(k)] * len(joints))
-            simulator.AdvanceTo((k + 1) * STEP)
-            found.append(plant.GetPositions(plant.GetMyContextFromRoot(root)))
-        return np.array(found)
-
-    alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
-    np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

@@ -9,7 +9,7 @@ from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import ServoOptions
 from core.export.drives.plain import PlainDrive
-from core.export.files import README, slug
+from core.export.files import slug
 from core.export.notes import missing_terms
 from core.export.targets.urdf import (
     JOINT,
@@ -67,15 +67,6 @@ class TestFiles:
         assert servo["command_interface"] == "effort"
         assert servo["reference_and_state_interfaces"] == ["position", "velocity"]
         assert "update_rate: 500\n" in controller_text(DRIVE, 0.002)
-
-    def test_the_readme_says_what_urdf_lacks(self, exported):
-        _, folder, result = exported
-        text = (folder / README).read_text("utf-8")
-
-        for note in result.notes:
-            assert note in text
-        assert "URDF has no armature: add" in text
-        assert "supply voltage" in text
 
 
 @needs_mujoco

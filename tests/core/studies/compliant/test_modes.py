@@ -221,28 +221,6 @@ def test_no_energy_is_created_while_a_hand_pushes_and_lets_go(actuator, mode):
     assert found[-1] < 0.0
 
 
-@pytest.mark.parametrize("mode", [m for m in Mode if not m.has_motors], **by_mode)
-@pytest.mark.parametrize("actuator", ALL, **by_name)
-def test_over_a_closed_cycle_a_hand_gets_back_no_more_than_it_gave(actuator, mode):
-    """A periodic push ends in a periodic motion; over a period the hand's work is what damping and friction took."""
-    joint = joint_of(actuator)
-    joint = replace(joint, link_pid=Pid(kp=0.8, kd=0.02))
-    first, second = references(mode, actuator)
-    time = np.arange(8000) * DT
-    motion = simulate_joint(
-        joint, mode, np.full(8000, first), second, DT, external_torque=0.3 * np.sin(2.0 * np.pi * time)
-    )
-    cycle = slice(7000 - 1, 8000 - 1)
-    work = np.sum(motion.external_torque[cycle] * np.diff(motion.position)[cycle])
-    # A torque held over a sample lags by half of one, which does no work over the cycle.
-    lost = np.sum((joint.link.damping * motion.velocity**2 + joint.link.friction * np.abs(motion.velocity))[cycle]) * DT
-    if mode is Mode.LINK_PID:
-        lost += np.sum(0.02 * motion.velocity[cycle] ** 2) * DT
-    assert abs(motion.position[7999] - motion.position[6999]) < 1e-4
-    assert work > 0.0
-    assert work == pytest.approx(lost, rel=0.02, abs=2e-6)
-
-
 @pytest.mark.parametrize("mode", [Mode.SPRING_EQ_PRES, Mode.MOTOR_TORQUES], **by_mode)
 @pytest.mark.parametrize("actuator", ALL, **by_name)
 def test_without_losses_energy_swings_within_a_bound_and_does_not_grow(actuator, mode):
@@ -259,18 +237,6 @@ def test_without_losses_energy_swings_within_a_bound_and_does_not_grow(actuator,
 
 
 # Steps.
-
-
-def test_with_ideal_motors_the_error_falls_with_the_square_of_the_step():
-    joint = joint_of(QbMove(), link=LOOSE)
-    goal = np.full(600, 0.4)
-
-    def ends(parts):
-        return simulate_joint(joint, Mode.SPRING_EQ_PRES, goal, 0.4, DT, position=0.0, substeps=parts).position
-
-    exact = ends(256)
-    coarse, fine = (np.abs(ends(parts) - exact).max() for parts in (2, 4))
-    assert coarse / fine == pytest.approx(4.0, rel=0.1)
 
 
 def test_with_controlled_motors_the_error_falls_with_the_step():
