@@ -315,8 +315,6 @@ def exact_models():
     path = ("command_delay", "error_gain_ratio", "goal_slew", "release_braking")
     values = {"command_delay": 0.0153, "error_gain_ratio": 0.9, "goal_slew": 4.0, "release_braking": 0.3}
     return {
-        "voltage law": (load_model("mx106", "m1"), {}),
-        "current law": (load_model("erob80_100", "m1"), {}),
         "saturated": (load_model("sts3215_7v4", "m1"), {"kp": 64.0}),
         "command path and integral": (
             catalogue_model("mx106", "m1", command_path=path, values=values),
@@ -335,17 +333,7 @@ def exact_models():
 
 @needs_mujoco
 class TestMujoco:
-    @pytest.mark.parametrize(
-        "case",
-        [
-            "command path and integral",
-            "current limit",
-            *(
-                pytest.param(case, marks=pytest.mark.exhaustive("cases that go the same way"))
-                for case in ("voltage law", "current law", "saturated", "rod and angle offset")
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("case", list(exact_models()))
     def test_m1_is_exact(self, tmp_path, case):
         """Bar: 0.3 mrad MAE at 0.1 ms against converged Algorithm 1 on each of the four trajectories."""
         model, options = exact_models()[case]

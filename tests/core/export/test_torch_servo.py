@@ -171,17 +171,6 @@ def test_the_motor_damping_is_the_slope_of_the_torque(states):
     assert (damping[:, linear] > 0.0).double().mean() > 0.5
 
 
-def test_a_lead_is_a_share_of_a_step_of_delay():
-    model = model_of("current", "m1")
-    numbers = servo_numbers(model, model.default_settings())
-    servo = program.TorchServo([numbers], 1, H, lead=0.25, dtype=torch.float64)
-    rest = torch.zeros(1, 1).double()
-
-    torques = [servo.motor_torque(rest + goal, rest, rest).item() for goal in (0.0, 1e-3, 1e-3)]
-
-    assert torques == pytest.approx([0.0, 0.75 * torques[2], torques[2]], rel=1e-12)
-
-
 class Rollout:
     """Algorithm 1 around a torch servo: one pendulum an environment, from rest at 0."""
 

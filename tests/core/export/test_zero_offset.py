@@ -90,19 +90,6 @@ def test_a_reference_angle_makes_a_joints_angles_the_servos_in_mujoco(tmp_path):
     assert np.ptp(example) > 0.05
 
 
-def test_the_torch_program_adds_the_joints_zero():
-    """Goals that move, a limit of their velocity and a dead band: the same torque at an angle that is larger by it."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    servo = servo_numbers(MODEL, MODEL.default_settings()) | {"goal_slew": 2.0, "dead_band": 0.01, "delay": 0.004}
-    made = program("servobench_torch").TorchServo
-    example, robot = (made([servo | {"joint_zero": zero}], 1, STEP, dtype=torch.float64) for zero in (0.0, OFFSET))
-    still = torch.zeros(1, 1, dtype=torch.float64)
-    for k in range(100):
-        own = example.motor_torque(still + goal(k), still + 0.1, still + 0.3)
-        torch.testing.assert_close(robot.motor_torque(still + goal(k), still + 0.1 + OFFSET, still + 0.3), own)
-    assert float(own.abs().max()) > 1e-3
-
-
 def test_the_drive_for_newton_adds_the_joints_zero():
     newton = pytest.importorskip("newton", reason="newton is not installed")
     pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -7,11 +7,9 @@ import pytest
 
 from core.errors import InputError
 from core.studies.webots import api
-from core.studies.webots.chain import Chain, single
 from core.studies.webots.controller import Robot, controller_module
-from core.studies.webots.fields import Load, ServoFields
-from core.studies.webots.robot import SimulatedRobot, SimulationOver, bench_robot
-from core.studies.webots.servo import ServoDevice
+from core.studies.webots.fields import ServoFields
+from core.studies.webots.robot import bench_robot
 
 SEED_FUNCTIONS = (
     "wb_servo_set_position",
@@ -62,16 +60,6 @@ class TestFunctions:
         assert delay > 0
         assert math.isnan(api.wb_servo_get_position(tag))
         assert api.wb_robot_get_time() == pytest.approx((5000 - delay) / 1000.0)
-
-    def test_velocity_control_as_the_manual_does(self):
-        api.attach(SimulatedRobot([single(ServoFields(), Load(inertia=0.01), "wheel")]))
-        tag = api.wb_robot_get_device("wheel")
-        api.wb_servo_enable_position(tag, 8)
-        api.wb_servo_set_position(tag, api.INFINITY)
-        api.wb_servo_set_velocity(tag, 6.28)
-        api.wb_robot_step(1000)
-
-        assert api.wb_servo_get_position(tag) == pytest.approx(6.28)
 
     def test_every_setter_reaches_its_servo(self):
         robot = bench_robot(ServoFields())
@@ -155,21 +143,3 @@ class TestClasses:
     def test_the_module_holds_both(self):
         module = controller_module()
         assert {"Robot", "Servo", *SEED_FUNCTIONS} <= set(vars(module))
-
-    def test_serial_servos_of_one_robot(self):
-        """A motor turns, and a spring follows it."""
-        motor = ServoDevice(ServoFields(), "motor")
-        spring = ServoDevice(ServoFields(max_force=0.0, spring_constant=0.5, damping_constant=0.05), "spring")
-        api.attach(SimulatedRobot([Chain([motor, spring], [Load(inertia=0.001), Load(inertia=0.01)])], duration=4.0))
-        robot = Robot()
-        robot.getServo("motor").setPosition(0.5)
-        follower = robot.getServo("spring")
-        follower.enablePosition(8)
-        swings = []
-        while robot.step(8) != -1:
-            swings.append(follower.getPosition())
-
-        assert min(swings) < -0.1
-        assert swings[-1] == pytest.approx(0.0, abs=1e-3)
-        with pytest.raises(SimulationOver):
-            robot.step(8)

@@ -10,7 +10,6 @@ from core.studies.webots.fields import LINEAR, Load, ServoFields
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node, read_servo_tree
 from core.studies.webots.robot import MountedServo, robot_of
-from tests.core.studies.webots.generator import planned, world
 
 STEP = 0.008
 PENDULUM = Load(inertia=0.01, gravity_torque=0.7)
@@ -72,27 +71,6 @@ def read(tmp_path, text):
     return read_servo_tree(path, lambda fields: PENDULUM)
 
 
-def test_400_servos_of_random_worlds_move_as_the_kernel_says(tmp_path):
-    """Each of 100 worlds holds four servos in some of their fields; each is the kernel's motion to rounding."""
-    randomness = np.random.default_rng(7)
-    for number in range(100):
-        plan = [planned(f"s{number}_{k}", randomness, int(randomness.integers(3))) for k in range(4)]
-        tree = read(tmp_path, world(plan))
-        assert tree.basic_time_step == 8
-        robot = robot_of(tree.servos, basic_time_step=8)
-        goals = np.repeat(randomness.uniform(-1.0, 1.0, (3, 4)), 15, axis=0)
-        for row in goals:
-            for servo, planned_servo, goal in zip(robot.servos, plan, row, strict=True):
-                low, high = planned_servo.fields.soft_limits
-                servo.set_position(float(np.clip(goal, low, high)))
-            robot.step(8)
-        for servo, trace, column in zip(plan, robot.traces(), goals.T, strict=True):
-            expected = simulate_node(servo.fields, servo.load, column, np.ones(len(column)), STEP)
-            assert trace.name == servo.name
-            np.testing.assert_allclose(trace.position, expected.position, rtol=1e-9, atol=1e-9)
-            np.testing.assert_allclose(trace.velocity, expected.velocity, rtol=1e-7, atol=1e-7)
-
-
 def test_a_node_of_some_fields_has_the_others_defaults(tmp_path):
     path = tmp_path / "node.wrl"
     path.write_text(
@@ -100,6 +78,30 @@ def test_a_node_of_some_fields_has_the_others_defaults(tmp_path):
     )
 
     assert read_servo_node(path) == ServoFields(type=LINEAR, min_stop=-1.0, max_stop=2.0, spring_constant=3.0)
+
+
+def test_every_field_is_the_manuals(tmp_path):
+    path = tmp_path / "node.wrl"
+    path.write_text(
+        'Servo { type "linear" maxVelocity 2 maxForce 3 controlP 4 acceleration 5 position 0.1 minPosition -0.2 '
+        "maxPosition 0.3 minStop -0.4 maxStop 0.5 springConstant 6 dampingConstant 7 }"
+    )
+
+    assert read_servo_node(path) == ServoFields(
+        type=LINEAR, max_velocity=2.0, max_force=3.0, control_p=4.0, acceleration=5.0, position=0.1, min_position=-0.2,
+        max_position=0.3, min_stop=-0.4, max_stop=0.5, spring_constant=6.0, damping_constant=7.0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("axis", "offset"), [("1 0 0", 0.0), ("0 1 0", math.pi / 2), ("0 -1 0", -math.pi / 2)])
+def test_gravity_pulls_a_slide_along_its_axis(tmp_path, axis, offset):
+    """m·g·sin α, downwards along −y; a slide moves its mass, wherever that is."""
+    body = "boundingObject Transform { translation 0.1 -0.2 0.3 children [ Sphere { radius 0.05 } ] }"
+    slide = f'Servo {{ type "linear" rotation {axis} 0 {body} physics Physics {{ density -1 mass 2.5 }} }}'
+    ((servo,), notes) = (lambda tree: (tree.servos, tree.notes))(read(tmp_path, f"#VRML_SIM V6.0 utf8\n{slide}"))
+
+    assert (servo.load.inertia, notes) == (2.5, ())
+    assert servo.load.gravity_torque * math.sin(servo.load.offset) == pytest.approx(2.5 * 9.81 * math.sin(offset))
 
 
 def test_pan_and_tilt_are_independent(tmp_path):
