@@ -60,13 +60,6 @@ void budgets(const sb_servo *s, long n, const sb_real *motor, const sb_real *ext
   long k;
   for (k = 0; k < n; k++) out[k] = sb_friction_budget(s, motor[k], external[k], v[k]);
 }
-void applied(const sb_servo *s, long n, const sb_real *motor, const sb_real *external, const sb_real *v, sb_real *out) {
-  long k;
-  for (k = 0; k < n; k++) {
-    sb_state state = sb_at_rest(SB_C(0));
-    out[k] = sb_friction_torque(s, &state, motor[k], external[k], v[k], SB_C(0.03), SB_C(0.001));
-  }
-}
 void motors(const sb_servo *s, long n, const sb_real *first, const sb_real *next, const sb_real *q, const sb_real *v,
             const sb_real *drive, const sb_real *external, sb_real share, sb_real inertia, sb_real step, sb_real *out) {
   sb_state state = sb_at_rest(q[0]);
@@ -212,27 +205,6 @@ class TestParity:
 
         expected = friction_budget(friction, model.values, motor, external, v, gate)
         assert actual == pytest.approx(expected, rel=tolerance)
-
-    def test_friction_turns_around_with_the_shaft(self, compiled, random):
-        """Within the budget τ_f^m: the shaft goes on against τ_f^m, stays where it stopped, or turns back.
-
-        It stops after the share p = J·θ̇/(Δt·(τ_f^m − τ)); then friction is J·θ̇/Δt + τ, or 2·p − 1 of τ_f^m on average.
-        """
-        code, tolerance = compiled
-        model = drawn_model(random)
-        motor, external, v = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[3.0], [3.0], [0.03]])
-
-        actual = code.call("applied", code.servo(model, model.default_settings()), motor, external, v)
-
-        middle = v + 0.5 * 0.001 / 0.03 * (motor + external)
-        viscous = model.values["friction_viscous"] * (np.abs(v) - np.abs(middle))
-        budget = friction_budget("m6", model.values, motor, external, middle) + viscous
-        momentum, along = 0.03 / 0.001 * np.abs(v), np.sign(v) * (motor + external)
-        goes_on, turns_back = momentum + along >= budget, along < -budget
-        expected = np.where(turns_back, budget * (2.0 * momentum / (budget - along) - 1.0), momentum + along)
-        expected = -np.sign(v) * np.where(goes_on, budget, expected)
-        assert min(np.mean(goes_on), np.mean(turns_back & ~goes_on), np.mean(~goes_on & ~turns_back)) > 0.05
-        assert actual == pytest.approx(expected, rel=tolerance, abs=tolerance)
 
     @pytest.mark.parametrize("path", [{}, PATH], ids=["plain", "command path"])
     @pytest.mark.parametrize("law", LAW_MODELS)

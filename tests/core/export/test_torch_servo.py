@@ -279,15 +279,6 @@ def test_a_caller_that_has_no_bristles_is_told():
         program.TorchServo([servo_numbers(model, model.default_settings())], 1, H)
 
 
-def test_single_precision_keeps_a_run_within_a_hundredth_of_a_milliradian():
-    model = load_model("mx106", "m6")
-    goals, enables = commanded(0.005)
-
-    double, single = (Rollout(model, 4, 0.005, dtype).run(goals, enables)[0] for dtype in TOLERANCE)
-
-    assert (single - double).abs().mean() < 1e-5
-
-
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_a_reset_environment_starts_anew_and_leaves_the_others_alone(contact):
     """Environment 1 is put back half way: its second half is the first half again, environment 0 goes on."""

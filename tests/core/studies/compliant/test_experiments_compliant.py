@@ -81,19 +81,6 @@ def test_a_step_ends_where_springs_and_gravity_balance(steps, name):
         assert run.settling_time < 0.3
 
 
-def test_bandwidth_grows_with_stiffness(responses):
-    """Fig. 11."""
-    soft, stiff = responses
-
-    assert stiff.bandwidth > 2.0 * soft.bandwidth
-    assert np.all(stiff.magnitude > soft.magnitude)
-    for found in responses:
-        assert np.all(np.diff(found.magnitude) < 1e-3), "the links are damped well beyond resonance"
-        assert np.all(found.phase < 0.0)
-        assert 0.5 < found.frequency[0] < 1.0
-        assert found.frequency[-1] == pytest.approx(6.0, abs=0.1)
-
-
 def test_the_response_of_a_linear_joint_is_its_transfer_function():
     """I·s²·q + d·s·q = k·(θ − q) and J·s²·θ + (D + k_d)·s·θ = k_p·(r − θ) + k·(q − θ), eqs (1), (2), (3) and (11)."""
     link, motor, pid = CompliantLink(inertia=0.1, damping=0.6, friction=0.0), Motor(), Pid()

@@ -12,7 +12,7 @@ import pytest
 from core.errors import ModelError
 from core.studies.webots.chain import single
 from core.studies.webots.fields import LINEAR, UNITS, ServoFields
-from core.studies.webots.servo import FORCE, POSITION, VELOCITY
+from core.studies.webots.servo import POSITION, VELOCITY
 from tests.core.studies.webots.manual import STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
@@ -106,23 +106,6 @@ def _():
 # 3.42.5
 
 
-@case("3.42.5 Vc = P·(Pt − Pc)")
-def _():
-    servo, chain = servo_of(replace(STRONG, control_p=7.0))
-    servo.set_position(0.3)
-    rows = passed(chain, 50)
-    before = np.r_[0.0, rows[:-1, 0]]
-    np.testing.assert_allclose(rows[:, 1], 7.0 * (0.3 - before), rtol=1e-12)
-
-
-@case("3.42.5 |Vc| is limited to Vd, with its sign")
-def _():
-    for goal in (5.0, -5.0):
-        servo, chain = servo_of(replace(STRONG, max_velocity=2.0))
-        servo.set_position(goal)
-        np.testing.assert_allclose(passed(chain, 50)[:, 1], math.copysign(2.0, goal), rtol=1e-9)
-
-
 @case("3.42.5 a = (Vc − Vp)/ts is limited to A, speeding up and slowing down")
 def _():
     servo, chain = servo_of(replace(STRONG, acceleration=30.0, max_velocity=2.0))
@@ -138,15 +121,6 @@ def _():
         position += previous * STEP
         assert after[2] == pytest.approx(previous, abs=1e-9)
     assert np.abs(np.diff(rows[:, 2])).max() <= 30.0 * STEP * (1.0 + 1e-9)
-
-
-@case("3.42.5 the motor's force limits what the physics makes of Vc")
-def _():
-    """J·a = F while Vc is out of reach."""
-    servo, chain = servo_of(ServoFields(max_force=0.01))
-    servo.set_position(1.0)
-    velocity = passed(chain, 20)[:, 1]
-    np.testing.assert_allclose(np.diff(velocity) / STEP, 0.01 / 0.02, rtol=1e-9)
 
 
 # 3.42.6
@@ -174,18 +148,6 @@ def _():
 # 3.42.7 and Table 3.6
 
 
-@case("3.42.7 set_force switches P-controller and motor force off")
-def _():
-    """J·a = F, whatever the target was."""
-    servo, chain = servo_of()
-    servo.set_position(1.0)
-    servo.set_force(0.04)
-    rows = passed(chain, 50)
-    np.testing.assert_allclose(rows[:, 1], 0.04 / 0.02 * STEP * np.arange(1, 51), rtol=1e-9)
-    assert servo.mode == FORCE
-    assert not rows[:, 3].any()
-
-
 @case("3.42.7 set_position restores position control")
 def _():
     servo, chain = servo_of()
@@ -194,16 +156,6 @@ def _():
     servo.set_position(0.2)
     assert passed(chain, 400)[-1, 0] == pytest.approx(0.2, abs=1e-9)
     assert (servo.mode, servo.applied_force) == (POSITION, 0.0)
-
-
-@case("Table 3.6 an infinite target ends force control too")
-def _():
-    servo, chain = servo_of()
-    servo.set_force(1.0)
-    servo.set_position(math.inf)
-    servo.set_velocity(3.0)
-    assert passed(chain, 5)[-1, 1] == pytest.approx(3.0)
-    assert servo.mode == VELOCITY
 
 
 @case("Table 3.6 set_velocity and set_acceleration are ignored in force control")
@@ -221,19 +173,45 @@ def _():
     np.testing.assert_array_equal(*motions)
 
 
-@case("Table 3.6 set_motor_force is the most in force control")
-def _():
-    servo, chain = servo_of()
-    servo.set_force(5.0)
-    servo.set_motor_force(0.04)
-    assert passed(chain, 1)[0, 1] == pytest.approx(0.04 / 0.02 * STEP)
+def asked(**words):
+    """A function that asks a servo for these, in this order: position, velocity, acceleration, motor_force, force."""
+
+    def ask(servo):
+        for word, value in words.items():
+            getattr(servo, f"set_{word}")(value)
+
+    return ask
 
 
-@case("Table 3.6 set_force ends velocity control")
-def _():
-    servo, chain = servo_of(replace(STRONG, damping_constant=0.1))
-    servo.set_position(math.inf)
-    servo.set_velocity(3.0)
-    passed(chain, 10)
-    servo.set_force(0.0)
-    assert abs(passed(chain, 1000)[-1, 1]) < 1e-9
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("fields", "ask", "begin", "velocity", "motor"),
+    [
+        ({"control_p": 7.0}, asked(position=0.3), (0.1, 0.0), 7.0 * 0.2, 0.02 * 1.4 / STEP),
+        ({"control_p": 7.0}, asked(position=-0.3), (0.1, 0.0), -7.0 * 0.4, -0.02 * 2.8 / STEP),
+        ({"max_velocity": 2.0}, asked(position=5.0), (0.0, 0.0), 2.0, 0.02 * 2.0 / STEP),
+        ({"max_velocity": 2.0}, asked(position=-5.0), (0.0, 0.0), -2.0, -0.02 * 2.0 / STEP),
+        ({"acceleration": 30.0}, asked(position=5.0), (0.0, 0.0), 30.0 * STEP, 0.6),
+        ({"acceleration": 30.0}, asked(acceleration=-1, position=5.0), (0.0, 0.0), 10.0, 0.02 * 10.0 / STEP),
+        ({"max_force": 0.01}, asked(position=1.0), (0.0, 0.0), 0.01 / 0.02 * STEP, 0.01),
+        ({"max_force": 0.01}, asked(position=-1.0), (0.0, 0.0), -0.01 / 0.02 * STEP, -0.01),
+        ({"max_force": 3.0}, asked(motor_force=0.01, position=1.0), (0.0, 0.0), 0.01 / 0.02 * STEP, 0.01),
+        ({}, asked(force=1.0, position=INF, velocity=-3.0), (0.0, 0.0), -3.0, -0.02 * 3.0 / STEP),
+        ({}, asked(position=INF, velocity=3.0, force=0.0), (0.0, 1.0), 1.0, 0.0),
+        ({}, asked(position=1.0, force=0.04), (0.0, 0.0), 0.04 / 0.02 * STEP, 0.0),
+        ({}, asked(force=-5.0, motor_force=0.04), (0.0, 0.0), -0.04 / 0.02 * STEP, 0.0),
+        ({"spring_constant": 0.3}, asked(force=0.0), (0.5, 0.0), -0.3 * 0.5 / 0.02 * STEP, 0.0),
+        ({"spring_constant": 0.3}, asked(force=0.0), (-0.5, 0.0), 0.3 * 0.5 / 0.02 * STEP, 0.0),
+        ({"damping_constant": 0.04}, asked(motor_force=0.0), (0.0, 2.0), 2.0 / (1.0 + 0.04 / 0.02 * STEP), 0.0),
+        ({"damping_constant": 0.2}, asked(position=INF, velocity=3.0), (0.0, 3.0), 3.0, 0.2 * 3.0),
+    ],
+)
+def test_a_step_is_the_manuals(fields, ask, begin, velocity, motor):
+    """3.42.5–3.42.10: J·(v' − v)/h is motor or force control, −K·x of before the step and −B·v' of after it."""
+    servo, chain = servo_of(replace(STRONG, **fields))
+    servo.position, servo.velocity = begin
+    ask(servo)
+    (row,) = passed(chain, 1)
+    assert row == pytest.approx([begin[0] + STEP * velocity, velocity, row[2], motor], rel=1e-9, abs=1e-12)

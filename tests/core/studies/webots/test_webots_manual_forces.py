@@ -116,31 +116,6 @@ def _():
 # 3.42.9
 
 
-@case("3.42.9 F = −K·x")
-def _():
-    """The first acceleration from 0.5 rad is −K·x/J."""
-    _, chain = servo_of(ServoFields(max_force=0.0, position=0.5, spring_constant=0.3))
-    assert passed(chain, 1)[0, 1] / STEP == pytest.approx(-0.3 * 0.5 / 0.02)
-
-
-@case("3.42.9 F = −B·v")
-def _():
-    """A damped joint slows down as exp(−B·t/J)."""
-    servo, chain = servo_of(ServoFields(max_force=0.0, damping_constant=0.04))
-    servo.velocity = 2.0
-    rows = passed(chain, 1000, step=1e-4)
-    np.testing.assert_allclose(rows[:, 1], 2.0 * np.exp(-0.04 / 0.02 * 1e-4 * np.arange(1, 1001)), rtol=1e-4)
-
-
-@case("3.42.9 the damper sees the effective velocity, not the motor's")
-def _():
-    """A released motor wants no velocity; the damper slows the joint all the same."""
-    servo, chain = servo_of(replace(STRONG, damping_constant=0.04))
-    servo.set_motor_force(0.0)
-    servo.velocity = 2.0
-    assert passed(chain, 1)[0, 1] == pytest.approx(2.0 / (1.0 + 0.04 / 0.02 * STEP))
-
-
 # 3.42.10 and Table 3.7
 
 
@@ -166,15 +141,6 @@ def _():
     time = step * np.arange(1, 10001)
     expected = np.exp(-decay * time) * (np.cos(ringing * time) + decay / ringing * np.sin(ringing * time))
     np.testing.assert_allclose(passed(chain, 10000, step=step)[:, 0], expected, atol=1e-3)
-
-
-@case("Table 3.7 motor with friction: the damper costs motor force")
-def _():
-    """At a constant velocity the motor gives B·v."""
-    servo, chain = servo_of(replace(STRONG, damping_constant=0.2))
-    servo.set_position(math.inf)
-    servo.set_velocity(3.0)
-    assert passed(chain, 50)[-1, 3] == pytest.approx(0.2 * 3.0)
 
 
 # 3.42.11 and 3.42.12

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import InputError
 from core.studies.webots.chain import single
-from core.studies.webots.fields import NO_LIMIT, Load, ServoFields
+from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot, SimulationOver
 from core.studies.webots.servo import LimitWarning, ServoDevice
 from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
@@ -55,16 +55,6 @@ def _():
     rows = passed(chain, 60)
     ramp = 2.0 * STEP * np.arange(1, 61)
     np.testing.assert_allclose(rows[:, 1], np.minimum(ramp, 0.5), rtol=1e-9)
-
-
-@case("3.42.13 −1 as acceleration is infinite; others must be positive")
-def _():
-    servo, chain = servo_of(replace(STRONG, acceleration=2.0))
-    servo.set_acceleration(NO_LIMIT)
-    servo.set_position(100.0)
-    assert passed(chain, 1)[0, 1] == pytest.approx(10.0)
-    for wrong in (0.0, -2.0, math.nan):
-        refused(InputError, "acceleration", lambda wrong=wrong: servo.set_acceleration(wrong))
 
 
 @case("3.42.13 the motor force cannot exceed maxForce")
@@ -157,11 +147,6 @@ def _():
     """Released, with all three of them acting: 0."""
     fields = ServoFields(spring_constant=0.3, damping_constant=0.1)
     assert feedback(fields, PENDULUM, lambda servo: servo.set_motor_force(0.0), force=0.3) == 0.0
-
-
-@case("3.42.13 motor force feedback measures no force control")
-def _():
-    assert feedback(ServoFields(damping_constant=0.1), WEIGHTLESS, lambda servo: servo.set_force(0.4)) == 0.0
 
 
 @case("3.42.13 set_force cannot exceed the current motor force")
