@@ -26,7 +26,7 @@ from core.model import build_model, with_contact
 from core.shipped import load_model
 from core.terms import CONTACTS
 from core.trajectories import make_trajectory
-from tests.core.conftest import PENDULUM, catalogue_model
+from tests.core.conftest import PENDULUM
 
 DT = 0.005
 
@@ -182,23 +182,6 @@ def test_the_load_is_the_one_of_the_step_before(isaac):
         load = engine.step(goals)
         torch.testing.assert_close(engine.actuator.external_torque, before, rtol=0.0, atol=2e-3)
         before = load
-
-
-@pytest.mark.parametrize(("share", "stands"), [(0.5, True), (1.0, True), (1.25, True), (1.5, False)])
-def test_a_joint_at_rest_stays_so_unless_its_inertia_is_a_third_too_large(isaac, share, stands):
-    """Held by friction far from its goal. A disturbance shrinks by λ a step, λ² = 2ελ − ε with ε = 1 − J/J_real."""
-    values = {"friction_base": 50.0, "armature": 1e-9}
-    model = catalogue_model("mx106", "m1", values=values)
-    engine = Engine(actuator_of(isaac, model, 1, share=share), model)
-    goal = torch.full((1, 1), 0.5)
-    engine.run(goal, 5)
-    engine.velocity += 1e-3
-
-    last = engine.run(goal, 60)[-10:].flatten()
-
-    assert (last.max() - last.min() < 1e-6) == stands
-    if not stands:
-        assert last.max() - last.min() > 1e-3
 
 
 def test_a_reset_environment_starts_anew(isaac):

@@ -16,7 +16,7 @@ from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.model import build_model, with_contact
+from core.model import with_contact
 from core.shipped import load_model
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import PENDULUM
@@ -126,22 +126,6 @@ def test_the_load_on_a_floating_base_is_that_on_a_fixed_one():
 
 
 @needs_mjlab
-def test_what_sticks_gives_by_its_load_and_rests():
-    """An elastoplastic contact: K·e is gravity's torque, and two seconds later it still is, in either world."""
-    template = build_model("mx106", "m1", contact="elastoplastic")
-    worlds = Worlds(template.with_values({"friction_base": 1.0}))
-    worlds.servo.torque_enable[:] = 0.0
-    worlds.robot.write_joint_state_to_sim(worlds.torch.tensor([[0.0, 0.5]] * 2), worlds.torch.zeros(2, 2))
-
-    positions = worlds.run((0.0, 0.0), 600)
-
-    given = PENDULUM.gravity_torque * np.sin(0.5) / template.values["bristle_stiffness"]
-    np.testing.assert_allclose(0.5 - positions[-1], given, rtol=0.02)
-    np.testing.assert_allclose(-worlds.servo.servo.deflection[:, 0], given, rtol=0.02)
-    assert (positions[-1] - positions[200]).abs().max() < 1e-5
-
-
-@needs_mjlab
 def test_a_reset_world_starts_anew_and_asking_twice_changes_nothing():
     worlds = Worlds(load_model("mx106", "m6"))
     first = worlds.run((0.7, 0.7), 60)
@@ -161,9 +145,3 @@ def test_a_reset_world_starts_anew_and_asking_twice_changes_nothing():
 def test_worlds_that_share_their_friction_are_refused():
     with pytest.raises(RuntimeError, match="friction_per_world"):
         Worlds(load_model("mx106", "m1"), expand=False).run((0.0, 0.0), 1)
-
-
-@needs_mjlab
-def test_the_event_asks_for_the_fields_the_actuator_writes():
-    actuators: Any = program("servobench_mjlab")
-    assert actuators.friction_per_world.model_fields == actuators.MODEL_FIELDS

@@ -55,7 +55,7 @@ def goal(k):
     return 0.5 * math.sin(4.0 * STEP * k)
 
 
-def side_by_side(scenes, servos=()):
+def side_by_side(scenes, servos):
     """MJCF of pendulum scenes in one, joints and actuators numbered."""
     root = ET.Element("mujoco")
     for file in servos:
@@ -73,8 +73,8 @@ def side_by_side(scenes, servos=()):
     return path
 
 
-def in_mujoco(path, enable=None):
-    """Positions; enable: for scenes whose every second control is the torque's switch."""
+def in_mujoco(path):
+    """Positions of all joints."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -82,8 +82,6 @@ def in_mujoco(path, enable=None):
     found = []
     for k in range(STEPS):
         data.ctrl[:] = goal(k)
-        if enable is not None:
-            data.ctrl[1::2] = enable
         mujoco.mj_step(model, data)
         found.append(data.qpos.copy())
     return np.array(found)

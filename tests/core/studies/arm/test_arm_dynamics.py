@@ -169,8 +169,3 @@ def test_friction_stops_a_joint_or_opposes_it_with_all_it_has(w1, w2, b1, b2, m1
     for a, f, b in zip(left, friction, (b1, b2), strict=True):
         assert abs(f) <= b + 1e-12
         assert abs(a) < 1e-9 or f == pytest.approx(np.copysign(b, a), abs=1e-9)
-
-
-def test_one_joint_alone_is_clipping():
-    # Without coupling each joint's friction is Algorithm 1's: the stopping torque, clipped to the budget.
-    assert stopping_friction(0.7, -0.2, 0.5, 0.3, 1.0, 0.0, 1.0) == pytest.approx((0.5, -0.2))

@@ -3,8 +3,6 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.studies.arm.links import ArmLinks, read_arm_parameters
@@ -65,27 +63,6 @@ def test_identified_links_that_no_body_has_become_bodies_that_move_alike(tmp_pat
     assert min(bodies.inertias_about_centres) > 0
     assert sum(bodies.masses) == pytest.approx(sum(links.masses))
     assert vars(bodies.base) == pytest.approx(vars(links.base), rel=1e-12)
-
-
-positive = st.floats(0.05, 2.0)
-
-
-@given(
-    m1=positive,
-    m2=positive,
-    l1=positive,
-    share1=st.floats(0.0, 1.0),
-    share2=st.floats(0.0, 1.5),
-    i1=positive,
-    i2=positive,
-)
-def test_bodies_keep_what_they_are_of(m1, m2, l1, share1, share2, i1, i2):
-    # Inertias about the centres are i1 and i2, so these links are bodies, whatever the numbers.
-    centres = (share1 * l1, share2 * l1)
-    inertias = (i1 + m1 * centres[0] ** 2, i2 + m2 * centres[1] ** 2)
-    links = ArmLinks(masses=(m1, m2), lengths=(l1, l1), centres=centres, inertias=inertias)
-    assert links.as_bodies() is links
-    assert links.inertias_about_centres == pytest.approx((i1, i2))
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,3 @@ def test_averaging_a_held_command_keeps_its_impulse(samples):
     held = np.clip(np.append(time[1:], np.inf), 0.0, end) - np.clip(time, 0.0, end)
     assert dt * grid.torque[:whole].sum(axis=0) == pytest.approx(held @ torque, abs=1e-9)
     assert grid.position == pytest.approx(np.column_stack([grid.time, 2 * grid.time]), abs=1e-9)
-
-
-def test_a_step_longer_than_the_run_is_refused():
-    run = ArmRecording(id="r", time=np.array([0.0, 0.1]), position=np.zeros((2, 2)))
-    with pytest.raises(InputError, match="not possible"):
-        run.resampled(0.2)

@@ -13,7 +13,6 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.runs.split import split_recordings
 from core.recording import CHANNELS, Recording, RunHeader
 from core.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
@@ -341,8 +340,3 @@ def test_a_request_that_is_not_possible_says_why(options, reason):
 def test_a_goal_is_an_equilibrium_only_in_modes_3_and_6():
     with pytest.raises(IdentificationError, match="use mode 6 or 3"):
         CompliantRuns(qbmove_runs(), QBMOVE, Mode.MOTOR_TORQUES)
-
-
-def test_presets_split_the_runs():
-    split = split_recordings(qbmove_runs(), "preset=0.4")
-    assert split.validation == ("004", "005", "006", "007")

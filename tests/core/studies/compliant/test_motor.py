@@ -40,13 +40,6 @@ def test_at_a_constant_torque_the_velocity_tends_to_torque_over_damping():
     assert found == pytest.approx(0.5 / 0.2698 * (1.0 - math.exp(-0.2698 * 0.3 / 0.0233)), rel=1e-6)
 
 
-def test_springs_push_the_motor_as_its_own_torque_does():
-    state = np.zeros(4)
-    for _ in range(1000):
-        motor_step(state, 0.0, 0.5, motor_constants(FREE), 1e-4)
-    assert state == pytest.approx(turn(FREE, 0.5, 0.1, 1e-4))
-
-
 def test_the_controlled_motor_is_a_second_order_system():
     """J·θ̈ + (D + k_d)·θ̇ + k_p·θ = k_p·r, over-damped; the error falls with the step."""
     pid = Pid(kp=125.0, kd=4.5)

@@ -12,8 +12,8 @@ from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.studies.webots.fields import ServoFields, load_of
-from core.studies.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors
-from core.studies.webots.kernel import row_of, simulate_node
+from core.studies.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers
+from core.studies.webots.kernel import simulate_node
 from core.studies.webots.loss import loss_on_model, loss_on_recordings, recording_runs
 from core.trajectories import make_trajectory
 
@@ -80,13 +80,6 @@ class TestFit:
         fit = fit_node(planted(gain=0.5), START, generations=120)
 
         assert fit.node.control_p == pytest.approx(TRUTH.control_p, rel=0.02)
-
-    def test_no_generations_judge_the_start(self):
-        runs = planted()
-        fit = fit_node(runs, START, generations=0)
-
-        assert fit.node == START
-        np.testing.assert_array_equal(fit.errors, run_errors(runs, row_of(START)[None])[:, 0])
 
     def test_armature_and_angle_are_found_with_the_node(self):
         runs = planted(armature=ARMATURE, offset=OFFSET)
