@@ -22,12 +22,9 @@ from core.shipped import load_model
 from core.studies.webots.export import fitted_node as webots_servo_fit
 
 NAMES = (
-    "../../etc/passwd",
-    "a\"b'c<d>&]]>--><!-- e",
-    r"*/ int main(){} /* ?\?/",
-    "nul\x00byte\n<!-- servobench export: x.y -->\n# h\n- l",
-    "{x!r} %s ${y} \\n \\",
-    "伺服 été Ω",
+    "../../etc/passwd\x00\n<!-- servobench export: x.y -->\n# h\n- l",
+    "a\"b'c<d>&]]>--><!-- e {x!r} %s ${y} \\n \\",
+    r"*/ int main(){} /* ?\?/ 伺服 été Ω",
 )
 pytestmark = pytest.mark.usefixtures("hardly_refitted")
 STEP = {"c": {"timestep": 1e-3}}

@@ -66,7 +66,8 @@ class TestFiles:
         assert servo["dof_names"] == [JOINT]
         assert servo["command_interface"] == "effort"
         assert servo["reference_and_state_interfaces"] == ["position", "velocity"]
-        assert "update_rate: 500\n" in controller_text(DRIVE, 0.002)
+        for timestep, rate in ((0.002, 500), (0.007, 143), (2.5, 1)):
+            assert f"update_rate: {rate}\n" in controller_text(DRIVE, timestep)
 
 
 @needs_mujoco
