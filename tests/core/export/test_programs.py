@@ -155,6 +155,7 @@ def in_pybullet(folder, servo, goals, enable, speed):
         servos = program("servobench_pybullet").Servos(body, {"servo": servo}, client)
         for goal, on in zip(goals, enable, strict=True):
             servos.step(goal, on)
+            assert servos.friction_torque == pytest.approx(-np.sign(speed) * servo["friction_base"], rel=1e-5)
             yield servos.motor_torque[0]
     finally:
         pybullet.disconnect(client)
@@ -178,6 +179,8 @@ def in_drake(folder, servo, goals, enable, speed):
     for k, (goal, on) in enumerate(zip(goals, enable, strict=True)):
         servos.GetInputPort("goal").FixValue(own, [goal])
         servos.GetInputPort("enable").FixValue(own, [on])
+        friction = servos.GetOutputPort("friction_torque").Eval(own)
+        assert friction == pytest.approx(-np.sign(speed) * servo["friction_base"], rel=1e-5)
         yield servos.GetOutputPort("motor_torque").Eval(own)[0]
         simulator.AdvanceTo((k + 1) * STEP)
 
