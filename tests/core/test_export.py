@@ -186,6 +186,7 @@ class TestBam:
         assert model_from_bam(json.loads(result.files[0].read_text())).values == model.values
         assert result.error_mrad == 0.0
 
+    @pytest.mark.exhaustive("an error that carried-over values state too")
     def test_the_peers_integrator_is_an_error_that_is_stated(self, tmp_path):
         """Two integrators at 5 ms differ by milliradians."""
         model = replace(load_model("mx106", "m6-published"), integrator="algorithm1")
@@ -334,7 +335,17 @@ def exact_models():
 
 @needs_mujoco
 class TestMujoco:
-    @pytest.mark.parametrize("case", list(exact_models()))
+    @pytest.mark.parametrize(
+        "case",
+        [
+            "command path and integral",
+            "current limit",
+            *(
+                pytest.param(case, marks=pytest.mark.exhaustive("the other limits and benches"))
+                for case in ("saturated", "rod and angle offset")
+            ),
+        ],
+    )
     def test_m1_is_exact(self, tmp_path, case):
         """Bar: 0.3 mrad MAE at 0.1 ms against converged Algorithm 1 on each of the four trajectories."""
         model, options = exact_models()[case]
@@ -369,6 +380,7 @@ class TestMujoco:
 
         assert abs(data.qpos[0] - angle) <= 1e-4
 
+    @pytest.mark.exhaustive("a whole refit of M6, confirmed in the engine")
     def test_mujoco_confirms_the_stated_error(self, m6_export):
         """Over the scene's own four runs, of the sixteen that the statement is about."""
         model, folder, result = m6_export
@@ -417,7 +429,8 @@ class TestMujoco:
 
         assert result.error_mrad is not None
         assert "drive/coast bridge" in result.notes[0]
-        assert max(errors_in_mujoco(tmp_path, model).values()) < 3.0 * result.error_mrad
+        found = errors_in_mujoco(tmp_path, model, trajectories=("lift_and_drop",))
+        assert max(found.values()) < 3.0 * result.error_mrad
 
     def test_the_integrator_of_the_identification_is_said(self, tmp_path):
         model = replace(load_model("mx106", "m1"), integrator="bam", dt=0.005, substeps=1)
@@ -491,7 +504,7 @@ class TestSyntaxes:
 
         export_model(model, "mujoco", tmp_path, syntax="3.1")
 
-        assert max(errors_in_mujoco(tmp_path, model).values()) < M1_BAR
+        assert max(errors_in_mujoco(tmp_path, model, trajectories=("lift_and_drop",)).values()) < M1_BAR
 
     def test_a_syntax_that_the_installed_version_does_not_read_is_not_checked(self, tmp_path):
         model = load_model("mx106", "m1")
@@ -539,7 +552,7 @@ class TestSyntaxes:
 
         result = export_model(model, "mujoco", tmp_path, friction="lugre")
 
-        errors = errors_in_mujoco(tmp_path, model, 2e-4)
+        errors = errors_in_mujoco(tmp_path, model, 2e-4, ("sin_sin", "lift_and_drop"))
         assert result.error_mrad is not None
         assert np.mean(list(errors.values())) < 3.0 * result.error_mrad
         assert any("time steps of 1 ms or less" in note for note in result.notes)

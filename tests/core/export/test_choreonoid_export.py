@@ -70,7 +70,7 @@ class TestFriction:
         with pytest.raises(ExportError, match="Ts ≥ Tc"):
             replace(SEED, Ts=0.1)
 
-    @settings(max_examples=20)
+    @settings(max_examples=5)
     @given(st.floats(0.05, 0.8))
     def test_stiction_holds_without_drift(self, share):
         """A pull moves the joint by the bristle's T/Kf and no further; its sudden start overshoots by up to a fifth."""

@@ -316,10 +316,11 @@ def test_the_check_runs_the_exported_servo(tmp_path):
     model = load_model("mx106", "m1")
     # A load that is mounted at another angle pulls at rest, too.
     model = model.with_values({"q_offset": 0.15})
-    EXPORTER.write(model, tmp_path, ServoOptions())
+    options = ServoOptions(timestep=DT)
+    EXPORTER.write(model, tmp_path, options)
     assert EXPORTER.check
 
-    check = EXPORTER.check(model, tmp_path, ServoOptions())
+    check = EXPORTER.check(model, tmp_path, options)
 
     assert set(check.errors) == {"sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"}
-    assert 0.0 < check.mean_mrad < 3.0
+    assert 0.0 < check.mean_mrad < 5.0

@@ -24,7 +24,7 @@ from tests.core.export.pushed import PATH, STEP, STEPS, law_model, low_supply, p
 FLYWHEEL = Bench(mass=1.0, length=0.1, measured_inertia=1e8, measured_gravity_torque=0.0)
 WITHIN_A_STEP = {name: value for name, value in PATH.items() if name not in ("goal_slew", "pwm_lag")}
 """Terms whose value in a step does not depend on where in the step it is taken."""
-TURNS = 400
+TURNS = 240
 
 
 def in_numpy(run, numbers):

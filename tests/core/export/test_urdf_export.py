@@ -97,10 +97,10 @@ class TestCheck:
             check_urdf(load_model("mx106", "m1"), tmp_path, ServoOptions())
 
     def test_mujoco_moves_the_robot_as_the_model_moves(self, exported):
-        """The engine's step of 0.1 ms remains, half of which it leads by."""
+        """The engine's step of 0.5 ms remains, half of which it leads by."""
         model, folder, _ = exported
 
-        found = check_urdf(model, folder, ServoOptions(timestep=1e-4))
+        found = check_urdf(model, folder, ServoOptions(timestep=5e-4))
 
         assert "MuJoCo" in found.how
-        assert found.mean_mrad < 0.2
+        assert found.mean_mrad < 0.8

@@ -63,6 +63,7 @@ class TestCheck:
         with pytest.raises(NotChecked, match="PhysX is not installed here: pip install 'ovphysx"):
             check_usd(*m1[:2], UsdOptions())
 
+    @pytest.mark.exhaustive("a whole refit; how well it fits is asked of MuJoCo")
     def test_m6_is_the_best_m1(self, tmp_path):
         result = usd.write_usd(load_model("mx106", "m6"), tmp_path, UsdOptions())
 

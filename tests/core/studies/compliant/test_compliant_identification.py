@@ -240,6 +240,7 @@ def test_the_true_actuator_reproduces_its_recordings_to_encoder_rounding(imperfe
     assert errors.mean() < 0.25 * 2.0 * np.pi / 4096 + 5e-5
 
 
+@pytest.mark.exhaustive("a search twice over, and with two threads")
 def test_the_same_seed_finds_the_same_and_fixed_numbers_stay():
     unit = CompliantUnit(actuator=Sea(stiffness=24.0))
     runs = recorded(unit, (None,))

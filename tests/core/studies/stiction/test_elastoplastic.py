@@ -35,7 +35,7 @@ class TestImplicitFunction:
         friction = ElastoplasticFriction(PUBLISHED, BRISTLE)
         assert friction.transformed([wished, -wished]) == pytest.approx([expected, -expected], abs=5e-11)
 
-    @settings(max_examples=400)
+    @settings(max_examples=200)
     @given(
         st.sampled_from([(EXPONENTIAL, False), (EXPONENTIAL, True), (HYPERBOLIC, True)]),
         st.floats(0.0, 10.0),

@@ -70,10 +70,11 @@ class TestFit:
         fit = fit_node(runs, START, generations=5)
 
         assert (fit.node.max_velocity, fit.node.control_p) == (START.max_velocity, START.control_p)
-        number, damping = fitted_numbers(fit, START, runs, ["control_p", "damping_constant"])
-        assert (number.determined, number.remark) == (False, "not determined")
-        assert number.interval == (0.0, np.inf)
-        assert damping.interval[1] < np.inf
+        numbers = {number.name: number for number in fitted_numbers(fit, START, runs, NODE_NUMBERS)}
+        gain = numbers["control_p"]
+        assert (gain.determined, gain.remark, gain.interval) == (False, "not determined", (0.0, np.inf))
+        unmoved = fitted_numbers(fit_node(runs, START, generations=0), START, runs, NODE_NUMBERS)
+        assert {number.name: number for number in unmoved}["damping_constant"].interval[1] < np.inf
 
     def test_another_gain_is_another_p(self):
         """At half the gain the same node is found."""
