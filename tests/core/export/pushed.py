@@ -14,7 +14,7 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
-STEP, STEPS = 2e-3, 900
+STEP, STEPS = 2e-3, 540
 PATH = {
     "command_delay": 0.0131,
     "release_delay": 0.0047,

@@ -27,10 +27,10 @@ WITHIN_A_STEP = {name: value for name, value in PATH.items() if name not in ("go
 TURNS = 240
 
 
-def in_numpy(run, numbers):
+def in_numpy(run, numbers, lead=0.0):
     """Motor torque and friction of each step [N·m]."""
     servo = program("servobench_servo")
-    bank = servo.Bank([numbers], STEP)
+    bank = servo.Bank([numbers], STEP, lead)
     bank.reset(np.zeros(1))
     found, external = np.empty((STEPS, 2)), run.external(run.position[:-1])
     for k in range(STEPS):
@@ -41,10 +41,10 @@ def in_numpy(run, numbers):
     return found.T
 
 
-def in_torch(run, numbers):
+def in_torch(run, numbers, lead=0.0):
     """The same as a batch of one."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    servo = program("servobench_torch").TorchServo([numbers], 1, STEP, dtype=torch.float64)
+    servo = program("servobench_torch").TorchServo([numbers], 1, STEP, lead=lead, dtype=torch.float64)
     found, external = np.empty((STEPS, 2)), run.external(run.position[:-1])
     for k in range(STEPS):
         goal, position, velocity, on, load = (
@@ -69,6 +69,19 @@ def test_a_pushed_servo_has_the_kernels_torques(simulate, law):
     total = run.inertia * np.diff(run.velocity) / STEP
     np.testing.assert_allclose(motor + run.external(run.position[:-1]) + friction, total, atol=1e-6 * scale)
     run.require_both_ends()
+
+
+@pytest.mark.parametrize("law", LAW_MODELS)
+def test_both_programs_lead_alike(law):
+    """With commands half a step later, the limited goal, the integral and the lagging output act with their means."""
+    run = pushed(law)
+    numbers = servo_numbers(run.model, run.settings)
+
+    (of_numpy, _), (of_torch, _) = (simulate(run, numbers, 0.5) for simulate in (in_numpy, in_torch))
+
+    scale = np.abs(run.motor_torque).max()
+    np.testing.assert_allclose(of_numpy, of_torch, atol=1e-9 * scale)
+    assert np.abs(of_numpy - run.motor_torque).max() > 1e-3 * scale
 
 
 @pytest.mark.parametrize("reading", ["servobench_servo", "servobench_torch"])

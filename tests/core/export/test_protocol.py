@@ -90,9 +90,18 @@ def test_a_quarter_of_the_gain_halves_the_damping_of_a_current_law(servo, dampin
 
 @pytest.mark.parametrize(
     ("target", "package", "largest"),
-    [("mujoco-hook", "mujoco", 1.0), ("choreonoid", None, 15.0), ("sdformat", None, 15.0),
-     *(pytest.param(*row, marks=pytest.mark.exhaustive("targets that are moved anew as those before them are")) for row in
-       (("urdf", "mujoco", 15.0), ("c", None, 0.1), ("webots", None, 1.0), ("isaaclab", "torch", 1.0), ("mujoco", "mujoco", 5.0)))],
+    [
+        ("mujoco-hook", "mujoco", 1.0),
+        ("choreonoid", None, 15.0),
+        ("sdformat", None, 15.0),
+        *(
+            pytest.param(*row, marks=pytest.mark.exhaustive("targets that are moved as those before them are"))
+            for row in (
+                ("urdf", "mujoco", 15.0), ("c", None, 0.1), ("webots", None, 1.0), ("isaaclab", "torch", 1.0),
+                ("mujoco", "mujoco", 5.0),
+            )
+        ),
+    ],
 )  # fmt: skip
 def test_each_target_is_moved_at_other_loads_and_gains(tmp_path, some_conditions, target, package, largest):
     """A servo of friction M1, which every target holds nearly: its error is as small at loads and gains it was not
