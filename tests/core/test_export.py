@@ -358,14 +358,6 @@ class TestMujoco:
         assert len(errors) == 4
         assert max(errors.values()) <= M1_BAR
 
-    def test_the_error_shrinks_with_the_time_step(self, tmp_path):
-        model = load_model("mx106", "m1")
-        export_model(model, "mujoco", tmp_path)
-
-        coarse, fine = (max(errors_in_mujoco(tmp_path, model, step).values()) for step in (0.002, 0.0005))
-
-        assert fine < 0.5 * coarse
-
     def test_friction_holds_without_creep(self, tmp_path):
         """A load of 36 % of the friction drifts by less than 1e-4 rad in 10 s."""
         model = catalogue_model("mx106", "m1", values={"friction_base": 0.3})

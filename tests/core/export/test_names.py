@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from dataclasses import replace
 
 import pytest
 
@@ -52,13 +51,6 @@ def test_what_differs_from_the_catalogue_is_in_the_name(tmp_path, changed, endin
     assert {path.name.partition(".")[0] for path in result.files[1:-1]} == {
         ending if "name" in changed else f"{slug(MODEL.title)}-{ending}"
     }
-
-
-def test_a_long_name_keeps_its_gain(tmp_path):
-    long = replace(MODEL, name="x" * 100)
-    for kp in (2.5, 32.0):
-        export_model(long, "c", tmp_path, kp=kp)
-    assert len(list(tmp_path.glob("*.servo.h"))) == 2
 
 
 @pytest.mark.parametrize("contact", CONTACTS)

@@ -13,7 +13,6 @@ from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets.pybullet import check_pybullet, write_pybullet
 from core.shipped import load_model
-from tests.core.conftest import catalogue_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
 
 LINK = f"""<inertial><origin xyz="0 0 {-LENGTH / 2}"/><mass value="{MASS}"/>
@@ -39,17 +38,6 @@ def test_the_pendulum_moves_as_the_model(pybullet, tmp_path, servo, friction):
 
     assert found.mean_mrad < 0.7
     assert "run in PyBullet" in found.how
-
-
-def test_what_friction_holds_does_not_creep(pybullet, tmp_path):
-    """Released at 0.3 rad with a gravity torque below the Coulomb friction."""
-    model = catalogue_model("mx106", "m1", values={"friction_base": 0.5, "q_offset": 0.3})
-    files = write_pybullet(model, tmp_path, ServoOptions()).files
-    urdf, servo = (next(file for file in files if file.name.endswith(end)) for end in (".urdf", ".servo.json"))
-
-    position = program("servobench_pybullet").simulate(urdf, {"servo": servo}, lambda t: (0.0, 0.0), 2.0, 0.005)
-
-    assert np.abs(position).max() < 1e-9
 
 
 @contextmanager

@@ -79,13 +79,6 @@ class TestPaths:
         assert steps.max() == pytest.approx(usual, rel=1e-6)
         assert (steps < 0.999 * usual).sum() <= 16
 
-    def test_it_stays_clear_of_the_stretched_and_the_folded_elbow(self, name, links):
-        ring = np.array([abs(links.lengths[0] - links.lengths[1]), sum(links.lengths)])
-        distance = np.hypot(*path_points(name, links, np.arange(1000) / 1000).T)
-        shares = (distance - ring[0]) / (ring[1] - ring[0])
-        assert shares.min() > 0.3
-        assert shares.max() < 0.9
-
     def test_its_goals_lead_the_tip_along_it_from_a_defined_start(self, name, links):
         path = arm_path(name, links, 4.0, 0.005, rounds=1.5)
         assert len(path.goals) == 1200

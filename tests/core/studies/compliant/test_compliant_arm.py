@@ -60,17 +60,6 @@ def test_with_motors_held_energy_is_kept_to_second_order():
     assert coarse == pytest.approx(4.0 * fine, rel=0.3)
 
 
-def test_passive_links_only_ever_lose_energy():
-    """Dry friction and damping of the links take energy, springs and held motors give none."""
-    arm = CompliantArm(**{**FREE, "damping": (0.065, 0.065), "friction": (0.025, 0.025)})
-    motion = simulate_compliant_arm(arm, np.zeros((400, 2)), STEP, start=(0.5, -0.3), substeps=40)
-    total = energy(arm, motion)
-
-    assert np.max(np.diff(total)) < 1e-6
-    assert total[0] - total[-1] > 0.1
-    assert np.max(np.abs(motion.velocity[-1])) < 1e-12
-
-
 def test_one_joint_of_an_arm_moves_as_a_joint_alone():
     """With an upper arm that cannot be moved, joint 2 is a pendulum of I₂ and g₂."""
     links = replace(TWO_JOINTS, inertias=(1e9, TWO_JOINTS.inertias[1]))

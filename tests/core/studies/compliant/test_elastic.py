@@ -175,11 +175,6 @@ def test_the_pivot_of_awas_ii_stops_before_the_lever_s_end():
     assert np.isfinite(end.link)
 
 
-def test_angles_broadcast():
-    found = QbMove().elastic_torque(np.zeros(3), np.zeros((2, 1)), 0.1)
-    assert found.link.shape == found.stiffness.shape == (2, 3)
-
-
 def test_a_user_s_actuator_is_three_functions():
     own = Cubic()
     assert float(own.elastic_torque(0.0, 0.0, 0.1).link) == pytest.approx(-0.03)

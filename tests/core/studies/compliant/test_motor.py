@@ -79,23 +79,6 @@ def test_above_the_friction_what_is_left_drives():
     assert turn(Motor(), 0.12, 2.0, 1e-4)[VELOCITY] == pytest.approx(0.1 / 0.2698, rel=1e-6)
 
 
-def test_a_cycle_of_the_friction_dissipates_the_play_s_area():
-    """A play operator between ±A encloses 4·τ̂_f·(A − τ̂_f/K)."""
-    motor = Motor(friction=0.5)
-    numbers = motor_constants(motor)
-    amplitude, work, state = 0.02, 0.0, np.zeros(4)
-    path = amplitude * np.sin(np.linspace(0.0, 4.0 * np.pi, 8001))
-    force = np.empty_like(path)
-    for k, position in enumerate(path):
-        state[POSITION], state[VELOCITY] = position, 0.0
-        motor_step(state, 0.0, 0.0, numbers, 1e-9)
-        force[k] = 1e3 * (position - state[ANCHOR])
-    second = slice(4000, 8001)
-    work = np.sum(0.5 * (force[second][1:] + force[second][:-1]) * np.diff(path[second]))
-    assert np.abs(force).max() == pytest.approx(0.5)
-    assert work == pytest.approx(4.0 * 0.5 * (amplitude - 0.5 / 1e3), rel=1e-4)
-
-
 def test_torque_velocity_and_position_are_limited():
     """The toolbox takes maxVel and never enforces it; here it holds."""
     strong = Motor(max_torque=0.5, friction=0.0)

@@ -72,18 +72,6 @@ class TestFunctions:
         assert law.friction(v) == pytest.approx(expected, rel=1e-9)
         assert law.friction(-v) == -law.friction(v)
 
-    @settings(max_examples=50)
-    @given(stribecks() | rationals())
-    def test_the_steepest_fall(self, law):
-        """No secant of Φ falls faster than `descent`, and one comes close."""
-        v = law.breakaway_speed * np.linspace(0.0, 3.0, 3001)
-        torque = law.friction(v)
-        torque[0] = law.static
-        fall = -np.diff(torque) / np.diff(v)
-
-        assert fall.max() <= law.descent + 1e-9 * abs(law.descent) + 1e-9
-        assert fall.max() == pytest.approx(law.descent, abs=2e-3 * law.stiction / law.breakaway_speed)
-
     @pytest.mark.parametrize(
         ("law", "wrong", "complaint"),
         [
