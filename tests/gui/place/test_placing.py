@@ -15,10 +15,12 @@ from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
+from bench_gui.place.words import guidance
 from bench_gui.state.servo_link import ServoLink, ServoView
 from core.placement import PlacedPoint, boundary_torque, expected_angles, points_from_json, points_to_json
 from core.shipped import load_model
-from core.units import DEGREES
+from core.units import DEGREES, fixed
+from drivers.recorder.link import EMERGENCY
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoState
 from sessions import Session
@@ -74,22 +76,6 @@ class Hands:
         assert not self.problems
         return self.angle
 
-    def find(self, outwards):
-        """Close in on the extreme of the present side, as a person would; outwards: −1 down, 1 up."""
-        inside, outside, stride = self.rest(), math.nan, 0.06
-        for _ in range(25):
-            goal = inside + outwards * stride if math.isnan(outside) else 0.5 * (inside + outside)
-            placed = self.drag_to(goal)
-            rested = self.rest()
-            if outwards * (placed - rested) <= 0.5 * MOUSE and outwards * (rested - inside) > 0.0:
-                inside, stride = rested, 1.5 * stride
-            else:
-                # It slipped back, on a busy machine perhaps before it was let go.
-                outside = placed
-            if abs(outside - inside) < MOUSE:
-                return
-        raise AssertionError(f"no edge found between {inside} and {outside}")
-
 
 @pytest.fixture
 def hands(qtbot, tmp_path, monkeypatch):
@@ -112,82 +98,43 @@ def hands(qtbot, tmp_path, monkeypatch):
     dispose(window, controller)
 
 
-def test_both_extremes_with_the_mouse(hands):
-    """Dragged by the mouse, the drawn pendulum sticks, slips and is driven as the true model says: the external
-    torques at both extremes are its boundaries, within what a mouse places (20 mrad of angle)."""
-    hands.connect()
-    hands.hold()
-    torque = hands.placing.target.torque
-    assert not hands.page.go_button.isEnabled(), "there is nothing to go on with yet, but to skip"
-    assert hands.page.skip_button.text() == "Skip the lowest"
-    hands.find(outwards=-1.0)
-    lowest = hands.placing.best
-    assert hands.page.go_button.property("kind") == "primary"
-    hands.click(hands.page.go_button)
-    assert hands.page.go_button.property("kind") != "primary"
-    assert hands.placing.target == Target(torque, 1, "backdrive")
-    hands.find(outwards=1.0)
-    highest = hands.placing.best
-    tolerance = 2.0 * MOUSE * hands.placing.bench.gravity_torque
-    assert lowest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "drive"), abs=tolerance)
-    assert highest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "backdrive"), abs=tolerance)
-    assert {point.side for point in hands.placing.points} == {"drive", "backdrive"}
-    # Each is a bracket around the truth, as fine as the encoder allows.
-    expected = expected_angles(TRUTH, hands.placing.bench, torque)
-    for point, truth in zip((lowest, highest), expected, strict=True):
-        assert point.fell is not None
-        inner, outer = sorted((point.angle, point.fell))
-        assert inner - 0.5 * MOUSE <= truth <= outer + 0.5 * MOUSE
-        assert outer - inner < 4.0 * MOUSE
-    assert hands.page.warning.text() == ""
-    assert lowest.supply_voltage == pytest.approx(15.0, abs=1.0)
-    # Both are drawn, and kept in the session.
-    for side, point in (("drive", lowest), ("backdrive", highest)):
-        x, y = hands.page.diagram.markers[side].getData()
-        assert (x[0], y[0]) == pytest.approx((torque, point.external_torque))
-    session = Session.open(hands.controller.library.path)
-    hands.until(lambda: points_from_json(session.document("placed_points")) == hands.placing.points)
-    assert not hands.problems
-
-
-def test_a_hold_at_a_high_torque_ends_gently_and_ready(hands):
-    """Placed at 0.88 rad with 0.9 N·m, the pendulum is lowered: no limit trips, no fault."""
-    faults = []
+def test_a_point_of_each_side_is_placed_drawn_and_kept_and_the_hold_ends_gently(hands):
+    """At 0.9 N·m the pendulum rests between both boundaries; released at 0.88 rad it is lowered: no limit trips."""
+    faults, page, placing = [], hands.page, hands.placing
     hands.controller.servo.faulted.connect(faults.append)
     hands.connect()
-    hands.page.torque_form.torques.setText("0.9")
-    hands.page.torque_form.torques.editingFinished.emit()
+    type_torques(page, "0.9")
     hands.hold()
+    assert not page.go_button.isEnabled(), "there is nothing to go on with yet, but to skip"
+    assert page.skip_button.text() == "Skip the lowest"
     hands.drag_to(0.88)
     hands.rest()
-    hands.placing.seek(Target(0.9, 1, "backdrive"))
+    hands.until(lambda: placing.best is not None)
+    hands.click(page.go_button)
+    assert placing.target == Target(0.9, 1, "backdrive")
     hands.drag_to(hands.angle + 0.05)
-    hands.until(lambda: hands.placing.best is not None)
-    hands.click(hands.page.release_button)
-    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    hands.until(lambda: placing.best is not None)
+    assert [(point.side, point.motor_torque) for point in placing.points] == [("drive", 0.9), ("backdrive", 0.9)]
+    low, high = sorted(boundary_torque(TRUTH, 0.9, side) for side in ("drive", "backdrive"))
+    reach = 2.0 * MOUSE * placing.bench.gravity_torque
+    for point in placing.points:
+        assert low - reach <= point.external_torque <= high + reach
+        assert point.supply_voltage == pytest.approx(15.0, abs=1.0)
+        x, y = page.diagram.markers[point.side].getData()
+        assert (x[0], y[0]) == pytest.approx((0.9, point.external_torque))
+    session = Session.open(hands.controller.library.path)
+    hands.until(lambda: points_from_json(session.document("placed_points")) == placing.points)
+    hands.click(page.release_button)
+    hands.until(lambda: placing.stage is Stage.IDLE)
     hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
     assert not faults
+    assert not hands.problems
     assert abs(hands.angle) < 0.3
 
 
-def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp_path):
-    """0.3 rad off, as of a person who stopped too early."""
-    bench, torque = hands.controller.setup.bench, hands.placing.plan.torques[0]
-    low, high = expected_angles(TRUTH, bench, torque)
-    points = (
-        PlacedPoint(motor_torque=torque, angle=low + 0.3, side="drive", bench=bench, servo="mx106"),
-        PlacedPoint(motor_torque=torque, angle=high, side="backdrive", bench=bench, servo="mx106", fell=high + 0.02),
-    )
-    session = Session.create(tmp_path / "placed", "placed")
-    session.set_document("placed_points", points_to_json(points))
-    hands.controller.library.open(session.path)
-    hands.until(lambda: hands.placing.points == points)
-    table = hands.page.table
-    assert "σ from" in table.data(table.index(0, 1), Qt.ItemDataRole.ToolTipRole)
-    assert "mrad further out" in table.data(table.index(0, 2), Qt.ItemDataRole.ToolTipRole)
-    assert hands.page.warning.text().startswith("1 point disagrees with ")
-    assert len(hands.page.diagram.doubtful.getData()[0]) == 1
-    assert len(hands.page.diagram.brackets.getData()[0]) == 2
+def type_torques(page, text):
+    page.torque_form.torques.setText(text)
+    page.torque_form.torques.editingFinished.emit()
 
 
 def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
@@ -209,7 +156,7 @@ def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
     assert placing.points[0].angle == pytest.approx(hands.angle, abs=0.004)
 
 
-def test_the_arrow_keys_push_the_pendulum(hands):
+def test_the_arrow_keys_push_and_a_torque_beyond_the_limits_is_refused(hands):
     hands.connect()
     hands.pendulum.setFocus()
     begin = hands.angle
@@ -219,9 +166,20 @@ def test_the_arrow_keys_push_the_pendulum(hands):
     QTest.keyRelease(hands.pendulum, Qt.Key.Key_Right)
     assert not hands.placing.hand.pulling
     assert hands.controller.servo.hand.torque == 0.0
+    type_torques(hands.page, "50")
+    hands.click(hands.page.go_button)
+    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    assert "beyond the servo's limit" in hands.problems[0]
+    assert hands.controller.servo.view.state is ServoState.READY
+    # Disconnecting ends a hold.
+    type_torques(hands.page, "0.4")
+    hands.hold()
+    hands.controller.servo.disconnect_servo()
+    assert hands.placing.stage is Stage.IDLE
+    hands.until(lambda: hands.page.is_empty)
 
 
-def test_the_key_captures_where_nothing_is_captured_by_itself(hands):
+def test_the_key_captures_and_an_emergency_stop_keeps_the_points(hands):
     hands.connect()
     hands.click(hands.page.capture_form.auto)
     hands.hold()
@@ -234,6 +192,16 @@ def test_the_key_captures_where_nothing_is_captured_by_itself(hands):
     QTest.keyClick(hands.pendulum, Qt.Key.Key_Space)
     hands.until(lambda: len(hands.placing.points) == 1)
     assert hands.placing.points[0].angle == pytest.approx(hands.angle, abs=0.004)
+    hands.controller.recording.emergency_stop()
+    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    assert hands.controller.servo.view.state is ServoState.FAULT
+    assert len(hands.placing.points) == 1
+    assert hands.page.state.text() == "MOTOR OFF"
+    assert hands.page.go_button.text() == "Ready again"
+    hands.click(hands.page.go_button)
+    hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
+    # The next hold begins with what is still missing.
+    assert hands.placing.target.side == "backdrive"
 
 
 def test_another_key_is_learned_and_escape_is_none(hands):
@@ -248,60 +216,29 @@ def test_another_key_is_learned_and_escape_is_none(hands):
     assert key.text() == "F9"
 
 
-def test_a_point_belongs_to_the_bench_that_was_held(qapp, tmp_path, monkeypatch):
+def test_a_point_holds_what_was_read_on_the_bench_that_was_held(qapp, tmp_path, monkeypatch):
     """Edits while a torque is held are for the next hold."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106", position_step=0.0015))
     monkeypatch.setattr(ServoLink, "hold", lambda *_: None)
     controller = Controller("simulated:mx106")
     servo, placing = controller.servo, controller.placing
-    monkeypatch.setattr(servo, "view", ServoView(state=ServoState.READY))
+    readings = {"supply_voltage": 14.5, "current": 0.75, "temperature": 41.0}
+    monkeypatch.setattr(servo, "view", ServoView(state=ServoState.READY, **readings))
     monkeypatch.setattr(controller.library, "sink_for", lambda _servo, then, _failed: then(None))
-    held = controller.setup.bench
+    held, target = controller.setup.bench, placing.target
     placing.hold()
     for begin, angle in ((0.0, 0.3), (2.0, 0.2)):
         rows = np.zeros(300, LIVE_DTYPE)
         rows["clock"], rows["position"] = begin + 0.005 * np.arange(300), angle
-        rows["phase"], rows["held_torque"] = Phase.HOLD, placing.target.torque
+        rows["phase"], rows["held_torque"] = Phase.HOLD, target.torque
         servo.rows.emit(rows)
         controller.setup.set_bench(mass=2.0 * held.mass)
-    assert [(point.angle, point.bench) for point in placing.points] == [(pytest.approx(0.2), held)]
+    (point,) = placing.points
+    assert (point.angle, point.bench, point.servo) == (pytest.approx(0.2), held, "mx106")
+    assert (point.motor_torque, point.repeat, point.side) == (target.torque, 1, "drive")
+    assert {name: getattr(point, name) for name in readings} == readings
     controller.close()
-
-
-def test_an_emergency_stop_ends_the_hold_and_keeps_the_points(hands):
-    hands.connect()
-    hands.hold()
-    hands.drag_to(hands.rest() + 0.1)
-    hands.until(lambda: len(hands.placing.points) == 1)
-    hands.controller.recording.emergency_stop()
-    hands.until(lambda: hands.placing.stage is Stage.IDLE)
-    assert hands.controller.servo.view.state is ServoState.FAULT
-    assert len(hands.placing.points) == 1
-    assert hands.page.state.text() == "MOTOR OFF"
-    assert hands.page.go_button.text() == "Ready again"
-    hands.click(hands.page.go_button)
-    hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
-    # The next hold begins with what is still missing.
-    assert hands.placing.target.side == "backdrive"
-
-
-def test_disconnecting_ends_the_hold(hands):
-    hands.connect()
-    hands.hold()
-    hands.controller.servo.disconnect_servo()
-    assert hands.placing.stage is Stage.IDLE
-    hands.until(lambda: hands.page.is_empty)
-
-
-def test_a_torque_beyond_the_limits_is_refused(hands):
-    hands.connect()
-    hands.page.torque_form.torques.setText("50")
-    hands.page.torque_form.torques.editingFinished.emit()
-    hands.click(hands.page.go_button)
-    hands.until(lambda: hands.placing.stage is Stage.IDLE)
-    assert "beyond the servo's limit" in hands.problems[0]
-    assert hands.controller.servo.view.state is ServoState.READY
 
 
 def test_torques_are_typed_suggested_and_undone(hands):
@@ -318,29 +255,47 @@ def test_torques_are_typed_suggested_and_undone(hands):
     assert placing.plan.torques == (0.3, 0.4, 0.5)
     hands.controller.undo.undo()
     assert placing.plan.torques == suggested
+    form.suggest_button.click()
+    assert hands.placing.plan.suggested
     # What is suggested follows the bench until a person chooses.
     hands.controller.setup.set_bench(mass=2.0 * hands.controller.setup.bench.mass)
     assert placing.plan.torques != suggested
     form.repeats.setValue(2)
     assert hands.page.table.rowCount() == 2 * len(placing.plan.torques)
+    capture = hands.page.capture_form
+    capture.steady.setValue(1.7)
+    hands.click(capture.auto)
+    assert (placing.steady_time, placing.auto, placing.plan.repeats) == (1.7, False, 2)
+
+
+def point(hands, angle, side="drive", **changes):
+    """A point at the first torque of the plan."""
+    usual = {"motor_torque": hands.placing.plan.torques[0], "bench": hands.controller.setup.bench, "servo": "mx106"}
+    return PlacedPoint(angle=angle, side=side, **{**usual, **changes})
+
+
+def open_with(hands, folder, points):
+    """Open a new session that holds these points."""
+    session = Session.create(folder, folder.name)
+    session.set_document("placed_points", points_to_json(points))
+    hands.controller.library.open(session.path)
+    hands.until(lambda: hands.placing.points == points)
+    return session
 
 
 def test_points_come_back_with_their_session_and_stay_with_it(hands, tmp_path):
-    bench = hands.controller.setup.bench
-    torque = hands.placing.plan.torques[0]
-    points = tuple(
-        PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106")
-        for angle, side in ((0.07, "drive"), (0.45, "backdrive"))
-    )
-    session = Session.create(tmp_path / "placed", "placed")
-    session.set_document("placed_points", points_to_json(points))
+    points = (point(hands, 0.07), point(hands, 0.45, "backdrive"))
+    session = open_with(hands, tmp_path / "placed", points)
     other = Session.create(tmp_path / "other", "other")
-    hands.controller.library.open(session.path)
-    hands.until(lambda: hands.placing.points == points)
+    table = hands.page.table
     assert not hands.page.is_empty
     assert hands.placing.target == Target(hands.placing.plan.torques[1], 1, "drive")
-    assert hands.page.table.data(hands.page.table.index(0, 1)) == "0.0700"
-    hands.page.points.setCurrentIndex(hands.page.table.index(0, 2))
+    assert table.data(table.index(0, 1)) == "0.0700"
+    hands.controller.set_angle_unit(DEGREES)
+    assert table.data(table.index(0, 1)) == f"{math.degrees(0.07):.2f}"
+    assert table.headerData(1, Qt.Orientation.Horizontal) == "Lowest\n[°]"
+    assert hands.placing.points == points
+    hands.page.points.setCurrentIndex(table.index(0, 2))
     hands.click(hands.page.delete_button)
     hands.until(lambda: points_from_json(session.document("placed_points")) == points[:1])
     hands.controller.library.open(other.path)
@@ -360,45 +315,76 @@ def test_a_damaged_list_of_points_is_named_and_costs_nothing_else(hands, tmp_pat
     assert hands.controller.library.path == session.path
 
 
-def test_points_of_another_bench_are_drawn_but_not_counted(hands, tmp_path):
-    bench = replace(hands.controller.setup.bench, mass=0.5)
-    session = Session.create(tmp_path / "placed", "placed")
-    target = hands.placing.plan.targets[0]
-    point = PlacedPoint(motor_torque=target.torque, angle=0.3, side="drive", bench=bench, servo="mx106")
-    session.set_document("placed_points", points_to_json((point,)))
-    hands.controller.library.open(session.path)
-    hands.until(lambda: hands.placing.points == (point,))
-    assert hands.placing.target == target
-    assert len(hands.page.diagram.markers["drive"].getData()[0]) == 1
-
-
-def test_angles_change_their_unit_on_the_screen_only(hands, tmp_path):
-    session = Session.create(tmp_path / "placed", "placed")
-    target = hands.placing.plan.targets[0]
-    point = PlacedPoint(
-        motor_torque=target.torque, angle=0.5, side="drive", bench=hands.controller.setup.bench, servo="mx106"
+def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp_path):
+    """0.3 rad off, as of a person who stopped too early; one of another bench is drawn but neither counted nor
+    listed."""
+    bench, plan = hands.controller.setup.bench, hands.placing.plan
+    other = replace(bench, mass=0.95 * bench.mass)
+    low, high = expected_angles(TRUTH, bench, plan.torques[0])
+    points = (
+        point(hands, low + 0.3),
+        point(hands, high, "backdrive", fell=high + 0.02),
+        point(hands, expected_angles(TRUTH, other, plan.torques[1])[0], motor_torque=plan.torques[1], bench=other),
     )
-    session.set_document("placed_points", points_to_json((point,)))
-    hands.controller.library.open(session.path)
-    hands.until(lambda: hands.placing.points == (point,))
-    hands.controller.set_angle_unit(DEGREES)
-    table = hands.page.table
-    assert table.data(table.index(0, 1)) == f"{math.degrees(0.5):.2f} !"
-    assert table.headerData(1, Qt.Orientation.Horizontal) == "Lowest\n[°]"
-    assert hands.placing.points == (point,)
+    open_with(hands, tmp_path / "placed", points)
+    table, diagram = hands.page.table, hands.page.diagram
+    assert "σ from" in table.data(table.index(0, 1), Qt.ItemDataRole.ToolTipRole)
+    tip = table.data(table.index(0, 2), Qt.ItemDataRole.ToolTipRole)
+    assert "Fell from 20 mrad further out" in tip
+    assert f"External torque {fixed(points[1].external_torque, 4, 'N·m')}" in tip
+    assert f"Servo reads {high:.4f} rad" in tip
+    assert hands.page.warning.text().startswith("1 point disagrees with ")
+    assert table.data(table.index(1, 1)) == "–"
+    assert hands.placing.target == plan.targets[2]
+    at = [(p.motor_torque, p.external_torque) for p in points]
+    for side, item in diagram.markers.items():
+        expected = [where for where, p in zip(at, points, strict=True) if p.side == side]
+        np.testing.assert_allclose(np.transpose(item.getData()), expected)
+    assert (diagram.doubtful.getData()[0][0], diagram.doubtful.getData()[1][0]) == pytest.approx(at[0])
+    ends = [bench.external_torque(angle) for angle in (high, high + 0.02)]
+    np.testing.assert_allclose(diagram.brackets.getData(), [[plan.torques[0]] * 2, ends])
+    diagram.show_search(Target(0.7, 1, "drive"), points[1], 0.35)
+    assert [diagram.live.getData()[axis][0] for axis in (0, 1)] == [0.7, 0.35]
+    assert [diagram.best.getData()[axis][0] for axis in (0, 1)] == pytest.approx(at[1])
+    diagram.show_search(None, None, 0.35)
+    assert len(diagram.live.getData()[0]) == len(diagram.best.getData()[0]) == 0
 
 
-def test_every_widget_says_what_it_is(hands):
-    from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit
-
-    for kind in (QAbstractButton, QAbstractSpinBox, QLineEdit):
-        for widget in hands.window.findChildren(kind):
-            if isinstance(widget.parent(), QAbstractSpinBox) or widget.objectName().startswith("qt_"):
-                continue
-            if type(widget).__name__ == "QTableCornerButton" or widget.parent() is hands.page.points:
-                continue
-            assert widget.accessibleName(), widget
-            assert widget.toolTip(), widget.accessibleName()
+@pytest.mark.parametrize(
+    ("stage", "view", "shown"),
+    [
+        (Stage.IDLE, {"state": ServoState.DISCONNECTED}, ("OFF", "Connect", -1, "")),
+        (Stage.IDLE, {"state": ServoState.DISCONNECTED, "connecting": True}, ("OFF", "", -1, "")),
+        (Stage.IDLE, {"state": ServoState.FAULT, "fault": EMERGENCY}, ("MOTOR OFF", "Ready again", -1, "")),
+        (Stage.IDLE, {"state": ServoState.FAULT, "fault": "too hot"}, ("MOTOR OFF", "Acknowledge", -1, "")),
+        (Stage.IDLE, {"state": ServoState.READY}, ("MOTOR OFF", "Hold 0.3 N·m", 0, "")),
+        (Stage.STARTING, {}, ("HOLDING 0.3 N·m", "", 1, "")),
+        (
+            Stage.MEASURING,
+            {"state": ServoState.ENABLED},
+            ("HOLDING 0.3 N·m", "Next: the highest", 2, "Skip the lowest"),
+        ),
+        (Stage.ENDING, {}, ("RELEASING", "", -1, "")),
+    ],
+)
+def test_every_step_says_what_to_do(hands, stage, view, shown):
+    placing = hands.placing
+    placing.plan.set_torques((0.3, 0.6))
+    placing.stage = stage
+    view = ServoView(**{"state": ServoState.ENABLED, **view})
+    said = guidance(placing, view, "F9", 0.0)
+    assert (said.state, said.primary, said.step, said.skip) == shown
+    if view.state is ServoState.READY:
+        assert "another 3 s" in guidance(placing, view, "F9", 2.5).text
+    if stage is Stage.MEASURING:
+        assert "down, towards hanging" in said.text
+        placing.auto, placing.target = False, Target(0.3, 1, "backdrive")
+        said = guidance(placing, view, "F9", 0.0)
+        assert ("up, away from hanging" in said.text, "Press F9 at each rest" in said.text) == (True, True)
+        assert (said.primary, said.step, said.skip) == ("Next: 0.6 N·m", 3, "Skip the highest")
+        placing.target = Target(0.6, 1, "backdrive")
+        assert guidance(placing, view, "F9", 0.0).primary == "Finish"
+    placing.stage = Stage.IDLE
 
 
 # What counts as a rest, without a servo.
