@@ -4,27 +4,42 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 
-from bench_gui.cli import main
+from bench_gui.controller import Controller
 from bench_gui.headless.next_recordings import catalogue_model, next_recordings
+from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
+from bench_gui.identify.certainty.panel import CertaintyPanel
+from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.coverage.panel import HINT, TIMING
 from bench_gui.identify.coverage.panel import TERMS as COVERED
+from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.panel import EMPTY, FOLDS, REPETITIONS, TERMS, TRANSFER
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.material import Material
+from bench_gui.identify.next_recording.compute import ProposeJob, propose
+from bench_gui.identify.next_recording.panel import ProposalPanel, ProposalTable
 from bench_gui.shell.tasks import BENCH, IDENTIFY
+from bench_gui.work.computation import Computation
 from core.catalogue import load_servo
 from core.errors import IdentificationError
+from core.identification.evidence.certainty import ALL
+from core.identification.next.proposal import Narrowing, Proposal
 from core.identification.request import IdentificationRequest
-from core.plan import GridPlan
+from core.plan import Cell, GridPlan
 from core.sealed import parse_sealed
+from core.shipped import load_model
 from sessions import Session
-from sessions.results.certifying import read_certainty
+from sessions.results.certifying import CertaintyQuestion, read_certainty
 from sessions.results.crossvalidating import Question, folder_for, newest_crossvalidation, read_crossvalidation
 from sessions.results.folder import CERTAINTY, CROSSVALIDATION, CROSSVALIDATION_REQUEST
 from sessions.results.identification import load_identification
+from tests.gui.session.test_run_words import RUN
 
 FIRST_SEEN = IDENTIFY
 
@@ -42,8 +57,14 @@ def texts(table):
     return [[cell.text for cell in row] for row in table.rows]
 
 
-def test_coverage_follows_the_chosen_runs(person, view):
-    panel, checking, library = view.evidence.coverage, view.evidence.checking, person.controller.library
+def test_coverage_follows_the_chosen_runs_and_their_headers_are_audited(person, identified):
+    """The audit is by the model in sight; a link of a computation leads to its part of the page."""
+    person.open(identified)
+    person.window.show_task(IDENTIFY)
+    view, window, library = person.window.identify, person.window, person.controller.library
+    evidence, checking, panel = view.evidence, view.evidence.checking, view.evidence.coverage
+    person.until(lambda: person.controller.fitting.result is not None)
+    view.form.fields["threads"].setValue(1)
     view.show_evidence("coverage")
     assert HINT[:40] in panel.findings.text.text()
     person.click(view.start.check_button)
@@ -64,6 +85,26 @@ def test_coverage_follows_the_chosen_runs(person, view):
     assert texts(panel.tables.tables[TIMING])[0][1] == "5.00"
     assert not view.answer.view.isVisible(), "the panel fills the page"
     assert view.answer.card.isVisible(), "the answer stays in sight"
+
+    person.click(panel.audit_button)
+    assert not panel.audit_button.isEnabled()
+    person.click(panel.stop_button)
+    assert not checking.audit.active
+    assert not panel.stop_button.isVisible()
+    person.click(panel.audit_button)
+    person.until(lambda: checking.audit.result is not None)
+    words = panel.findings.text.text()
+    assert f"asked: mx106 {person.controller.fitting.result.recommended.upper()}" in words
+    assert "left unexplained" in words
+
+    evidence.show_part("summary")
+    window.show_task(BENCH)
+    window.bring_into_sight(checking.audit.activity.view)
+    assert (evidence.shown, evidence.coverage.isVisible()) == ("coverage", True)
+    assert not evidence.certainty.isVisible()
+    window.bring_into_sight(evidence.certifying.activity.view)
+    person.until(evidence.certainty.isVisible)
+    assert evidence.shown == "certainty"
     # What is known stays, and says that it is old.
     library.select([])
     assert checking.coverage.outdated
@@ -71,53 +112,10 @@ def test_coverage_follows_the_chosen_runs(person, view):
     assert "check again" in panel.status.text()
 
 
-def test_the_link_of_a_computation_shows_its_part(person, view):
-    window, evidence = person.window, view.evidence
-    person.click(view.start.check_button)
-    person.until(lambda: evidence.checking.coverage.result is not None)
-    evidence.show_part("summary")
-    window.show_task(BENCH)
-    window.bring_into_sight(evidence.checking.audit.activity.view)
-    assert (evidence.shown, evidence.coverage.isVisible()) == ("coverage", True)
-    assert not evidence.certainty.isVisible()
-    window.bring_into_sight(evidence.certifying.activity.view)
-    person.until(evidence.certainty.isVisible)
-    assert evidence.shown == "certainty"
-    assert not view.answer.view.isVisible(), "the panel fills the page"
-
-
-def test_headers_are_audited_by_the_model_in_sight(person, identified):
-    person.open(identified)
-    person.window.show_task(IDENTIFY)
-    view = person.window.identify
-    checking, panel, library = view.evidence.checking, view.evidence.coverage, person.controller.library
-    person.until(lambda: person.controller.fitting.result is not None)
-    view.form.fields["threads"].setValue(1)
-    library.select([run.id for run in library.runs[:2]])
-    view.show_evidence("coverage")
-    person.click(panel.audit_button)
-    assert checking.checking, "what the runs can tell is shown too"
-    assert not panel.audit_button.isEnabled()
-    person.click(panel.stop_button)
-    assert not checking.audit.active
-    assert not checking.checking
-    assert not panel.stop_button.isVisible()
-    person.click(panel.audit_button)
-    person.until(lambda: checking.audit.result is not None)
-    person.until(lambda: checking.coverage.result is not None)
-    best = person.controller.fitting.result.recommended.upper()
-    words = panel.findings.text.text()
-    assert f"asked: mx106 {best}" in words
-    assert "left unexplained" in words
-    assert texts(panel.tables.tables[COVERED])
-
-
 def test_proposed_recordings_go_into_the_queue(person, view, session):
     controller, panel = person.controller, view.evidence.proposals
     kp = load_servo("mx106").default_kp
-    plan = GridPlan(
-        masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin", "lift_and_drop"), duration=1.0
-    )
+    plan = GridPlan(masses=(0.5, 0.7), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
     controller.plan.edit(plan, "plan")
     view.show_evidence("proposals")
     assert "catalogue" in panel.status.text()
@@ -165,18 +163,17 @@ def test_proposals_need_no_recordings(person):
     panel = view.evidence.proposals
     view.form.fields["threads"].setValue(1)
     kp = load_servo("mx106").default_kp
-    plan = GridPlan(masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
+    plan = GridPlan(masses=(0.5,), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
     controller.plan.edit(plan, "plan")
     panel.count.setValue(1)
     person.click(panel.propose_button)
     person.until(lambda: not view.evidence.proposing.active)
     found = view.evidence.proposing.result
-    same = next_recordings(catalogue_model("mx106"), [], plan, count=1, threads=1)
     assert found is not None, view.evidence.proposing.problem
-    assert found.to_json() == same.to_json()
+    assert [proposal.cell for proposal in found.proposals] == list(plan.cells())
     assert "after 0 runs" in panel.status.text()
     person.click(panel.queue_button)
-    assert [row.cell for row in controller.queue.waiting] == [same.proposals[0].cell]
+    assert [row.cell for row in controller.queue.waiting] == list(plan.cells())
     view.tabs.setCurrentIndex(0)
     assert view.is_empty
 
@@ -190,7 +187,7 @@ def ask(view):
     return panel
 
 
-def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, session, tmp_path, capsys):
+def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, session):
     crossvalidating, library = view.evidence.crossvalidating, person.controller.library
     panel = ask(view)
     assert panel.text.text() == EMPTY
@@ -227,16 +224,6 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     (folder,) = (path for path in (session / "results").iterdir() if path != stopped)
     assert kept.folder == folder
     assert not (stopped / CROSSVALIDATION).exists()
-
-    # The command line finds the same to the last bit.
-    arguments = ["crossvalidate", session, "--by", "trajectory", "--models", "m1", "--command-path", "off"]
-    assert main([*map(str, arguments), "--trials", "32", "--threads", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
-    capsys.readouterr()
-    ours, theirs = (parse_sealed((place / CROSSVALIDATION).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
-    for data in (ours, theirs):
-        for fit in data["fits"]:
-            fit["model"].pop("provenance")
-    assert ours == theirs
 
     (row,) = texts(panel.parts.tables[0])
     assert row[0] == "M1  ★"
@@ -279,6 +266,84 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     row = view.answer.ladder.index(view.answer.ladder.recommended_row, 0)
     assert row.data() == f"{fitting.result.recommended.upper()}  ★  ●"
     assert person.controller.model_list.recommended.endswith(fitting.result.recommended)
+
+
+def test_every_field_of_a_certainty_and_of_proposals_is_asked_as_it_was_entered(qapp, qtbot, monkeypatch, tmp_path):
+    """Of the recommended model and the runs in sight, by the plan of the bench."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller, asked = Controller("simulated:mx106"), []
+    monkeypatch.setattr(type(controller.library), "path", tmp_path / "session")
+    monkeypatch.setattr(Computation, "start", lambda self, job: asked.append(job))
+    models = [SimpleNamespace(model=load_model("mx106", name), evidence=None) for name in ("m1", "m4")]
+    fitted = SimpleNamespace(folder=tmp_path / "results", recommended="m4", models=models, train=("1", "2"))
+    form = SettingsForm(controller.undo, controller.model_list)
+    form.fields["threads"].setValue(3)
+    form.fields["dt"].setValue(8.0)
+    form.fields["supply"].setCurrentIndex(form.fields["supply"].findData("header"))
+    certifying = Certifying(controller.computations, controller.background)
+    certainty = CertaintyPanel(controller, form, certifying)
+    proposals = ProposalPanel(controller, form, Computation(controller.computations, "Proposals", propose))
+    for part in (form, certainty, proposals):
+        qtbot.addWidget(part)
+    controller.fitting.result = fitted
+    certainty.draws.setValue(17)
+    certainty.profiled.setCurrentIndex(certainty.profiled.findText("all"))
+    certainty.start()
+    question = CertaintyQuestion(
+        session=tmp_path / "session", folder=fitted.folder, friction="m4", profiled=(ALL,), draws=17, threads=3
+    )
+    assert asked == [CertaintyJob(question=question)]
+    runs = [replace(RUN, id=name, exit_status="success") for name in ("0001_a", "0002_b")]
+    monkeypatch.setattr(controller.library, "for_fit", lambda: runs)
+    monkeypatch.setattr(controller.library, "main_servo", lambda: "mx106")
+    proposals.count.setValue(5)
+    proposals.objective.setCurrentIndex(1)
+    proposals.propose()
+    material = Material(session=tmp_path / "session", runs=("0001_a", "0002_b"), dt=0.008, supply="header", threads=3)
+    wanted = {"material": material, "servo": "mx106", "model": models[1].model, "plan": controller.plan.plan}
+    assert asked[1] == ProposeJob(**wanted, count=5, objective="widths")
+    controller.fitting.result = None
+    controller.close()
+
+
+def test_searches_and_their_time_are_those_of_the_conditions_held_out(qtbot):
+    """Two masses and three gains: 5 folds, each with the runs of the other values."""
+    form = CrossValidationForm()
+    qtbot.addWidget(form)
+    form.offer([replace(RUN, mass=mass, kp=kp) for mass in (0.5, 1.0) for kp in (8.0, 16.0, 32.0)])
+    form.models.check(("m1", "m4"))
+    form.by.check(("mass", "kp"))
+    form.path.setCurrentIndex(form.path.findData("off"))
+    assert form.searches == 2 * (2 + 3)
+    assert form.seconds({"m1": 1.0, "m4": 10.0}) == pytest.approx(11.0 * (1 + 2))
+    assert form.seconds({"m1": 1.0}) is None
+    form.path.setCurrentIndex(form.path.findData("both"))
+    assert (form.searches, form.seconds({"m1": 1.0, "m4": 10.0})) == (20, pytest.approx(66.0))
+    form.by.check(("kp",))
+    assert form.searches == 2 * 2 * 3
+    form.trials.setValue(500)
+    assert form.seconds({"m1": 1.0, "m4": 10.0}) is None
+
+
+def test_a_proposal_s_numbers_stand_below_their_headings(qapp):
+    """exp(0.7) = 2.01; intervals that hardly shrink are not listed."""
+    cell = Cell(trajectory="sin_sin", mass=0.5, length=0.15, kp=16.0, repetition=1)
+    narrowings = (
+        Narrowing(name="kt", symbol="k_t", unit="N·m/A", widest=9.0, before=0.5, after=0.25),
+        Narrowing(name="R", symbol="R", unit="Ω", widest=9.0, before=0.3, after=0.299),
+    )
+    proposal = Proposal(cell=cell, nats=0.7, narrowings=narrowings)
+    table = ProposalTable()
+    table.show_proposals([proposal, replace(proposal, cell=replace(cell, mass=0.75))])
+    titles = [table.headerData(place, Qt.Orientation.Horizontal) for place in range(table.columnCount())]
+    assert dict(zip(titles, [cell.text for cell in table.rows[0]], strict=True)) == {
+        **{"Trajectory": "sin_sin", "Mass [kg]": "0.5", "Length [m]": "0.15", "Gain kp": "16", "Volume": "÷ 2.0"},
+        "Benefit": proposal.words,
+    }
+    assert table.cell_at(0, 5).tip == "k_t: ± 0.50 → ± 0.25 N·m/A"
+    assert table.checked == (cell, replace(cell, mass=0.75))
+    table.setData(table.index(0, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    assert table.checked == (replace(cell, mass=0.75),)
 
 
 def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
@@ -355,7 +420,7 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     assert not panel.view.isVisible()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"folds": [], "fits": [], "skipped": {}, "stopped": false}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"folds": [], "fits": [], "skipped": {}, "stopped": false}'])
 def test_a_damaged_cross_validation_is_said(tmp_path, text):
     folder = tmp_path / "results" / "one"
     folder.mkdir(parents=True)
