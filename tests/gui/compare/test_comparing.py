@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +17,8 @@ from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
 from bench_gui.compare.comparison import ErrorBook
 from bench_gui.compare.diagram import DiagramPlot
-from bench_gui.compare.errors_tab import GRIDS, ErrorsTab
+from bench_gui.compare.errors_tab import GRIDS, ROWS, ErrorsTab
+from bench_gui.compare.model_choice import ModelChoice
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
 from bench_gui.controller import Controller
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
@@ -34,11 +36,14 @@ from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import RunHeader
 from core.shipped import load_model
 from core.trajectories import make_trajectory
-from core.units import DEGREES
+from core.units import DEGREES, RADIANS
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
+from tests.gui.conftest import Person
 from tests.gui.session.test_run_words import RUN
+from tests.gui.shared import shared_window
+from tests.kept import kept
 
 FIRST_SEEN = COMPARE
 
@@ -85,45 +90,58 @@ def test_bars_and_heat_map_are_in_milliradians():
     np.testing.assert_allclose(heat.values, [[10.0, 20.0], [30.0, math.nan]])
 
 
-@pytest.fixture
-def errors_of_one_run(qtbot):
-    """The errors page with one run and M1, which errs by 4 mrad on it."""
-    entry, book = ModelEntry("m1", CATALOGUE, load_model("mx106", "m1")), ErrorBook()
-    book.add(entry, {RUN.id: 0.004})
-    tab = ErrorsTab(SimpleNamespace(runs=[RUN], entries=[entry], book=book, title=lambda: "one run"))
+def errors_tab(qtbot, errors):
+    """The errors page with these errors [rad] by model and run."""
+    entries = [ModelEntry(name, CATALOGUE, load_model("mx106", name)) for name in errors]
+    book = ErrorBook()
+    for entry in entries:
+        book.add(entry, errors[entry.key])
+    ids = dict.fromkeys(run for known in errors.values() for run in known)
+    runs = [replace(RUN, id=name, kp=RUN.kp + place) for place, name in enumerate(ids)]
+    tab = ErrorsTab(SimpleNamespace(runs=runs, entries=entries, book=book, title=lambda: "some runs"))
     qtbot.addWidget(tab)
     tab.show_runs()
     return tab
 
 
-@pytest.mark.parametrize(
-    ("chosen", "row"),
-    [
-        ("trajectory", "sin_sin"),
-        ("mass", "0.567 kg"),
-        ("length", "0.15 m"),
-        ("gain kp", "kp 16"),
-        ("mass and gain", "0.567 kg, kp 16"),
-        ("supply", "14.8 V"),
-    ],
-)
-def test_rows_of_the_errors_share_what_was_chosen(errors_of_one_run, chosen, row):
-    errors_of_one_run.rows.setCurrentText(chosen)
-    assert errors_of_one_run.table_contents().panels[0].rows[1] == (row, "1 run", 4.0)
-
-
-@pytest.mark.parametrize("chosen", [text for text, _ in GRIDS])
-def test_a_heat_map_lies_over_what_was_chosen(errors_of_one_run, chosen):
-    errors_of_one_run.over.setCurrentText(chosen)
-    (heat,) = errors_of_one_run.heat_contents().panels
+def test_rows_and_a_heat_map_share_what_was_chosen(qtbot):
+    """One run, on which M1 errs by 4 mrad."""
+    tab = errors_tab(qtbot, {"m1": {RUN.id: 0.004}})
+    assert tab.table_contents().panels[0].rows[1] == (RUN.id.split("_")[0], "sin_sin  kp 16", 4.0)
     named = {
-        "mass": ("Mass [kg]", "0.567"),
-        "length": ("Length [m]", "0.15"),
-        "gain": ("Gain kp", "16"),
-        "trajectory": ("Trajectory", "sin_sin"),
+        "trajectory": ("Trajectory", "sin_sin", "sin_sin"),
+        "mass": ("Mass [kg]", "0.567", "0.567 kg"),
+        "length": ("Length [m]", "0.15", "0.15 m"),
+        "gain": ("Gain kp", "16", "kp 16"),
+        "gain kp": ("Gain kp", "16", "kp 16"),
+        "mass and gain": ("", "", "0.567 kg, kp 16"),
+        "supply": ("", "", "14.8 V"),
     }
-    row, column = (named[word] for word in chosen.split(" × "))
-    assert ((heat.left, *heat.rows), (heat.bottom, *heat.columns)) == (row, column)
+    for chosen, _ in ROWS[1:]:
+        tab.rows.setCurrentText(chosen)
+        assert tab.table_contents().panels[0].rows[1] == (named[chosen][2], "1 run", 4.0)
+    for chosen, _ in GRIDS:
+        tab.over.setCurrentText(chosen)
+        (heat,) = tab.heat_contents().panels
+        row, column = (named[word][:2] for word in chosen.split(" × "))
+        assert ((heat.left, *heat.rows), (heat.bottom, *heat.columns)) == (row, column)
+        assert heat.values.tolist() == [[pytest.approx(4.0)]]
+
+
+def test_the_best_of_each_row_is_marked_beside_runs_that_diverge(qtbot):
+    """A run on which a model diverges counts for neither its mean nor the mark; one that is not judged yet waits."""
+    table = errors_tab(
+        qtbot, {"m1": {"1": 0.004, "2": math.nan}, "m4": {"1": 0.003, "2": 0.008}, "m6": {"1": 0.005}}
+    ).table
+    cells = [[table.cell_at(row, column) for column in (2, 3, 4)] for row in range(3)]
+    assert [[cell.text for cell in row] for row in cells] == [
+        ["4.00", "5.50", "…"],
+        ["4.00", "3.00", "5.00"],
+        ["–", "8.00", "…"],
+    ]
+    assert [[cell.tone for cell in row] for row in cells] == [["good", "", ""], ["", "good", ""], ["", "", ""]]
+    assert [column.title for column in table.columns] == ["Run", "Trajectory", *(f"M{n} catalogue" for n in (1, 4, 6))]
+    assert [table.run_id(row) for row in range(3)] == ["", "1", "2"]
 
 
 def test_errors_of_one_session_are_not_those_of_another(qtbot, session, tmp_path, monkeypatch):
@@ -138,6 +156,30 @@ def test_errors_of_one_session_are_not_those_of_another(qtbot, session, tmp_path
         if known:
             comparison.book.add(comparison.entries[0], {run.id: 0.004 for run in comparison.runs})
         assert comparison.judged == (known, 3)
+        # What was trimmed is judged again.
+        controller.library.trimmed.emit([comparison.runs[0].id])
+        assert comparison.judged == (max(0, known - 1), 3)
+    controller.close()
+
+
+def test_the_recommended_model_is_marked_and_compared_with_the_first(qtbot, tmp_path, monkeypatch):
+    """Without an identification the catalogue's simplest and richest are compared."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller("simulated:mx106")
+    models, comparison = controller.model_list, controller.comparison
+    choice = ModelChoice(models, comparison)
+    qtbot.addWidget(choice)
+    comparison.enter()
+    assert comparison.chosen == ("catalogue:mx106:m1", "catalogue:mx106:m6")
+    models.set_identified([load_model("mx106", name) for name in ("m1", "m3", "m5")], "m3")
+    comparison.enter()
+    assert comparison.chosen == ("identified:m1", "identified:m3")
+    assert [key for key, box in choice.boxes.items() if box.isChecked()] == ["identified:m1", "identified:m3"]
+    assert [key for key, box in choice.boxes.items() if "★" in box.text()] == ["identified:m3"]
+    choice.boxes["identified:m5"].click()
+    assert comparison.chosen == ("identified:m1", "identified:m3", "identified:m5")
+    comparison.enter()
+    assert len(comparison.chosen) == 3, "a person's choice stays"
     controller.close()
 
 
@@ -176,11 +218,14 @@ def contrast(one, other):
 
 
 @pytest.fixture(scope="session")
-def grid_session(tmp_path_factory):
+def grid_session():
+    return kept(three_corners) / "grid"
+
+
+def three_corners(folder):
     """Three of the four corners of two masses × two gains, two trajectories each."""
-    session = Session.create(tmp_path_factory.mktemp("sessions") / "grid", "grid")
-    servo = open_servo("simulated:mx106?clock=virtual")
-    with servo:
+    session = Session.create(folder / "grid", "grid")
+    with open_servo("simulated:mx106?clock=virtual") as servo:
         servo.connect()
         for mass, kp in ((0.5, 8.0), (1.0, 8.0), (1.0, 16.0)):
             settings = servo.model.default_settings(kp)
@@ -188,13 +233,29 @@ def grid_session(tmp_path_factory):
                 trajectory = make_trajectory(name, 1.5)
                 header = RunHeader(trajectory=name, bench=Bench(mass=mass, length=0.1), settings=settings, rate=200.0)
                 assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
-    return session.path
+
+
+@pytest.fixture(scope="module")
+def open_grid(qapp, grid_session, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    with shared_window(folder / "home", COMPARE) as window:
+        window.controller.library.open(shutil.copytree(grid_session, folder / "grid"))
+        yield window
 
 
 @pytest.fixture
-def gridded(person, grid_session, tmp_path):
-    person.open(shutil.copytree(grid_session, tmp_path / "grid"))
+def gridded(open_grid, qtbot):
+    """Compare with the overlay of M1 and M6 in sight."""
+    person = Person(qtbot, open_grid)
+    comparison = person.controller.comparison
+    person.until(lambda: len(comparison.runs) == 6)
     person.window.show_task(COMPARE)
+    person.window.compare.tabs.choose(OVERLAY)
+    person.window.compare.errors.rows.setCurrentIndex(0)
+    person.controller.set_angle_unit(RADIANS)
+    comparison.choose(tuple(f"catalogue:mx106:{name}" for name in ("m1", "m6")))
+    comparison.draw()
+    person.until(lambda: not comparison.waiting and comparison.picture.overlays is not None)
     return person
 
 
@@ -242,11 +303,19 @@ def test_the_heat_map_marks_what_nobody_recorded(gridded):
     values = {place: heat.panel.values[place] for place in known}
     assert all(np.isfinite(list(values.values())))
     assert heat.data(heat.index(*max(values, key=values.get)), VALUE_ROLE) == CIVIDIS[-1]
+    assert heat.data(heat.index(*min(values, key=values.get)), VALUE_ROLE) == CIVIDIS[0]
     assert "kp 16: error unknown" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
-    before = view.errors.model.currentText()
-    view.errors.model.setCurrentIndex(0)
-    assert view.errors.model.currentText() != before
-    assert view.errors.model.currentText().upper() in view.errors.heat_title.text()
+    for place in (0, 1):
+        view.errors.model.setCurrentIndex(place)
+        entry = gridded.controller.comparison.entries[place]
+        assert entry.title.upper() in view.errors.heat_title.text()
+        assert heat.panel.values[0, 0] == pytest.approx(1e3 * group_mean(gridded, entry, 0, 1))
+
+
+def group_mean(person, entry, *places):
+    """Mean error of a model on runs of the session."""
+    errors = list(person.controller.comparison.book.of(entry).values())
+    return np.mean([errors[place] for place in places])
 
 
 def test_a_run_of_the_table_is_shown_over_the_models(gridded):
@@ -268,14 +337,15 @@ def test_bars_show_the_same_means(gridded):
     tab = view.models
     tab.groups.setCurrentText("mass")
     assert tab.chart.panel.groups == ("0.5 kg\n2 runs", "1 kg\n4 runs")
-    book, entries = gridded.controller.comparison.book, gridded.controller.comparison.entries
+    entries = gridded.controller.comparison.entries
     for series, entry in zip(tab.chart.panel.series, entries, strict=True):
-        errors = list(book.of(entry).values())
-        assert series.values == pytest.approx((np.mean(errors[:2]) * 1e3, np.mean(errors[2:]) * 1e3))
+        means = (group_mean(gridded, entry, 0, 1), group_mean(gridded, entry, 2, 3, 4, 5))
+        assert series.values == pytest.approx(tuple(1e3 * mean for mean in means))
     assert len(tab.chart.values) == 2 * len(entries)
     assert {series.colour for series in tab.chart.panel.series} == {load_theme("light").drive}
     gridded.controller.model_list.set_current(entries[0].key)
     assert [series.pale == 0.0 for series in tab.chart.panel.series] == [True, False]
+    gridded.controller.model_list.set_current("")
     tab.groups.setCurrentText("fit, held out")
     assert tab.chart.panel.groups == ()
     assert "identify" in tab.note.text()
@@ -310,9 +380,11 @@ def test_the_diagram_is_the_one_of_core(gridded):
     widths = [drawn(view, f"M6 catalogue drive, {i} rad/s") for i in range(3)]
     assert widths[0].width > widths[1].width
     assert widths[0].opacity > widths[1].opacity > widths[2].opacity
-    view.diagram.plot.legend.buttons[gridded.controller.comparison.chosen[-1]].click()
+    button = view.diagram.plot.legend.buttons[gridded.controller.comparison.chosen[-1]]
+    button.click()
     colour = drawn(view, "M1 catalogue drive, 0 rad/s").colour
     assert [area.colour.lower() for area in view.diagram.plot.chart.seen_areas()] == [colour, colour]
+    button.click()
     gridded.controller.set_angle_unit(DEGREES)
     assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.plot.chart.seen())
 
@@ -350,6 +422,8 @@ def test_points_placed_by_hand_join_the_diagram(gridded):
     assert (lowest.x.tolist(), highest.x.tolist()) == ([0.3], [0.3])
     assert lowest.y[0] == pytest.approx(bench.external_torque(0.2))
     assert highest.y[0] == pytest.approx(bench.external_torque(0.5))
+    placing._placed.points = ()
+    placing.points_changed.emit()
 
 
 def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
@@ -408,7 +482,6 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
 def test_leaving_ends_the_judging_and_coming_back_goes_on(gridded, monkeypatch):
     monkeypatch.setattr(comparing, "PORTION", 1)
     comparison = gridded.controller.comparison
-    gridded.until(lambda: not comparison.waiting and comparison.picture.overlays is not None)
     comparison.book.clear()
     gridded.window.compare._unasked.add(ERRORS)
     show(gridded, ERRORS)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.compare.plots import DIFFERENCE, SPECTRUM
+from bench_gui.compare.plots import DIFFERENCE, ERROR, SPECTRUM
 from bench_gui.compare.view import OVERLAY, RESPONSE
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.shell.tasks import COMPARE
@@ -20,19 +20,26 @@ from core.recording import CHANNELS, RunHeader
 from core.shipped import load_model
 from core.simulation import on_grid, simulate_recording
 from core.trajectories import make_trajectory
-from core.units import DEGREES
+from core.units import DEGREES, RADIANS
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
+from tests.gui.conftest import Person
+from tests.gui.shared import shared_window
+from tests.kept import kept
 
 FIRST_SEEN = COMPARE
 M1, M6 = "catalogue:mx106:m1", "catalogue:mx106:m6"
 
 
 @pytest.fixture(scope="session")
-def swept(tmp_path_factory):
+def swept():
+    return kept(sweep_and_slow_motion) / "swept"
+
+
+def sweep_and_slow_motion(folder):
     """A run that excites a band, and one that does not."""
-    session = Session.create(tmp_path_factory.mktemp("sessions") / "swept", "swept")
+    session = Session.create(folder / "swept", "swept")
     with open_servo("simulated:mx106?clock=virtual") as servo:
         servo.connect()
         settings = servo.model.default_settings()
@@ -42,14 +49,30 @@ def swept(tmp_path_factory):
         ):
             header = RunHeader(trajectory=motion.name, bench=Bench(mass=0.5, length=0.1), settings=settings, rate=200.0)
             record_inline(servo, motion, header, session.sink())
-    return session.path
+
+
+@pytest.fixture(scope="module")
+def open_sweep(qapp, swept, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("views")
+    with shared_window(folder / "home", COMPARE) as window:
+        window.controller.library.open(shutil.copytree(swept, folder / "swept"))
+        yield window
 
 
 @pytest.fixture
-def compared(person, swept, tmp_path):
-    person.open(shutil.copytree(swept, tmp_path / "swept"))
+def compared(open_sweep, qtbot):
+    """The positions of both runs with those of M1 and M6, as if nobody had looked at them yet."""
+    person = Person(qtbot, open_sweep)
+    person.until(lambda: len(person.controller.comparison.runs) == 2)
     person.window.show_task(COMPARE)
+    view = person.window.compare
+    view.tabs.choose(OVERLAY)
+    person.controller.set_angle_unit(RADIANS)
+    person.controller.comparison.choose((M1, M6))
+    choose(view.overlay.channel, "position")
+    choose(view.overlay.below, ERROR)
     settle(person)
+    view.plots.fit()
     return person
 
 
@@ -123,6 +146,35 @@ def test_what_is_not_simulated_is_said_where_it_would_be(compared):
     assert "do not simulate temperature" in tab.plots.residual.empty_text
 
 
+def test_measured_motion_is_seen_without_any_model_and_a_file_is_one_more(compared, tmp_path):
+    """What is switched off in the legend stays off when other runs are chosen."""
+    view, comparison = compared.window.compare, compared.controller.comparison
+    plots = view.plots
+    assert set(plots.keys) == {"goal", "measured", M1, M6}
+    radians = plots.curve("measured").getOriginalDataset()[1]
+    compared.controller.set_angle_unit(DEGREES)
+    np.testing.assert_allclose(plots.curve("measured").getOriginalDataset()[1], np.degrees(radians))
+    plots.legend.buttons[M1].setChecked(False)
+    assert not plots.curve(M1).isVisible()
+    compared.window.session.select([compared.controller.library.runs[1].id])
+    compared.until(lambda: len(comparison.picture.recordings) == 1 and not comparison.waiting)
+    assert not plots.curve(M1).isVisible()
+    plots.legend.buttons[M1].setChecked(True)
+    compared.window.session.select([])
+    for box in view.boxes.values():
+        box.setChecked(False)
+    compared.until(lambda: len(comparison.picture.recordings) == 2 and comparison.chosen == ())
+    assert set(plots.keys) == {"goal", "measured"}
+    file = tmp_path / "mine.json"
+    file.write_text(load_model("mx106", "m4").to_json_text(), "utf-8")
+    compared.controller.open_model(file)
+    compared.until(lambda: not comparison.waiting and comparison.picture.overlays is not None)
+    assert f"file:{file}" in view.boxes
+    assert f"file:{file}" in plots.keys
+    compared.controller.open_model(tmp_path / "missing.json")
+    assert "missing.json" in compared.message
+
+
 def test_two_models_are_subtracted(compared):
     tab, run = compared.window.compare.overlay, recordings(compared)[0]
     choose(tab.below, DIFFERENCE)
@@ -140,6 +192,7 @@ def test_two_models_are_subtracted(compared):
     choose(tab.pair[1], M1)
     assert tab.plots.residual.is_empty
     assert "two" in tab.plots.residual.empty_text
+    choose(tab.pair[1], M6)
 
 
 def test_the_spectrum_is_that_of_the_error(compared):
@@ -175,10 +228,12 @@ def test_a_sweep_has_a_response_and_another_motion_a_reason(compared):
             np.testing.assert_allclose(drawn.x, expected.frequency)
             np.testing.assert_allclose(drawn.y, values)
     assert all(panel.log_bottom for panel in tab.tools.export.contents().panels)
+    assert [chart.left for chart in (tab.magnitude, tab.phase)] == [("Magnitude", "dB"), ("Phase", "°")]
     choose(tab.run, slow.id)
     compared.until(lambda: tab.magnitude.empty_text == NO_BAND)
     assert tab.magnitude.is_empty
     assert not tab.phase.isVisible()
+    choose(tab.run, sweep.id)
 
 
 def test_the_pendulum_is_played_and_scrubbed(compared):
@@ -204,6 +259,7 @@ def test_the_pendulum_is_played_and_scrubbed(compared):
     compared.click(tab.playback.button)
     compared.until(lambda: tab.playback.time == end and not tab.playback.button.isChecked())
     assert tab.plots.at(begin - 0.1) == (None, {})
+    compared.click(tab.play_button)
 
 
 def test_what_is_not_zoomed_fits_the_simulation_too(compared):

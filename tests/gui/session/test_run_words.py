@@ -1,16 +1,21 @@
 """What is said of a run and how runs are found: the filter line, words, tags, stamps. No window."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 
 from bench_gui.session.runs.cells import split_tags
 from bench_gui.session.runs.filter import parse_filter
 from bench_gui.session.runs.sketch import sketch
+from bench_gui.session.runs.table import STATUS, RunTable
 from bench_gui.session.runs.wording import judgement, story
+from bench_gui.theme import load_theme
 from core.bench import Bench
 from core.recording import Recording, ServoSettings
 from sessions import Annotation, RunSummary
@@ -165,6 +170,27 @@ def test_a_run_says_how_it_is_used():
         "tags: good, bench 2",
         "Coupling re-tightened",
     ]
+
+
+def test_the_outcome_of_a_run_has_its_colour(qapp):
+    """That of an excluded one is muted and struck out."""
+    runs = [replace(RUN, id=f"{n:04}_x", exit_status=status) for n, status in enumerate(("success", "fail", "abort"))]
+    notes = {runs[0].id: Annotation(), runs[1].id: Annotation(), runs[2].id: Annotation()}
+    library = SimpleNamespace(annotations=notes, annotation=notes.get, read_only=False)
+    sketches = SimpleNamespace(arrived=SimpleNamespace(connect=lambda _: None), of=lambda _: None)
+    table, theme = RunTable(library, sketches, lambda *_: None), load_theme("light")
+    table.set_theme(theme)
+    table.set_runs(runs)
+
+    def colours():
+        found = [table.index(row, STATUS).data(Qt.ItemDataRole.ForegroundRole) for row in range(3)]
+        return [colour and colour.name() for colour in found]
+
+    assert colours() == [None, QColor(theme.fault).name(), QColor(theme.moving).name()]
+    notes[runs[1].id] = NOTED
+    assert colours()[1] == QColor(theme.muted).name()
+    struck = [table.index(row, 0).data(Qt.ItemDataRole.FontRole) for row in range(3)]
+    assert [font is not None for font in struck] == [False, True, False]
 
 
 def test_tags_are_taken_apart():

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
 from bench_gui.headless.dropped import classify, may_take
 from bench_gui.headless.places import MOST_RECENT, remember
+from bench_gui.session.runs.cells import TagField
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
 from bench_gui.shell.tasks import BENCH
 from bench_gui.theme import THEMES, load_theme
@@ -18,21 +20,43 @@ from bench_gui.work.compute_process import ComputeProcess
 from core.bench import Bench
 from core.shipped import load_model
 from sessions import Annotation, Session, export_bam, export_csv, export_single
+from tests.gui.conftest import Person
 from tests.gui.session.test_run_words import recording
-
-FIRST_SEEN = BENCH
+from tests.gui.shared import shared_window
 
 
 @pytest.fixture(scope="module")
-def made_long(tmp_path_factory):
-    session = Session.create(tmp_path_factory.mktemp("sessions") / "long", "long")
-    session.add_all([recording(40)] * 100)
-    return session.path
+def open_window(qapp, tmp_path_factory):
+    with shared_window(tmp_path_factory.mktemp("home"), BENCH) as window:
+        yield window
 
 
 @pytest.fixture
-def long_session(made_long, tmp_path):
-    return shutil.copytree(made_long, tmp_path / "long")
+def person(open_window, qtbot):
+    """At a window that others have used, with nothing to undo, to read or to filter."""
+    panel, controller = open_window.session, open_window.controller
+    controller.undo.clear()
+    for notice in list(open_window.messages.notices):
+        notice.close_button.click()
+    panel.clear_filter()
+    panel.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    yield Person(qtbot, open_window)
+    if panel.questions.dialog is not None:
+        panel.questions.dialog.close()
+
+
+def test_without_a_session_nothing_can_be_done_with_runs(person):
+    """The first of this window."""
+    specs = {spec.text.replace("&", ""): spec for spec in panel(person).actions_offered()}
+    assert not specs["Filter runs"].enabled()
+    assert not specs["Trim…"].enabled()
+
+
+@pytest.fixture
+def long_session(tmp_path):
+    session = Session.create(tmp_path / "long", "long")
+    session.add_all([recording(40)] * 60)
+    return session.path
 
 
 def stamps(person):
@@ -41,7 +65,7 @@ def stamps(person):
     return [row for row in rows if view.order.data(view.order.index(row, 1), SKETCH_ROLE) is not None]
 
 
-def test_only_runs_in_sight_get_a_stamp(person, long_session):
+def test_only_runs_in_sight_get_a_stamp(person, long_session, monkeypatch):
     person.open(long_session)
     view = person.window.session.view
     person.until(lambda: bool(stamps(person)))
@@ -49,33 +73,26 @@ def test_only_runs_in_sight_get_a_stamp(person, long_session):
     in_sight = view.viewport().height() // view.rowHeight(0) + 1
     assert in_sight <= len(stamps(person)) <= in_sight + 1
     view.scrollToBottom()
-    person.until(lambda: 99 in stamps(person))
+    person.until(lambda: 59 in stamps(person))
     person.until(lambda: not person.controller.background.busy)
     assert len(stamps(person)) <= 2 * (in_sight + 1)
-
-
-def test_a_hidden_list_asks_for_no_stamps(person, session):
-    person.window.session.hide()
+    # A list that is hidden asks for none, one without height for the runs that would come first.
     asked = []
-    person.window.session.view.sketches.ask = lambda ids: asked.append(list(ids))
-    person.open(session)
-    person.window.session.view._look.timeout.emit()
+    monkeypatch.setattr(view.sketches, "ask", lambda ids: asked.append(list(ids)))
+    view.scrollToTop()
+    person.window.session.hide()
+    view._look.timeout.emit()
     assert asked == []
     person.window.session.show()
     person.until(lambda: bool(asked))
-
-
-def test_a_list_without_height_asks_for_the_runs_that_would_come_first(person, long_session):
-    person.open(long_session)
-    view = person.window.session.view
-    asked = []
-    view.sketches.ask = lambda ids: asked.append(list(ids))
+    height = view.viewport().height()
     view.viewport().setFixedHeight(0)
     view._look.timeout.emit()
     assert len(asked[-1]) <= 2
+    view.viewport().setFixedHeight(height)
 
 
-def test_stamps_go_on_after_runs_that_could_not_be_read(person, session, monkeypatch):
+def test_stamps_go_on_after_runs_that_could_not_be_read_in_the_colours_of_the_theme(person, session, monkeypatch):
     said = []
     person.controller.library.problem.connect(said.append)
 
@@ -88,21 +105,15 @@ def test_stamps_go_on_after_runs_that_could_not_be_read(person, session, monkeyp
         person.until(lambda: any("no such thing" in text for text in said))
     view = person.window.session.view
     view._look.timeout.emit()
-    person.until(lambda: bool(stamps(person)))
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_a_stamp_is_drawn_in_the_colours_of_the_theme(person, session, theme):
-    person.open(session)
-    person.window.appearance.choose(theme)
-    view = person.window.session.view
     person.until(lambda: 0 in stamps(person))
 
     def seen():
         picture = view.viewport().grab(view.visualRect(view.order.index(0, 1))).toImage()
         return {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
 
-    person.until(lambda: closest(seen(), load_theme(theme).measured) < 90)
+    for theme in (*THEMES, "light"):
+        person.window.appearance.choose(theme)
+        person.until(lambda theme=theme: closest(seen(), load_theme(theme).measured) < 90)
 
 
 def closest(seen, wanted):
@@ -173,20 +184,16 @@ def test_the_filter_counts_and_keeps_the_choice(person, session):
     panel(person).clear_filter()
     assert not panel(person).head.trouble.isVisible()
     assert panel(person).count.text() == "3 runs, 2 selected"
-
-
-def test_all_runs_shown_can_be_selected(person, session):
-    person.open(session)
     person.qtbot.keyClicks(panel(person).head.filter, "sin")
     panel(person).select_shown()
-    assert list(person.controller.library.selected) == ids(person)[:2]
+    assert person.controller.library.selected == (first, second)
 
 
 def test_columns_sort_by_what_they_mean(person, long_session):
     person.open(long_session)
     view = panel(person).view
     view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-    assert shown(person)[0].startswith("0100")
+    assert shown(person)[0].startswith("0060")
     panel(person).editing.set_note(ids(person)[41], "b")
     panel(person).editing.set_note(ids(person)[57], "A")
     view.sortByColumn(NOTE, Qt.SortOrder.DescendingOrder)
@@ -242,13 +249,11 @@ def test_tags_of_several_runs_leave_what_only_some_have(person, session):
     assert (noted[first].tags, noted[second].tags) == (("mine", "new"), ("new",))
 
 
-def test_a_tag_being_typed_is_completed(person, session):
-    person.open(session)
-    panel(person).editing.set_tags(ids(person)[0], ("reference",))
-    panel(person).select(ids(person)[1:2])
-    panel(person).questions.ask_tags()
-    field = panel(person).questions.dialog.field
-    person.qtbot.keyClicks(field, "good, ref")
+def test_a_tag_being_typed_is_completed(qtbot):
+    field = TagField(["reference", "good"])
+    qtbot.addWidget(field)
+    field.show()
+    qtbot.keyClicks(field, "good, ref")
     assert field._completer.currentCompletion() == "reference"
     field._completer.activated.emit("reference")
     assert field.tags == ("good", "reference")
@@ -372,6 +377,7 @@ def test_undo_comes_back_to_the_session_it_is_about(person, session, tmp_path):
 
 
 def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
+    """Notes that cannot be read do not keep the session closed."""
     person.open(session)
     first = ids(person)[0]
     panel(person).editing.set_tags(first, ("x" * 100,))
@@ -381,9 +387,7 @@ def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
     (session / "annotations.json").mkdir()
     panel(person).editing.set_note(first, "lost")
     person.until(lambda: "not saved" in person.message and cell_text(person, first, NOTE) == "")
-
-
-def test_notes_that_cannot_be_read_do_not_keep_the_session_closed(person, session):
+    (session / "annotations.json").rmdir()
     (session / "annotations.json").write_text("{", "utf-8")
     person.open(session)
     person.until(lambda: "annotations.json" in person.message)
@@ -405,7 +409,6 @@ def test_an_exported_session_can_be_looked_at_only(person, session, tmp_path):
 
 def test_actions_are_possible_when_they_make_sense(person, session):
     specs = {spec.text.replace("&", ""): spec for spec in panel(person).actions_offered()}
-    assert not specs["Filter runs"].enabled()
     person.open(session)
     assert specs["Filter runs"].enabled()
     assert not specs["Trim…"].enabled()
@@ -480,24 +483,23 @@ def mime(*paths):
     return data
 
 
-def test_what_cannot_be_taken_is_said(person, tmp_path):
-    picture = tmp_path / "photo.png"
+def test_what_cannot_be_taken_is_said(person, session, tmp_path):
+    """A file of another kind, a page of the web, and what a folder of recordings holds besides."""
+    picture, opening = tmp_path / "photo.png", panel(person).opening
     picture.write_bytes(b"no recording")
-    assert not panel(person).opening.can_take(mime(picture))
-    panel(person).opening.take(mime(picture))
+    assert not opening.can_take(mime(picture))
+    opening.take(mime(picture))
     person.until(lambda: "photo.png" in person.message)
     web = QMimeData()
     web.setUrls([QUrl("https://example.org/log.json")])
-    assert not panel(person).opening.can_take(web)
-    panel(person).opening.take(web)
+    assert not opening.can_take(web)
+    opening.take(web)
     assert "this computer" in person.message
-
-
-def test_a_folder_of_recordings_says_what_it_passed_over(person, session, tmp_path):
     folder = tmp_path / "logs"
     export_bam(Session.open(session), None, folder)
     (folder / "config.json").write_text('{"name": "no recording"}', "utf-8")
-    panel(person).opening.take(mime(folder))
+    person.open(Session.create(tmp_path / "empty", "empty").path)
+    opening.take(mime(folder))
     person.until(lambda: len(ids(person)) == 3)
     assert "3 runs imported" in person.message
     assert "config.json" in person.message
@@ -544,18 +546,30 @@ def test_runs_and_notes_of_another_program_appear(person, session):
     assert library.path == session
 
 
-def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, session, monkeypatch):
-    """Said before the first write; root may write anywhere, so that the question is answered for it here."""
-    may = os.access
-    monkeypatch.setattr(os, "access", lambda place, mode: mode != os.W_OK and may(place, mode))
-    person.open(session)
+@pytest.fixture
+def protected(session):
+    """The session, into which nobody may write: for root, whom no permission stops, it is mounted read-only."""
+    mount = ("mount", "--bind", session, session), ("mount", "-o", "remount,bind,ro", session)
+    if os.geteuid():
+        session.chmod(0o555)
+    elif any(subprocess.run(command, capture_output=True, check=False).returncode for command in mount):
+        pytest.skip("root may write anywhere, and nothing can be mounted here")
+    yield session
+    if os.geteuid():
+        session.chmod(0o755)
+    else:
+        subprocess.run(["umount", "-l", session], check=True)
+
+
+def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, protected, tmp_path):
+    """Said before the first write."""
+    person.open(protected)
     lock = person.window.session.head.lock
     assert lock.isVisible()
     assert "folder is write-protected" in lock.toolTip()
     sinks = []
     person.controller.library.sink_for(person.controller.library.runs[0].servo, sinks.append, pytest.fail)
     person.until(lambda: bool(sinks))
-    assert str(session) not in sinks[0].runs_folder
-    monkeypatch.undo()
-    person.open(session)
+    assert str(protected) not in sinks[0].runs_folder
+    person.open(shutil.copytree(protected, tmp_path / "copy"))
     assert not lock.isVisible()
