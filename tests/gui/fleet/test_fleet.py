@@ -2,8 +2,6 @@
 
 import math
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +10,14 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 
+from bench_gui.controller import Controller
+from bench_gui.fleet.compute import _step
 from bench_gui.fleet.form import FleetForm
 from bench_gui.fleet.parameter_plots import ParameterPlots
 from bench_gui.fleet.reading import (
     LookJob,
     ReadJob,
+    SeenSession,
     look,
     read,
     sessions_under,
@@ -24,12 +25,14 @@ from bench_gui.fleet.reading import (
     summarise,
     unit_model,
 )
+from bench_gui.fleet.spread_tab import SpreadTab
 from bench_gui.fleet.summary import FleetSummary, Mark, ModelSummary, ParameterSummary, TransferSummary, UnitSummary
 from bench_gui.fleet.transfer_map import ALIKE, FLEET, GIVEN, OWN, RECEIVED, TransferMap, ordered
 from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.fleet.units_table import COLUMNS, HELD_OUT, MARK, TRAINING, UNIT
+from bench_gui.headless.fleet.spreading import JudgedSpread
 from bench_gui.theme import load_theme
-from core.fleet.driver import FleetWatch, run_fleet
+from core.fleet.driver import FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest
 from core.fleet.result import assembled
@@ -71,7 +74,7 @@ class opened:
 def summary_of(count, *, unknown=(), marked=()):
     """A fleet of made-up units: k_t rises by 1 % of its first value from unit to unit, θ₀ is 0.01 rad everywhere."""
     units = tuple(
-        UnitSummary(name=f"u{k:03d}", session=f"/lab/u{k:03d}", runs=8, tasks=2, done=2, best="m1")
+        UnitSummary(name=f"u{k:03d}", session=f"/lab/s{k:03d}", runs=8, tasks=3, done=2, best="m4")
         for k in range(count)
     )
     known = np.array([unit.name not in unknown for unit in units])
@@ -107,7 +110,7 @@ def summary_of(count, *, unknown=(), marked=()):
     model = ModelSummary(
         friction="m1",
         train=1e-3 * np.arange(count, 0, -1),
-        validation=np.where(known, 2e-3, math.nan),
+        validation=np.where(known, 2.5e-3, math.nan),
         parameters=(rising, offset),
         marks=marks,
     )
@@ -154,7 +157,9 @@ def test_a_population_is_summed_up_with_its_outliers():
     model = first.model.with_values({"friction_viscous": 3.0 * first.model.values["friction_viscous"]})
     units[3] = replace(odd, results={"m1": replace(first, model=model)})
     result = replace(assembled(small.plan_of(1), {}), units=tuple(units))
-    seen = summarise(result, Path("/lab")).models["m1"]
+    summary = summarise(replace(result, problems={units[2].facts.name: "too short"}), Path("/lab"))
+    assert [unit.problem for unit in summary.units[:4]] == ["", "", "too short", ""]
+    seen = summary.models["m1"]
     kt = next(p for p in seen.parameters if p.name == "kt")
     assert kt.share
     assert kt.differs
@@ -189,15 +194,6 @@ def test_units_are_put_in_order_by_their_errors():
     assert ordered(transfer, OWN) == [2, 1, 0]
     assert ordered(transfer, GIVEN) == [2, 0, 1], "row sums without the unit itself: 18, infinite, 8"
     assert ordered(transfer, RECEIVED) == [0, 1, 2], "column sums without the unit itself: 9, 13, infinite"
-
-
-def test_the_window_shows_fleets_without_loading_the_compiler():
-    code = (
-        "import sys, bench_gui.fleet.view\n"
-        "print([m for m in ('numba', 'scipy', 'h5py', 'distributed', 'cmaes') if m in sys.modules])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # Words and units.
@@ -250,14 +246,62 @@ def test_the_table_sorts_by_numbers_and_filters_by_text(tab):
     assert tab.selected == "u005", "what is chosen stays chosen"
 
 
-def test_a_unit_without_its_damaged_runs_says_so(tab):
-    summary = summary_of(3)
-    first, *others = summary.units
+def test_a_unit_s_facts_stand_below_their_headings(tab):
+    """Also those of one without its damaged runs, and of one that cannot be fitted."""
+    summary = summary_of(3, marked=("u001",))
+    first, second, third = summary.units
     lost = replace(first, damage="1 of 9 runs cannot be read and is left out: x.h5: the file is damaged")
-    tab.show_model(replace(summary, units=(lost, *others)), "m1")
-    assert shown(tab, MARK) == ["damaged runs ignored", "", ""]
-    tab.select("u000")
-    assert lost.damage in tab.reason.text()
+    bad = replace(third, best="", done=0, problem="every run is too short")
+    model = replace(summary.models["m1"], train=np.array([3e-3, 2e-3, math.nan]))
+    tab.show_model(replace(summary, units=(lost, second, bad), models={"m1": model}), "m1")
+    titles = [column.title for column in COLUMNS]
+    assert [dict(zip(titles, (cell.text for cell in row), strict=True)) for row in tab.table.rows] == [
+        {"Unit": unit, "Session": f"s{unit[1:]}", "Runs": "8", "Fits": fits, "Best": best, "Training [mrad]": train,
+         "Held out [mrad]": "2.50", "Mark": mark}
+        for unit, fits, best, train, mark in (
+            ("u000", "2/3", "M4", "3.00", "damaged runs ignored"),
+            ("u001", "2/3", "M4", "2.00", "outlier in k_t"),
+            ("u002", "0/3", "–", "–", "cannot be fitted"),
+        )
+    ]  # fmt: skip
+    for unit, why in (("u000", lost.damage), ("u001", "twice the others'"), ("u002", bad.problem)):
+        tab.select(unit)
+        assert why in tab.reason.text()
+    tab.view.sortByColumn(TRAINING, Qt.SortOrder.AscendingOrder)
+    assert shown(tab, UNIT) == ["u001", "u000", "u002"], "what is unknown comes last"
+
+
+def test_a_spread_s_numbers_stand_below_their_headings(qtbot, monkeypatch, tmp_path):
+    """Deviations of k_t in shares, those of an angle in the unit of the window."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller("simulated:mx106")
+    made = SpreadTab(controller)
+    qtbot.addWidget(made)
+    made.set_theme(THEME)
+    controller.set_angle_unit(DEGREES)
+    summary = summary_of(4, unknown=("u002",))
+    made.show_model(summary, summary.models["m1"])
+    kt, offset = (dict(zip(made.contents().headings, row, strict=True)) for row in made.contents().rows)
+    assert kt == {
+        **{"Parameter": "k_t", "Centre": "2.100", "Unit": "N·m/A", "Between units": "3.0 %", "Catalogue": "1.900"},
+        **{"95 % interval": "2.0 … 5.0 %", "Uncertainty": "0.50 %", "Determined": "3 of 4"},
+    }
+    said = {name: offset[name] for name in ("Centre", "Unit", "Between units", "95 % interval", "Uncertainty")}
+    assert said == {
+        **{"Centre": "0.5730", "Unit": "°", "Between units": "0.11 °", "95 % interval": "0.057 … 0.23 °"},
+        "Uncertainty": "0.057 °",
+    }
+    assert [row[3].bold for row in made.table.rows] == [True, False], "angles do not differ by more than they may"
+    errors = {"own model": 0.002, "mean model": 0.003, "catalogue": 0.007}
+    made._take_judgement(JudgedSpread(folder=summary.folder, friction="m1", errors=errors, text="fine", together=""))
+    assert made.verdict.text() == "The mean model has not been scored on the units' recordings yet.", "not asked for"
+    made._asked = made._state
+    made._take_judgement(JudgedSpread(folder=summary.folder, friction="m1", errors=errors, text="fine", together="a"))
+    assert (made.verdict.text(), made.together.text()) == ("Fine.", "Correlated over the units: a.")
+    panel = made.bars.panel
+    assert (panel.groups, panel.series[0].name) == (tuple(errors), "M1")
+    assert panel.series[0].values == pytest.approx((2.0, 3.0, 7.0))
+    controller.close()
 
 
 def test_parameters_come_in_columns_on_demand(tab):
@@ -455,6 +499,31 @@ def test_what_is_no_session_is_refused_at_the_list(form, lab, name, words):
     form.sessions.remove_chosen()
     assert not form.units_problem.isVisible()
     assert "add some" in form.obstacle
+
+
+def test_the_servo_of_most_units_is_offered_first_and_the_others_are_counted(form):
+    seen = (
+        SeenSession(path=Path("/lab/a"), units=(("mx106", "a", 3), ("xl330", "b", 4), ("xl330", "c", 5))),
+        SeenSession(path=Path("/lab/d"), units=(("xl330", "d", 6),), conditions=("length",)),
+    )
+    form.sessions.set_sessions(tuple(one.path for one in seen))
+    form.show_seen(seen)
+    assert [form.servo.itemData(place) for place in range(form.servo.count())] == ["mx106", "xl330"]
+    assert form.servo.currentData() == form.job().servo == "xl330"
+    assert form.found.text() == "Dynamixel XL330-M288: 3 units, 15 runs; 1 of other servos ignored"
+    assert [key for key, box in form.by.choices.items() if box.isEnabled()] == ["length"]
+    form.servo.setCurrentIndex(0)
+    assert form.found.text() == "Dynamixel MX-106: 1 unit, 3 runs; 3 of other servos ignored"
+
+
+def test_progress_of_a_fleet_is_said_with_its_numbers():
+    progress = FleetProgress(
+        done=3, tasks=8, share=0.4, computed=2, seconds=5.0, unit="u1", friction="m4", note="u1: too short"
+    )
+    step = _step(progress)
+    assert (step.text, step.done, step.computed, step.note) == ("3 of 8, u1 M4", 0.4, 2, "u1: too short")
+    assert _step(replace(progress, friction="")).text == "3 of 8, u1 on all units"
+    assert (step.recorded, _step(replace(progress, computed=0)).recorded) == (False, True)
 
 
 def test_a_session_with_a_damaged_run_says_so_in_the_list(form, lab, tmp_path):

@@ -1,23 +1,21 @@
 """The Learning tab: the paper's arm at first sight, iterations to look at, stopping, what went wrong, and the file."""
 
 import csv
-import subprocess
-import sys
 
 import numpy as np
 import pyqtgraph as pg
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QFileDialog
+from PySide6.QtWidgets import QFileDialog
 
-from bench_gui.shell.tasks import BENCH, EXPLORE
+from bench_gui.controller import Controller
 from bench_gui.studies.learning.form import FILE, SINE, LearningForm
 from bench_gui.studies.learning.plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
+from bench_gui.studies.learning.tab import LearningTab
+from bench_gui.theme import load_theme
 from core.errors import InputError, ModelError
 from core.studies.compliant.arm import IDENTIFIED, TWO_JOINTS
 from core.studies.compliant.learning import LearningLaw
-from core.units import DEGREES, RADIANS
-
-FIRST_SEEN = BENCH
+from core.units import RADIANS
 
 
 @pytest.fixture
@@ -29,10 +27,20 @@ def form(qtbot):
 
 
 @pytest.fixture
-def tab(person):
-    """Not yet in sight."""
-    person.window.show_task(EXPLORE)
-    return person.window.explore.learning
+def tab(qtbot, tmp_path, monkeypatch):
+    """The tab alone, in sight, its processes listened to as the window does."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    controller = Controller()
+    made = LearningTab(controller)
+    for _ in made.build():
+        pass
+    for widget in (made, made.settings, made.buttons):
+        qtbot.addWidget(widget)
+        widget.show()
+    made.set_theme(load_theme("light"))
+    made.entered()
+    yield made
+    controller.close()
 
 
 def learned(tab):
@@ -56,36 +64,6 @@ def test_it_asks_for_the_seed_s_learning_at_first(form):
     assert job.arm.links == TWO_JOINTS
     assert job.reference.duration == pytest.approx(20.0)
     np.testing.assert_allclose(job.reference.angles[-1], [0.8, 0.8])
-
-
-def test_what_is_entered_is_asked(form):
-    form.gain.setValue(0.7)
-    form.decay.setValue(5.0)
-    form.most.setValue(4)
-    form.tolerance.setValue(0.02)
-    form.goals[1].setValue(-0.4)
-    form.duration.setValue(5.0)
-    form.presets[0].setValue(0.3)
-    form.load.setValue(0.5)
-    form.load_at.setValue(0.1)
-    form.gravity.setChecked(False)
-    job = form.job()
-
-    assert job.law == LearningLaw(gain=0.7, decay=5.0, tolerance=0.02, iterations=4)
-    np.testing.assert_allclose(job.reference.angles[-1], [0.8, -0.4])
-    assert job.arm.presets == (0.3, 0.2)
-    assert job.arm.links.gravity == 0.0
-    assert (job.arm.links.masses[1], job.arm.links.centres[1]) == (0.5, 0.1)
-    assert job.arm.links.inertias[1] == pytest.approx(1e-3 + 0.5 * 0.1**2)
-
-
-def test_degrees_change_what_is_seen_and_not_what_is_asked(form):
-    before = form.job().reference.angles
-    form.show_in(DEGREES)
-
-    assert form.goals[0].value() == pytest.approx(45.84)
-    assert form.goals[0].suffix() == " °"
-    np.testing.assert_array_equal(form.job().reference.angles, before)
 
 
 def test_fields_are_those_of_the_springs_and_of_the_motion(form):
@@ -121,39 +99,15 @@ def test_a_motion_from_a_file_needs_its_file(form, tmp_path, monkeypatch):
     np.testing.assert_allclose(form.job().reference.angles[:, 0], [0.0, 0.1, 0.3])
 
 
-def test_everything_says_what_it_is(form):
-    for kind in (QAbstractButton, QAbstractSpinBox, QComboBox):
-        for widget in form.findChildren(kind):
-            assert widget.accessibleName(), widget
-            assert widget.toolTip(), widget.accessibleName()
-
-
 # The tab.
 
 
-def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_process():
-    script = (
-        "import pickle, sys\n"
-        "import numpy as np\n"
-        "import bench_gui.studies.learning.tab\n"
-        "from core.studies.compliant.learning import Iteration\n"
-        "zero = np.zeros((2, 2))\n"
-        "each = Iteration(number=1, equilibrium=zero, link_equilibrium=zero, position=zero, error=zero)\n"
-        "pickle.loads(pickle.dumps(each))\n"
-        "print([m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
-    )
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-
-    assert said.stdout.strip() == "[]"
-
-
-def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tmp_path, monkeypatch):
-    tab.form.duration.setValue(4.0)
-    person.window.explore.show_tab(tab)
+def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(qtbot, tab, tmp_path, monkeypatch):
+    tab.form.duration.setValue(1.0)
     assert not tab.running.active, "nothing is computed before it is asked for"
     assert "press Learn" in tab.status.text()
-    person.click(tab.learn_button)
-    person.until(lambda: learned(tab))
+    tab.learn_button.click()
+    qtbot.waitUntil(lambda: learned(tab))
     count = len(tab.running.iterations)
 
     assert count <= 11
@@ -177,30 +131,29 @@ def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tm
     file = tmp_path / "input.csv"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(file.with_suffix("")), ""))
     tab.iteration.setValue(count)
-    person.click(tab.write_button)
+    with qtbot.waitSignal(tab._controller.message) as said:
+        tab.write_button.click()
     rows = list(csv.reader(file.read_text().splitlines()))
     np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 1:], tab.shown.equilibrium, atol=1e-8)
-    assert "written" in person.message
+    assert "written" in said.args[1]
 
     # Other settings make what is seen outdated, until it is learned anew.
     tab.form.gain.setValue(8.0)
-    tab.form.duration.setValue(2.0)
     assert "learn again" in tab.status.text()
-    person.click(tab.learn_button)
-    person.until(lambda: learned(tab))
+    tab.learn_button.click()
+    qtbot.waitUntil(lambda: learned(tab))
     assert tab.status.text().startswith("It diverges")
     assert tab.status.property("role") == "fault"
 
 
-def test_a_stop_keeps_what_was_learned_and_nonsense_is_refused(person, tab):
+def test_a_stop_keeps_what_was_learned_and_nonsense_is_refused(qtbot, tab):
     tab.form.most.setValue(100)
     tab.form.tolerance.setValue(0.001)
-    tab.form.duration.setValue(120.0)
-    person.window.explore.show_tab(tab)
-    person.click(tab.learn_button)
+    tab.form.duration.setValue(60.0)
+    tab.learn_button.click()
     assert not tab.learn_button.isEnabled()
-    person.until(lambda: len(tab.running.iterations) >= 2)
-    person.click(tab.stop_button)
+    qtbot.waitUntil(lambda: len(tab.running.iterations) >= 2)
+    tab.stop_button.click()
     kept = len(tab.running.iterations)
 
     assert not tab.running.active
@@ -211,6 +164,7 @@ def test_a_stop_keeps_what_was_learned_and_nonsense_is_refused(person, tab):
 
     # What cannot be asked is said, and nothing runs.
     tab.form.presets[0].setValue(2.0)
-    person.click(tab.learn_button)
-    assert "must lie within" in person.message
+    with qtbot.waitSignal(tab._controller.message) as said:
+        tab.learn_button.click()
+    assert "must lie within" in said.args[1]
     assert not tab.running.active
