@@ -166,11 +166,12 @@ def test_the_arrow_keys_push_and_a_torque_beyond_the_limits_is_refused(hands):
     QTest.keyRelease(hands.pendulum, Qt.Key.Key_Right)
     assert not hands.placing.hand.pulling
     assert hands.controller.servo.hand.torque == 0.0
-    type_torques(hands.page, "50")
-    hands.click(hands.page.go_button)
-    hands.until(lambda: hands.placing.stage is Stage.IDLE)
-    assert "beyond the servo's limit" in hands.problems[0]
-    assert hands.controller.servo.view.state is ServoState.READY
+    for beyond in ("50", "-50"):
+        type_torques(hands.page, beyond)
+        hands.click(hands.page.go_button)
+        hands.until(lambda: hands.placing.stage is Stage.IDLE)
+        assert f"{beyond} N·m is beyond the servo's limit" in hands.problems.pop()
+        assert hands.controller.servo.view.state is ServoState.READY
     # Disconnecting ends a hold.
     type_torques(hands.page, "0.4")
     hands.hold()
@@ -284,13 +285,15 @@ def open_with(hands, folder, points):
 
 
 def test_points_come_back_with_their_session_and_stay_with_it(hands, tmp_path):
-    points = (point(hands, 0.07), point(hands, 0.45, "backdrive"))
+    points = (point(hands, 0.07, fell=0.05), point(hands, 0.45, "backdrive", fell=0.48))
     session = open_with(hands, tmp_path / "placed", points)
     other = Session.create(tmp_path / "other", "other")
     table = hands.page.table
     assert not hands.page.is_empty
     assert hands.placing.target == Target(hands.placing.plan.torques[1], 1, "drive")
     assert table.data(table.index(0, 1)) == "0.0700"
+    hands.placing.seek(Target(points[0].motor_torque, 1, "drive"))
+    assert hands.placing.known_range() == ((0.07, 0.45), (0.05, 0.48))
     hands.controller.set_angle_unit(DEGREES)
     assert table.data(table.index(0, 1)) == f"{math.degrees(0.07):.2f}"
     assert table.headerData(1, Qt.Orientation.Horizontal) == "Lowest\n[°]"

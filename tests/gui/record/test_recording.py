@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QUndoStack
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from bench_gui.controller import Controller
 from bench_gui.record.live import LiveRun
@@ -23,6 +23,7 @@ from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.theme import load_theme
 from core.mounting import TwinMotion
+from core.plan import GridPlan
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS
@@ -76,25 +77,6 @@ def shown(record):
 
 
 # Runs.
-
-
-def test_data_in_two_clicks_and_an_abort_keeps_them(person):
-    person.connect()
-    record = person.window.record
-    record.form.field("duration").setValue(600.0)
-    person.click(record.run_button)
-    person.until(lambda: record.live.count >= 40)
-    assert person.state is ServoState.ENABLED
-    assert person.window.status_bar.state.text() == "MOVING"
-    drawn = record.plots.curves["position"]
-    person.until(lambda: len(drawn.getData()[0]) >= 20)
-    assert not record.run_button.isEnabled()
-    person.controller.recording.record_paper_set()
-    assert "a run is in progress" in person.message.lower()
-    person.click(record.start.abort_button)
-    person.until(lambda: "Aborted: Accelerated oscillations. Its" in person.message)
-    person.until(lambda: statuses(person) == ["abort"])
-    assert person.controller.library.runs[0].samples >= 40
 
 
 def test_a_run_appears_in_the_list_and_its_last_samples_are_drawn(person):
@@ -159,15 +141,21 @@ def test_runs_of_another_servo_go_into_a_session_of_their_own(person, session):
     assert person.controller.library.path != session
 
 
-def test_a_paused_list_lets_the_run_that_is_on_end_and_keeps_its_verdict(person):
+def test_a_paused_list_lets_the_run_that_is_on_end_and_an_abort_keeps_samples(person):
     person.connect()
     record, queue, form = person.window.record, person.controller.queue, person.window.record.form
     add(person, "half_sine", 4.0)
     add(person, "sin_sin")
     form.choice.setCurrentIndex(form.choice.findData("steps"))
     person.click(record.run_button)
-    person.until(lambda: record.live.count > 10)
+    drawn = record.plots.curves["position"]
+    person.until(lambda: record.live.count > 10 and len(drawn.getData()[0]) > 10)
+    assert person.state is ServoState.ENABLED
+    assert person.window.status_bar.state.text() == "MOVING"
     assert record.run_button.text() == "Recording 1 of 2"
+    assert not record.run_button.isEnabled()
+    person.controller.recording.record_paper_set()
+    assert "a run is in progress" in person.message.lower()
     person.click(record.start.pause_button)
     assert record.start.pause_button.text() == "Resume"
     person.until(lambda: statuses(person) == ["success"] and not queue.active)
@@ -176,16 +164,17 @@ def test_a_paused_list_lets_the_run_that_is_on_end_and_keeps_its_verdict(person)
     # The run stays in sight until another is prepared; a busy machine skips some cycles.
     person.until(lambda: record.page.verdict.isVisible())
     assert re.match(r"Half sines: complete · \d+ cycles? skipped", record.page.verdict.text())
-    curve = record.plots.curves["position"]
-    person.until(lambda: len(curve.getData()[0]) > 20)
+    person.until(lambda: len(drawn.getData()[0]) > 20)
     person.click(record.page.again_button)
     person.until(lambda: queue.running is not None and record.live.count > 10)
     assert queue.running.trajectory.name == "half_sine"
-    queue.abort()
+    person.click(record.start.abort_button)
+    person.until(lambda: "Aborted: Half sines. Its" in person.message)
     person.until(lambda: statuses(person) == ["success", "abort"] and not queue.active)
+    assert person.controller.library.runs[1].samples >= 10
     form.field("duration").setValue(3.0)
     assert not record.page.verdict.isVisible()
-    assert curve.getData()[0] is None or not len(curve.getData()[0])
+    assert drawn.getData()[0] is None or not len(drawn.getData()[0])
     assert record.plots.curves["goal"].getData()[0][-1] == pytest.approx(3.0)
 
 
@@ -193,14 +182,7 @@ def test_a_paused_list_lets_the_run_that_is_on_end_and_keeps_its_verdict(person)
 
 
 @pytest.mark.parametrize(
-    "where",
-    [
-        "dialog",
-        *(
-            pytest.param(where, marks=pytest.mark.exhaustive("the other things that can have the focus"))
-            for where in ("window", "field", "message", "menu")
-        ),
-    ],
+    "where", ["dialog", pytest.param("menu", marks=pytest.mark.exhaustive("another thing that can have the focus"))]
 )
 def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it(person, where):
     person.controller.servo.stop_lock = 1.0
@@ -213,11 +195,9 @@ def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it
         menu = window.menuBar().actions()[0].menu()
         QTimer.singleShot(50, lambda: press(person, QApplication.activePopupWidget()))
         menu.exec(window.mapToGlobal(window.rect().center()))
-    elif where in ("dialog", "message"):
-        QTimer.singleShot(50, lambda: press(person, QApplication.activeModalWidget()))
-        (QDialog if where == "dialog" else QMessageBox)(window).exec()
     else:
-        press(person, window if where == "window" else record.form.field("duration"))
+        QTimer.singleShot(50, lambda: press(person, QApplication.activeModalWidget()))
+        QDialog(window).exec()
     person.until(lambda: person.state is ServoState.FAULT and not person.controller.servo.busy)
     person.until(lambda: person.controller.servo.stop_latency is not None and statuses(person) == ["abort"])
     assert window.status_bar.state.text() == "STOPPED"
@@ -314,6 +294,21 @@ def test_the_list_is_reordered_by_keys_buttons_and_dragging(person):
         add(person, "half_sine")
     headings = [text for text in shown(record) if "kg at" in text]
     assert headings == ["0.5 kg at 0.1 m", "0.7 kg at 0.1 m", "0.5 kg at 0.1 m"]
+
+
+def test_missing_runs_of_the_plan_are_neither_listed_nor_under_way(controller):
+    """What remains lasts as long as its motions, what each takes besides, and its countdown."""
+    queue, planning = controller.queue, controller.plan
+    planning.edit(GridPlan(masses=(0.5,), lengths=(0.1, 0.2, 0.3), kps=(8.0,), duration=3.0), "plan")
+    first, second, *others = planning.plan.cells()
+    queue.overhead, queue.countdown.seconds = 2.0, 1.5
+    assert planning.remaining == pytest.approx(len(planning.plan) * (3.0 + 2.0 + 1.5))
+    queue.running = queue.made(planning.plan.trajectory(first), first)
+    planning.add([second], planning.plan)
+    planning.add([second, first], planning.plan)
+    assert [run.cell for run in queue.waiting] == [second], "each once"
+    assert planning.missing == tuple(others)
+    queue.running = None
 
 
 def test_only_a_run_that_ended_well_replaces_another(qtbot, controller, session):

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bench_gui.controller import Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.state.models import CATALOGUE, ModelEntry
+from bench_gui.state.servo_link import ServoLink
 from core.bench import Bench
 from core.mounting import (
     ASSUMED_ERROR,
@@ -280,17 +282,38 @@ def test_a_model_without_held_out_runs_errs_at_least_as_on_its_own(model):
 
 
 @pytest.fixture
-def twin(qapp, monkeypatch, tmp_path):
-    """The twin of a window without its window."""
+def controller(qapp, monkeypatch, tmp_path):
+    """The work behind a window, without the window."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
-    controller = Controller("simulated:mx106")
-    yield controller.twin
-    controller.close()
+    made = Controller("simulated:mx106")
+    yield made
+    made.close()
+
+
+def test_why_a_run_has_no_twin_is_said_in_its_place(controller, monkeypatch):
+    queue, twin, models = controller.queue, controller.twin, controller.model_list
+    trajectory = make_trajectory("sin_sin")
+    queue.running = queue.made(trajectory)
+
+    def said():
+        queue.started.emit(trajectory)
+        return twin.numbers(RADIANS)
+
+    assert (said(), twin.entry) == ("", models.current)
+    monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", actuator="lever", position_step=0.0))
+    assert "another actuator moves the shaft" in said()
+    monkeypatch.undo()
+    models.set_servo("xl330")
+    assert (said(), twin.entry) == ("No twin: the current model is of xl330", None)
+    monkeypatch.setattr(type(models), "current", None)
+    assert said() == "No twin: there is no model of this servo yet"
+    queue.running = None
 
 
 @pytest.mark.parametrize("unknown", ["", "M6 was fitted to 1 run without a release; it cannot predict this motion"])
-def test_a_verdict_is_given_only_of_a_motion_the_model_knows(twin, model, unknown):
+def test_a_verdict_is_given_only_of_a_motion_the_model_knows(controller, model, unknown):
     """A motion far outside the band for seconds: an alarm, unless the model was fitted to another kind of motion."""
+    twin = controller.twin
     assert (twin.numbers(RADIANS), twin.verdict) == ("", "")
     time = np.linspace(0.0, 4.0, 800)
     twin.motion = TwinMotion(time, np.zeros(800), np.full(800, 0.02), 0.01, True, unknown)
