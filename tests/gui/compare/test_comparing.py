@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
 
 from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
@@ -33,16 +32,14 @@ from core.errors import InputError
 from core.identification.evaluate import evaluate
 from core.identification.runs.grouping import grid_of, group_runs
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
-from core.recording import RunHeader
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS
-from drivers.recorder import record_inline
-from drivers.registry import open_servo
 from sessions import Session
 from tests.gui.conftest import Person
 from tests.gui.session.test_run_words import RUN
-from tests.gui.shared import shared_window
+from tests.gui.shared import record_session, shared_window
+from tests.gui.test_window import contrast
 from tests.kept import kept
 
 FIRST_SEEN = COMPARE
@@ -201,20 +198,9 @@ def test_numbers_can_be_read_on_every_colour_of_the_heat_map(share):
 
 
 def test_the_heat_map_grows_lighter_for_every_eye():
-    light = [luminance(colour) for colour in CIVIDIS]
+    light = [contrast("#000000", colour) for colour in CIVIDIS]
     assert light == sorted(light)
     assert (heat_colour(0.0), heat_colour(1.0)) == (CIVIDIS[0], CIVIDIS[-1])
-
-
-def luminance(colour):
-    parts = QColor(colour).getRgbF()[:3]
-    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.fixture(scope="session")
@@ -224,15 +210,9 @@ def grid_session():
 
 def three_corners(folder):
     """Three of the four corners of two masses × two gains, two trajectories each."""
-    session = Session.create(folder / "grid", "grid")
-    with open_servo("simulated:mx106?clock=virtual") as servo:
-        servo.connect()
-        for mass, kp in ((0.5, 8.0), (1.0, 8.0), (1.0, 16.0)):
-            settings = servo.model.default_settings(kp)
-            for name in ("sin_sin", "lift_and_drop"):
-                trajectory = make_trajectory(name, 1.5)
-                header = RunHeader(trajectory=name, bench=Bench(mass=mass, length=0.1), settings=settings, rate=200.0)
-                assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
+    motions = [make_trajectory(name, 1.5) for name in ("sin_sin", "lift_and_drop")]
+    corners = ((0.5, 8.0), (1.0, 8.0), (1.0, 16.0))
+    record_session(folder / "grid", [(motion, mass, kp) for mass, kp in corners for motion in motions])
 
 
 @pytest.fixture(scope="module")

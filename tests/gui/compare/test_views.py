@@ -14,18 +14,15 @@ from bench_gui.compare.view import OVERLAY, RESPONSE
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.theme import load_theme
-from core.bench import Bench
 from core.frequency import NO_BAND, amplitude_density, frequency_response
-from core.recording import CHANNELS, RunHeader
+from core.recording import CHANNELS
 from core.shipped import load_model
 from core.simulation import on_grid, simulate_recording
 from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS
-from drivers.recorder import record_inline
-from drivers.registry import open_servo
 from sessions import Session
 from tests.gui.conftest import Person
-from tests.gui.shared import shared_window
+from tests.gui.shared import record_session, shared_window
 from tests.kept import kept
 
 FIRST_SEEN = COMPARE
@@ -39,16 +36,8 @@ def swept():
 
 def sweep_and_slow_motion(folder):
     """A run that excites a band, and one that does not."""
-    session = Session.create(folder / "swept", "swept")
-    with open_servo("simulated:mx106?clock=virtual") as servo:
-        servo.connect()
-        settings = servo.model.default_settings()
-        for motion in (
-            make_trajectory("chirp", 4.0, end_frequency=6.0, sweep_time=4.0),
-            make_trajectory("up_and_down", 4.0),
-        ):
-            header = RunHeader(trajectory=motion.name, bench=Bench(mass=0.5, length=0.1), settings=settings, rate=200.0)
-            record_inline(servo, motion, header, session.sink())
+    sweep = make_trajectory("chirp", 4.0, end_frequency=6.0, sweep_time=4.0)
+    record_session(folder / "swept", [(motion, 0.5, 16.0) for motion in (sweep, make_trajectory("up_and_down", 4.0))])
 
 
 @pytest.fixture(scope="module")
