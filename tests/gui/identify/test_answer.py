@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.steps import next_steps, sentence
-from bench_gui.identify.answer.words import cost, plan_in_words
+from bench_gui.identify.answer.words import cost, objective, plan_in_words, search_in_words
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
@@ -112,11 +112,26 @@ def test_placed_points_far_from_the_runs_are_flagged():
     assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == ()
 
 
-def test_the_cost_of_a_search_is_split_into_runs_and_points():
-    told = {"model": "m6", "trial": "", "repeat": 0, "points": ((10, 0.0366),), "candidate": None}
-    told |= {"trials": 9, "done": 0.5, "text": ""}
+def test_a_search_under_way_is_told_with_its_numbers():
+    """The cost is split into runs and points; the best model so far is the one with the smallest error."""
+    told = {"model": "m6", "trial": "without β", "repeat": 0, "points": ((10, 0.05), (250, 0.0366)), "candidate": None}
+    told |= {"trials": 9, "done": 0.42, "text": ""}
     assert cost(FitProgress(**told)) == "cost 36.6 mrad"
-    assert cost(FitProgress(**told, points_error=0.0334)) == "cost 36.6 mrad (runs 3.20, points 33.4)"
+    split = FitProgress(**told, points_error=0.0334)
+    assert cost(split) == "cost 36.6 mrad (runs 3.20, points 33.4)"
+    rows = [
+        replace(row_with(), model=load_model("mx106", name), train_mae=error) for name, error in BEST_SO_FAR.items()
+    ]
+    assert search_in_words(split, rows) == (
+        "Identifying M6 without β · best so far M4, cost 1.50 mrad",
+        "M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations; 42 % done",
+    )
+    assert search_in_words(split, [])[0] == "Identifying M6 without β"
+    request = IdentificationRequest(servo="mx106", metric="rmse", prior=0.01)
+    assert objective(request) == "root mean square error of the runs + prior"
+
+
+BEST_SO_FAR = {"m1": 0.002, "m4": 0.0015, "m6": math.inf}
 
 
 def test_what_will_be_used_is_said_before_it_begins():

@@ -11,6 +11,7 @@ from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.table import columns_of, rows_of, table_panel
 from bench_gui.studies.compliant.compute import STEP, ComplianceJob, ComplianceView
 from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, ComplianceMotion
+from bench_gui.studies.compliant.tab import _summary
 from bench_gui.studies.learning.plots import LearningPlots
 from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, VELOCITY, StictionJob, StictionTrace, StictionView
 from bench_gui.studies.stiction.compute import TORQUE as TORQUE_BELOW
@@ -24,7 +25,7 @@ from core.studies.compliant.joint import CompliantJoint, JointMotion
 from core.studies.compliant.learning import Iteration, LearningLaw
 from core.studies.compliant.modes import Mode
 from core.studies.webots.trace import COLUMNS, Trace
-from core.units import DEGREES, RADIANS
+from core.units import DEGREES, RADIANS, significant
 
 TIME = np.arange(5.0)
 UNITS = pytest.mark.parametrize("unit", [RADIANS, DEGREES], ids=lambda unit: unit.name)
@@ -71,6 +72,8 @@ def test_a_compliant_joint_s_curves_are_its_own(shown, unit):
     angles = {GOAL: motion.reference_1, EQUILIBRIUM: level(-0.7), MOTOR_1: motion.motor_1, MOTOR_2: motion.motor_2}
     expected = {name: values[0] * unit.per_radian for name, values in {**angles, LINK: motion.position}.items()}
     assert levels(plots.angle) == expected
+    said = f"Before the push: link at {significant(motion.position[0] * unit.per_radian, 3)} {unit.symbol}, "
+    assert _summary(plots._view, unit) == f"{said}stiffness {significant(motion.stiffness[0], 3)} N·m/rad."
     torques = {"torque of the actuator": motion.link_torque[0], "push of the hand": motion.external_torque[0]}
     assert levels(plots.torque) == torques
 
