@@ -119,19 +119,15 @@ def test_a_search_under_way_is_told_with_its_numbers():
     assert cost(FitProgress(**told)) == "cost 36.6 mrad"
     split = FitProgress(**told, points_error=0.0334)
     assert cost(split) == "cost 36.6 mrad (runs 3.20, points 33.4)"
-    rows = [
-        replace(row_with(), model=load_model("mx106", name), train_mae=error) for name, error in BEST_SO_FAR.items()
-    ]
+    errors = {"m1": 0.002, "m4": 0.0015, "m6": math.inf}
+    rows = [replace(row_with(), model=load_model("mx106", name), train_mae=mae) for name, mae in errors.items()]
     assert search_in_words(split, rows) == (
         "Identifying M6 without β · best so far M4, cost 1.50 mrad",
         "M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations; 42 % done",
     )
     assert search_in_words(split, [])[0] == "Identifying M6 without β"
     request = IdentificationRequest(servo="mx106", metric="rmse", prior=0.01)
-    assert objective(request) == "root mean square error of the runs + prior"
-
-
-BEST_SO_FAR = {"m1": 0.002, "m4": 0.0015, "m6": math.inf}
+    assert objective(request) == "root mean square of the runs + prior"
 
 
 def test_what_will_be_used_is_said_before_it_begins():
