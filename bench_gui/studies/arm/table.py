@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from bench_gui.plots.contents import TablePanel
@@ -86,7 +87,8 @@ def ratio_text(views: Sequence[ArmView]) -> str:
 
 
 def _cell(track: ArmTrack, view: ArmView) -> Cell:
-    best = len(view.tracks) > 1 and track.mae_mrad == min(other.mae_mrad for other in view.tracks)
+    known = [other.mae_mrad for other in view.tracks if math.isfinite(other.mae_mrad)]
+    best = len(view.tracks) > 1 and track.mae_mrad == min(known, default=math.nan)
     shoulder, elbow = (significant(error, 3) for error in track.joints_mrad)
     return Cell(
         f"{significant(track.mae_mrad, 3)} / {significant(track.tip_mm, 2)}",

@@ -176,6 +176,10 @@ def test_an_arm_s_curves_and_errors_are_those_of_their_joint(shown, unit):
     ((path, gain, *cells),) = rows_of([view])
     assert (path, gain) == ("Circle", "low, kp 8")
     assert [cell.bold for cell in cells] == [False, True]
+    # A model that diverges is never the best.
+    lost = arm_track("m4", OWN, float("nan"))
+    ((_, _, *cells),) = rows_of([replace(view, tracks=(lost, *tracks))])
+    assert [cell.bold for cell in cells] == [False, False, True]
     panel = table_panel([view])
     assert panel.headings == ("Path", "Gain", "Model", "Error [mrad]", "Shoulder [mrad]", "Elbow [mrad]", "Tip [mm]")
     assert panel.rows[0] == ("Circle", "low, kp 8", tracks[0].title, tracks[0].mae_mrad, 2.0, 6.0, 10.0)
