@@ -16,6 +16,7 @@ from bench_gui.controller import Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plots import PINNED, STRIPS, LivePlots
 from bench_gui.record.queue import RecordQueue
+from bench_gui.record.run_list import rows
 from bench_gui.record.trajectory_form import TrajectoryForm
 from bench_gui.record.view import LIST, RecordView
 from bench_gui.session.runs.table import TRAJECTORY
@@ -294,6 +295,35 @@ def test_the_list_is_reordered_by_keys_buttons_and_dragging(person):
         add(person, "half_sine")
     headings = [text for text in shown(record) if "kg at" in text]
     assert headings == ["0.5 kg at 0.1 m", "0.7 kg at 0.1 m", "0.5 kg at 0.1 m"]
+
+
+def test_every_row_of_the_list_says_what_became_of_its_run(controller):
+    """Recorded cells of the plan first, then what ended, what is on and what waits."""
+    queue, motion, other = controller.queue, make_trajectory("half_sine"), make_trajectory("steps")
+    cells = GridPlan(masses=(0.5,), lengths=(0.1, 0.2), kps=(7.0,), trajectories=("sin_sin",)).cells()
+    controller.setup.set_bench(mass=0.7, length=0.3)
+    controller.setup.set_kp(9.0)
+    made = [queue.made(motion) for _ in range(4)]
+    ends = (("success", "0004_x", ""), ("abort", "0005_x", ""), ("fail", "0006_x", "too hot"))
+    past = [
+        (run, RunResult(run=1, exit_status=status, id=name, reason=why))
+        for run, (status, name, why) in zip(made, ends, strict=False)
+    ]
+    again = queue.made(other, cells[1])
+    waiting = (queue.made(other), replace(again, replaces="0002_y"))
+    planning = SimpleNamespace(done={cells[0]: "0001_y", cells[1]: "0002_y"})
+    found = list(rows(SimpleNamespace(past=past, running=made[3], waiting=waiting), planning))
+    assert [(row.mark, row.tone, row.text, row.tip) for row in found] == [
+        ("✓", "good", "Slow with sub-oscillations, kp 7  ·  0001", "0001_y"),
+        ("✓", "good", "Half sines, kp 9  ·  0004", "0004_x"),
+        ("✕", "fault", "Half sines, kp 9  ·  aborted", "Aborted: Half sines."),
+        ("✕", "fault", "Half sines, kp 9  ·  failed", "Failed: Half sines: too hot"),
+        ("▸", "moving", "Half sines, kp 9  ·  recording", "half_sine"),
+        ("○", "muted", "Steps, kp 9  ·  waiting", "steps"),
+        ("○", "muted", "Steps, kp 7  ·  waiting, replaces 0002", "steps"),
+    ]
+    assert [row.place for row in found] == [(0.1, 0.5), *[(0.3, 0.7)] * 5, (0.2, 0.5)]
+    assert [row.waiting for row in found] == [False] * 5 + [True] * 2
 
 
 def test_missing_runs_of_the_plan_are_neither_listed_nor_under_way(controller):
