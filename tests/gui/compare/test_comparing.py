@@ -365,6 +365,9 @@ def test_the_diagram_is_the_one_of_core(gridded):
     colour = drawn(view, "M1 catalogue drive, 0 rad/s").colour
     assert [area.colour.lower() for area in view.diagram.plot.chart.seen_areas()] == [colour, colour]
     button.click()
+    view.diagram.faster.setValue(1)
+    assert not any("2 rad/s" in curve.name for curve in view.diagram.plot.chart.seen())
+    view.diagram.faster.setValue(2)
     gridded.controller.set_angle_unit(DEGREES)
     assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.plot.chart.seen())
 
@@ -454,9 +457,14 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     gridded.until(lambda: all_known(gridded))
     assert seen == [4, 8, 12]
     assert not view.head.progress.isVisible()
+    # A run of the table brings the page it is on.
     view.errors.table_view.activated.emit(view.errors.table.index(1, 0))
     gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
     assert view.tabs.current == OVERLAY
+    show(gridded, ERRORS)
+    view.errors.table_view.activated.emit(view.errors.table.index(6, 0))
+    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    assert view.head.note.text() == "Runs 5 to 6 of 6; errors cover all runs"
 
 
 def test_leaving_ends_the_judging_and_coming_back_goes_on(gridded, monkeypatch):

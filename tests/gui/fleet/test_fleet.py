@@ -141,7 +141,8 @@ def test_a_summary_says_what_the_fleet_found(fleet):
                 assert math.isnan(model.train[place])
                 continue
             found = unit.results[friction]
-            assert model.train[place] == found.train_mae
+            held_out = math.nan if found.validation_mae is None else found.validation_mae
+            np.testing.assert_equal((model.train[place], model.validation[place]), (found.train_mae, held_out))
             for parameter in model.parameters:
                 assert parameter.values[place] == found.model.values[parameter.name]
                 half = found.evidence.of(parameter.name).half_width
@@ -244,6 +245,11 @@ def test_the_table_sorts_by_numbers_and_filters_by_text(tab):
     assert "twice the others'" in tab.reason.text()
     tab.filter.setText("")
     assert tab.selected == "u005", "what is chosen stays chosen"
+    tab.select("u000")
+    assert tab.reason.text() == "So far: M1 is recommended"
+    whole = summary_of(2)
+    tab.show_model(replace(whole, units=tuple(replace(unit, done=unit.tasks) for unit in whole.units)), "m1")
+    assert tab.reason.text() == "All units: M1 is recommended"
 
 
 def test_a_unit_s_facts_stand_below_their_headings(tab):

@@ -17,10 +17,11 @@ from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
 from bench_gui.identify.fit.parameter_detail import ParameterDetail
+from bench_gui.identify.fit.parameters_tab import ParametersTab
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.warning_list import WarningList
-from bench_gui.identify.tables import NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
+from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
 from bench_gui.theme import load_theme
@@ -198,6 +199,18 @@ def test_every_method_has_a_column_of_the_evidence():
         "Certainty", "Certainty", "Cross-validation", "Coverage",
     ]  # fmt: skip
     assert (bare["J_m"]["Linearised 95 %"].text, bare["R"]["Verdict"].text) == ("∞", "determined")
+
+
+def test_intervals_of_another_fit_are_not_shown_beside_a_value(qtbot):
+    row = row_with()
+    spread = Spread(name="R", standard_error=0.1, lower=1.75, upper=2.25)
+    changed = replace(row, model=row.model.with_values({"R": 1.01 * row.model.values["R"]}))
+    tab = ParametersTab(SettingsForm(QUndoStack(), ModelList()))
+    qtbot.addWidget(tab)
+    place = [p.name for p in row.model.parameters.values()].index("R")
+    for shown, expected in ((row, 2), (changed, 1)):
+        tab.show_row(shown, certain(row, spread=spread))
+        assert len(tab.table.cell_at(place, FOREST_COLUMN).value.intervals) == expected
 
 
 def test_a_parameter_is_told_with_all_that_is_known_of_it(qtbot):

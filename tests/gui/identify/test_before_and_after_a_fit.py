@@ -293,6 +293,18 @@ def test_every_field_of_a_certainty_and_of_proposals_is_asked_as_it_was_entered(
         session=tmp_path / "session", folder=fitted.folder, friction="m4", profiled=(ALL,), draws=17, threads=3
     )
     assert asked == [CertaintyJob(question=question)]
+    for draws, train, why in (
+        (1, ("1", "2"), "one draw shows no spread"),
+        (2, ("1",), "the fit has one run only"),
+        (2, (), "the fit has one run only"),
+        (2, ("1", "2"), ""),
+    ):
+        fitted.train = train
+        certifying._in_sight = SimpleNamespace(models=models, recommended="m4")
+        models[1].evidence = SimpleNamespace(parameters=())
+        certainty.draws.setValue(draws)
+        certainty.refresh()
+        assert (why in certainty.start_button.toolTip(), certainty.start_button.isEnabled()) == (True, not why)
     runs = [replace(RUN, id=name, exit_status="success") for name in ("0001_a", "0002_b")]
     monkeypatch.setattr(controller.library, "for_fit", lambda: runs)
     monkeypatch.setattr(controller.library, "main_servo", lambda: "mx106")

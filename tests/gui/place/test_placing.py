@@ -17,6 +17,7 @@ from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
 from bench_gui.place.words import guidance
 from bench_gui.state.servo_link import ServoLink, ServoView
+from core.errors import InputError
 from core.placement import PlacedPoint, boundary_torque, expected_angles, points_from_json, points_to_json
 from core.shipped import load_model
 from core.units import DEGREES, fixed
@@ -267,6 +268,13 @@ def test_torques_are_typed_suggested_and_undone(hands):
     capture.steady.setValue(1.7)
     hands.click(capture.auto)
     assert (placing.steady_time, placing.auto, placing.plan.repeats) == (1.7, False, 2)
+    # What was chosen is back after a restart, unless it cannot be.
+    placing.plan.restore({"torques": [0.25, 0.5], "repeats": 3})
+    assert (placing.plan.torques, placing.plan.repeats, placing.plan.suggested) == ((0.25, 0.5), 3, False)
+    for torques, repeats in (([math.inf], 1), ([0.3], 0), ([0.3], 1.5)):
+        with pytest.raises(InputError, match="are not possible"):
+            placing.plan.restore({"torques": torques, "repeats": repeats})
+    assert placing.plan.state() == {"torques": [0.25, 0.5], "repeats": 3}
 
 
 def point(hands, angle, side="drive", **changes):

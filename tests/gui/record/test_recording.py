@@ -13,6 +13,7 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QApplication, QDialog, QLabel
 
 from bench_gui.controller import Controller
+from bench_gui.record.countdown import LONGEST_COUNTDOWN
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plots import PINNED, STRIPS, LivePlots
 from bench_gui.record.queue import RecordQueue
@@ -27,7 +28,7 @@ from core.mounting import TwinMotion
 from core.plan import GridPlan
 from core.shipped import load_model
 from core.trajectories import make_trajectory
-from core.units import DEGREES, RADIANS
+from core.units import DEGREES, RADIANS, duration
 from drivers.recorder import RunResult
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoState
@@ -117,7 +118,7 @@ def test_what_is_added_waits_for_record_with_its_own_bench(person):
     add(person, "sin_sin")
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert not queue.active
-    assert record.run_button.text().startswith("Record 2 runs, ")
+    assert record.run_button.text() == f"Record 2 runs, {duration(2 * (0.3 + queue.overhead))}"
     assert record.tabs.tabText(LIST) == "List (2 waiting)"
     record.form.choice.setCurrentIndex(record.form.choice.findData("steps"))
     record.form.field("duration").setValue(0.3)
@@ -425,6 +426,9 @@ def test_a_real_servo_is_counted_down_unless_told_otherwise(page, controller, mo
     assert countdown.seconds == page.countdown.value() == 3.0
     page.countdown.setValue(5.0)
     assert (countdown.seconds, controller.settings.countdown) == (5.0, 5.0)
+    for asked, taken in ((99.0, LONGEST_COUNTDOWN), (-1.0, 0.0)):
+        countdown.seconds = asked
+        assert countdown.seconds == taken
     monkeypatch.undo()
     assert countdown.seconds == 0.0
 
@@ -455,6 +459,16 @@ def live_rows(**channels):
     for name, values in channels.items():
         rows[name] = values
     return rows
+
+
+def test_a_verdict_holds_how_the_run_ended_and_what_it_skipped(page, controller):
+    queue = controller.queue
+    queue.last = queue.made(make_trajectory("half_sine"))
+    page.page.run.take(live_rows())
+    queue.ended.emit(RunResult(run=1, exit_status="success", id="0001_x", skipped_cycles=7))
+    assert page.page.verdict.text() == "Half sines: complete · 7 cycles skipped"
+    queue.ended.emit(RunResult(run=1, exit_status="fail", id="0001_x", reason="too hot", skipped_cycles=1))
+    assert page.page.verdict.text() == "Failed: Half sines: too hot · 1 cycle skipped"
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The stiction tab: curves follow the knobs, a verdict that can be obeyed, experiments beside the window."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -138,5 +140,8 @@ def test_what_experiments_show(tab, name, told, names):
     tab.joint.show_view(view)
 
     assert told in view.text
+    if name == INTEGRAL:
+        low, high = map(float, re.search(r"a torque of ([\d.]+) … ([\d.]+) N·m", view.text).groups())
+        assert low <= high
     assert {curve.name for curve in tab.joint.angle.seen()} == names
     assert all(np.isfinite(trace.position).all() for trace in view.traces)
