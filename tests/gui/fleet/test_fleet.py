@@ -44,18 +44,21 @@ from core.units import DEGREES, RADIANS
 from sessions import Session
 from tests.core.fleet import small
 from tests.core.fleet.specimens import fleet as specimens
+from tests.kept import kept
 
 THEME = load_theme("light")
 
 
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory):
+def two_units(folder):
     """A fleet of two units in its folder, of which the second lacks its M2."""
-    folder = tmp_path_factory.mktemp("fleet")
-    plan, store = small.plan_of(2), FleetStore(folder)
+    plan, store = small.plan_of(2), FleetStore(folder / "fleet")
     run_fleet(plan, store, lambda: opened(PlainLoop(small.Load(2))), FleetWatch())
     (store.unit_folder("unit-002") / "fits" / f"{plan.chains[1].keys[1]}.json").unlink()
-    return folder
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    return Path(shutil.copytree(kept(two_units) / "fleet", tmp_path_factory.mktemp("fleet") / "fleet"))
 
 
 class opened:

@@ -383,38 +383,32 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     assert panel.progress.status.text() == NOTHING_CERTAIN
     panel.draws.setValue(1)
     assert "at least 2" in panel.start_button.toolTip()
-    panel.draws.setValue(2)
+    panel.draws.setValue(1000)
     person.click(panel.start_button)
     assert panel.progress.bar.isVisible()
     assert "profiles and a bootstrap are under way" in view.start_button.toolTip()
     assert [line.split(";")[0] for line in person.controller.busy()] == ["profiles and a bootstrap"]
+    # A stop keeps the draws that are complete.
+    third = re.compile(r"draw ([3-9]|\d\d+) of")
+    person.until(lambda: certifying.latest is not None and bool(third.search(certifying.latest.text)))
+    person.click(panel.stop_button)
     person.until(lambda: certifying.kept is not None or certifying.problem != "")
     assert certifying.problem == ""
     assert view.start_button.isEnabled()
+    assert "Stopped before the end" in panel.progress.status.text()
 
     folder, best = fitting.result.folder, certifying.recommended.model
-    assert (folder / CERTAINTY).is_file()
     kept = read_certainty(folder, best)
     assert certifying.kept == kept
-    assert (kept.friction, kept.draws) == (fitting.result.recommended, 2)
+    assert kept.friction == fitting.result.recommended
+    assert 2 <= kept.draws < 1000
     rows = texts(panel.table)
     assert [row[0] for row in rows] == [p.symbol for p in best.parameters.free]
     assert [row[4] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
     assert [row[5] for row in rows] == [p.spread.text for p in kept.parameters]
-    assert panel.progress.status.text().startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
-    assert "2 draws" in panel.progress.status.text()
-
-    # A stop keeps the draws that are complete.
-    panel.draws.setValue(1000)
-    person.click(panel.start_button)
-    second = re.compile(r"draw ([2-9]|\d\d+) of")
-    person.until(lambda: certifying.latest is not None and bool(second.search(certifying.latest.text)))
-    person.click(panel.stop_button)
-    person.until(lambda: certifying.kept != kept or certifying.problem != "")
-    assert certifying.problem == ""
-    assert "Stopped before the end" in panel.progress.status.text()
-    assert 2 <= certifying.kept.draws < 1000
-    rows = texts(panel.table)
+    said = panel.progress.status.text()
+    assert said.startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
+    assert f"{kept.draws} draws" in said
 
     # It is forgotten with the session, read again with it, and what is of another fit is not taken for it.
     with person.qtbot.waitSignal(person.controller.library.opened):

@@ -52,11 +52,16 @@ def test_without_a_session_nothing_can_be_done_with_runs(person):
     assert not specs["Trim…"].enabled()
 
 
-@pytest.fixture
-def long_session(tmp_path):
-    session = Session.create(tmp_path / "long", "long")
+@pytest.fixture(scope="module")
+def made_long(tmp_path_factory):
+    session = Session.create(tmp_path_factory.mktemp("sessions") / "long", "long")
     session.add_all([recording(40)] * 60)
     return session.path
+
+
+@pytest.fixture
+def long_session(made_long, tmp_path):
+    return shutil.copytree(made_long, tmp_path / "long")
 
 
 def stamps(person):

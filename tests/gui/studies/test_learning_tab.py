@@ -103,7 +103,7 @@ def test_a_motion_from_a_file_needs_its_file(form, tmp_path, monkeypatch):
 
 
 def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(qtbot, tab, tmp_path, monkeypatch):
-    tab.form.duration.setValue(1.0)
+    tab.form.duration.setValue(2.0)
     assert not tab.running.active, "nothing is computed before it is asked for"
     assert "press Learn" in tab.status.text()
     tab.learn_button.click()
