@@ -66,17 +66,6 @@ def test_runs_are_grouped_by_what_they_share():
         group_runs(RUNS, ["colour"])
 
 
-@given(st.dictionaries(st.text("abc", min_size=1), st.tuples(st.sampled_from([0.5, 1.0, 2.0]), st.floats(0, 1))))
-def test_groups_divide_the_runs_and_keep_their_mean(runs):
-    conditions = {run: {"mass": mass} for run, (mass, _) in runs.items()}
-    errors = {run: error for run, (_, error) in runs.items()}
-    groups = group_runs(conditions, ["mass"])
-    assert sorted(run for group in groups for run in group.runs) == sorted(runs)
-    if runs:
-        weighted = sum((group.mean(errors) or 0.0) * len(group.runs) for group in groups) / len(runs)
-        assert weighted == pytest.approx(sum(errors.values()) / len(runs))
-
-
 def test_bars_and_heat_map_are_in_milliradians():
     panel = bar_panel(condition_groups(RUNS, ["mass"]), [Judged("M1", "#000000", ERROR_OF)], "Mass [kg]")
     assert panel.groups == ("0.5 kg\n2 runs", "1 kg\n2 runs")
