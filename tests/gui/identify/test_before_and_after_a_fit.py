@@ -256,6 +256,7 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     panel.form.trials.setValue(32)
     assert "By cross-validation" not in view.answer.card.choice.text()
     person.click(panel.start_button)
+    person.until(lambda: len(view.evidence.crossvalidating.errors) >= 3 or fitting.result is not before)
     person.until(lambda: fitting.result is not before)
     assert view.evidence.crossvalidating.problem == ""
     assert view.answer.card.choice.text().startswith("Strong evidence: cross-validated")
