@@ -11,7 +11,8 @@ from core.recording import RunHeader
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
-from tests.gui.conftest import LONG, dispose
+from tests.gui.conftest import dispose
+from tests.waiting import LONGEST
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def shared_window(home, first_seen):
     at."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SERVOBENCH_HOME", str(home))
-        patch.setattr("bench_gui.main_window.AFTER_PAINT", LONG)
+        patch.setattr("bench_gui.main_window.AFTER_PAINT", round(1e3 * LONGEST))
         controller = Controller("simulated:mx106")
         window = make_window(controller, "light", first_seen)
         window.show()
