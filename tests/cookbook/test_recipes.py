@@ -3,49 +3,32 @@
 import importlib.util
 import os
 import shutil
-import stat
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cookbook.recipe import blocks, follow, hold_to
-from tests.cookbook.warm_bench import warm_bench
+from bench_gui.headless.places import HOME_VARIABLE
+from tests.cookbook.recipe import blocks, follow, follow_in_a_shell, hold_to
 from tests.drivers.own_network import way
 
 ROOT = Path(__file__).resolve().parents[2]
-BOOK = ROOT / "resources" / "help" / "cookbook"
+HELP = ROOT / "resources" / "help"
+BOOK = HELP / "cookbook"
 STAND_INS = Path(__file__).parent / "stand_ins"
 ROOMS = ("core", "drivers", "sessions", "bench_gui")
 
 
-def environment(folder, *places):
-    """Where `bench` is the program in the first of these places, and Python finds modules in all of them."""
-    command = folder / ".bin" / "bench"
-    command.parent.mkdir()
-    start = "import sys; from bench_gui.cli import main; sys.exit(main())"
-    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{start}' \"$@\"\n")
-    command.chmod(command.stat().st_mode | stat.S_IEXEC)
-    return {
-        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(map(str, places)),
-        "SERVOBENCH_HOME": str(folder / ".home"),
-    }
-
-
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory):
-    """The folder of a `bench` that starts fast, where allowed in a network of its own; the driver's recipe starts it
-    as ever."""
-    folder = tmp_path_factory.mktemp("warm")
-    with warm_bench(folder, way()):
-        yield folder
-
-
-def quickly(warm, folder, *places):
-    """The environment with the `bench` that starts fast."""
-    usual = environment(folder, *places)
-    return {**usual, "PATH": f"{warm}{os.pathsep}{usual['PATH']}"}
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder and home of one's own; what a page imports from it is forgotten at the end."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / ".home"))
+    monkeypatch.setattr(sys, "path", [str(STAND_INS), *sys.path])
+    yield tmp_path
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 def needs(module):
@@ -53,36 +36,50 @@ def needs(module):
 
 
 @pytest.mark.parametrize(
-    ("name", "places"),
+    "name",
     [
-        ("dynamixel", (ROOT,)),
-        ("bam", (ROOT,)),
-        ("studies", (ROOT,)),
-        pytest.param("mujoco", (ROOT,), marks=needs("mujoco")),
-        pytest.param("isaaclab", (ROOT, STAND_INS), marks=needs("torch")),
+        "cookbook/bam",
+        "own_recordings",
+        "python",
+        pytest.param("cookbook/mujoco", marks=needs("mujoco")),
+        pytest.param("cookbook/studies", marks=pytest.mark.exhaustive("searches kept in databases")),
+        pytest.param("cookbook/isaaclab", marks=[needs("torch"), pytest.mark.exhaustive("imports torch")]),
     ],
 )
-def test_recipe(name, places, warm, tmp_path):
-    follow(BOOK / f"{name}.md", tmp_path, quickly(warm, tmp_path, *places))
+def test_recipe(name, folder):
+    follow(HELP / f"{name}.md")
 
 
-@pytest.mark.parametrize("name", ["own_recordings", "python"])
-def test_page_with_examples(name, warm, tmp_path):
-    follow(BOOK.parent / f"{name}.md", tmp_path, quickly(warm, tmp_path, ROOT))
+def environment(folder, source):
+    """`bench` is the program in `source`, and Python finds modules there."""
+    command = folder / ".bin" / "bench"
+    command.parent.mkdir()
+    start = "import sys; from bench_gui.cli import main; sys.exit(main())"
+    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{start}' \"$@\"\n")
+    command.chmod(0o755)
+    return {
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": f"{source}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        HOME_VARIABLE: str(folder / ".home"),
+    }
 
 
-@pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
-def test_erob_recipe(warm, tmp_path):
-    follow(BOOK / "erob.md", tmp_path, quickly(warm, tmp_path, ROOT))
+@pytest.mark.exhaustive("a servo in another terminal; the same commands are in tests/cli")
+@pytest.mark.parametrize("name", ["dynamixel", "erob"])
+def test_recipe_of_a_bus(name, tmp_path):
+    if name == "erob" and not way():
+        pytest.skip("no network of its own: the kernel refuses `unshare -n` and `-Urn`")
+    follow_in_a_shell(BOOK / f"{name}.md", tmp_path, environment(tmp_path, ROOT), way() if name == "erob" else ())
 
 
+@pytest.mark.exhaustive("a copy of the program, whose processes load all of it again")
 def test_driver_recipe(tmp_path):
     """In a copy of the program, which is what a checkout is, with what is compiled already."""
     # Processes beside this one write under such names, and rename what is complete.
     unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*", "img", "examples")
     for room in (*ROOMS, "resources"):
         shutil.copytree(ROOT / room, tmp_path / room, ignore=unfinished)
-    follow(BOOK / "driver.md", tmp_path, environment(tmp_path, tmp_path))
+    follow_in_a_shell(BOOK / "driver.md", tmp_path, environment(tmp_path, tmp_path))
     assert len((tmp_path / "drivers" / "toy" / "servo.py").read_text("utf-8").splitlines()) <= 80
 
 

@@ -39,12 +39,12 @@ def environment(home: Path, **others: str) -> dict[str, str]:
     return {**kept, **place, "QT_QPA_PLATFORM": "offscreen", **others}
 
 
-def output(command: Sequence[object], environment: Mapping[str, str]) -> str:
-    """What a program says that must succeed."""
+def output(command: Sequence[object], environment: Mapping[str, str], folder: Path | None = None) -> str:
+    """What a program says that must succeed, in a folder or in the person's home."""
     done = subprocess.run(
         [str(word) for word in command],
         env=dict(environment),
-        cwd=environment["HOME"],
+        cwd=folder or environment["HOME"],
         capture_output=True,
         text=True,
         timeout=LONG,

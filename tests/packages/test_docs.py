@@ -25,9 +25,9 @@ ROOT = Path(__file__).parents[2]
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 """Elements whose file a browser fetches to show a page, and the attribute that names it."""
 
-
 EXAMPLES = tomllib.loads((ROOT / ".setup" / "docs" / "type_examples.toml").read_text("utf-8"))
 SEARCHING = re.compile(r"identify|cross_validate")
+builds = pytest.mark.exhaustive("builds the site, which is no part of the program")
 
 
 class Page(HTMLParser):
@@ -58,11 +58,13 @@ def site(tmp_path_factory):
     return folder
 
 
+@builds
 def test_every_public_name_has_a_reference(site):
     found = set().union(*(Page(path).ids for path in (site / "reference").glob("*.html")))
     assert [name for name in servobench.__all__ if f"servobench.{name}" not in found] == []
 
 
+@builds
 def test_every_public_name_has_an_example(site):
     text = "".join(
         (site / "reference" / f"{name}.html").read_text("utf-8") for name in ("functions", "types", "results")
@@ -72,11 +74,13 @@ def test_every_public_name_has_an_example(site):
     assert [name for name in servobench.__all__ if "&gt;&gt;&gt; " not in sections[name]] == []
 
 
+@builds
 def test_every_help_page_and_command_has_a_page(site):
     wanted = [f"help/{name}.html" for name in pages()] + [f"reference/cli/{name}.html" for name in COMMANDS]
     assert [name for name in wanted if not (site / name).is_file()] == []
 
 
+@builds
 def test_nothing_comes_from_another_host(site):
     pages_of_site = {path.relative_to(site): Page(path) for path in site.rglob("*.html")}
     fetched = {(page, file) for page, read in pages_of_site.items() for file in read.fetched}
@@ -85,6 +89,7 @@ def test_nothing_comes_from_another_host(site):
     assert [name for name, text in styles.items() if re.search(r"(?:url\(|@import )[\"']?(?:\w+:)?//", text)] == []
 
 
+@builds
 def test_formulas_are_set(site):
     friction = (site / "concepts" / "friction.html").read_text("utf-8")
     assert friction.count('<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"') >= 7

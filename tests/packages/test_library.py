@@ -1,4 +1,4 @@
-"""The package without extras: a library for notebooks and scripts, and the headless commands. No Qt, no bus library."""
+"""The program without extras: a library for notebooks and scripts, and the headless commands. No Qt, no bus library."""
 
 import json
 import subprocess
@@ -7,123 +7,103 @@ from pathlib import Path
 
 import pytest
 
-from tests.packages.installed import LONG, environment, link_packages
-
-pytest.importorskip("hatchling", reason="builds packages: pip install 'servobench[test]'")
-pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobench[test]'")
+from bench_gui.cli import COMMANDS
+from tests.packages.installed import LONG, environment, link_packages, output
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "docs" / "notebooks"
-EXTRAS = ("PySide6", "pyqtgraph", "rapidfuzz", "dynamixel_sdk", "serial", "pysoem", "mujoco", "dask", "pyarrow")
 ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
+EXTRAS = ("PySide6", "pyqtgraph", "rapidfuzz", "dynamixel_sdk", "serial", "pysoem", "mujoco", "dask", "pyarrow")
+ASK = """
+import contextlib, io, json, sys
+from bench_gui.cli import main
 
+def answer(words):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
 
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """A virtual environment after `pip install WHEEL`: its Python.
-
-    What the wheel asks for is linked from the tests' own environment, since a test needs no package index.
-    `pip check` confirms that nothing is missing.
-    """
-    place = tmp_path_factory.mktemp("venv")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    python = place / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-compile", wheel], check=True)
-    program = "import json, sysconfig as s, importlib.metadata as m; p = s.get_path('purelib'); "
-    program += "print(json.dumps([p, m.requires('servobench')]))"
-    folder, asked = json.loads(subprocess.run([python, "-c", program], capture_output=True, check=True).stdout)
-    link_packages(asked, Path(folder))
-    subprocess.run([*pip, "check"], check=True, stdout=subprocess.DEVNULL)
-    return python
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """Environment variables of a user; what is compiled once stays for the other tests."""
-    return environment(tmp_path_factory.mktemp("home"), MPLBACKEND="agg")
-
-
-@pytest.fixture(scope="module")
-def mujoco(tmp_path_factory):
-    """A folder with what the extra `mujoco` adds."""
-    pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'servobench[mujoco]'")
-    folder = tmp_path_factory.mktemp("mujoco")
-    link_packages(["mujoco"], folder)
-    return folder
-
-
-def called(python, words, variables, folder):
-    """A finished program."""
-    command = [python, *map(str, words)]
-    return subprocess.run(command, env=variables, cwd=folder, capture_output=True, text=True, timeout=LONG)
-
-
-@pytest.fixture
-def bench(site, home, tmp_path):
-    """Runs the installed program `bench` in an empty folder."""
-    return lambda *words: called(site.parent / "bench", words, home, tmp_path)
-
-
-def test_no_extra_is_installed(site, home, tmp_path):
-    program = f"from importlib.util import find_spec; print([name for name in {EXTRAS} if find_spec(name)])"
-    assert called(site, ["-c", program], home, tmp_path).stdout.strip() == "[]"
-
-
-def test_the_window_names_what_to_install(bench):
-    done = bench()
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert "pip install 'servobench[gui]'" in line
-
-
-def test_every_command_shows_its_help(site, home, tmp_path):
-    program = """
-import contextlib, io
-from bench_gui.cli import COMMANDS, main
-for name in COMMANDS:
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as text:
-        main([name, "--help"])
-    print(name, text.getvalue().startswith(f"usage: bench {name}"))
+answers = [answer(words) for words in json.loads(sys.argv[1])]
+from importlib.util import find_spec
+found = [name for name in sys.argv[2:] if find_spec(name)]
+print(json.dumps([answers, found]))
 """
-    done = called(site, ["-c", program], home, tmp_path)
+HELP = [(name, "--help") for name in COMMANDS]
+WORKING = [
+    ("evaluate", "example", "--model", "xl330:m6", "--json"),
+    ("export", "mx106:m6", "--to", "urdf", "-o", "out"),
+    ("drive-backdrive", "--model", "mx106:m6", "-o", "diagram.svg"),
+    ("record", "--servo", "simulated:mx106", "--fast", "--trajectory", "sin_sin", "--duration", "1", "-o", "lab"),
+]
+LACKING = {
+    (): "'servobench[gui]'",
+    ("scan", "dynamixel"): "'servobench[dynamixel]'",
+    ("record", "--servo", "dynamixel:/dev/ttyUSB0:1", "-o", "elsewhere"): "'servobench[dynamixel]'",
+    ("scan", "ethercat", "interface=lo"): "'servobench[ethercat]'",
+    ("arm", "validate", "-o", "out"): "'servobench[mujoco]'",
+}
+"""Commands to the extra they need."""
+UNCHECKED = ("export", "mx106:m6", "--to", "mujoco-hook", "--check", "-o", "hook")
+DOCTOR = ("doctor", "--json")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("work")
+
+
+@pytest.fixture(scope="module")
+def answers(folder, tmp_path_factory):
+    """Exit code, output and errors of each command, in a process that finds only what the package requires."""
+    required = tmp_path_factory.mktemp("required")
+    link_packages(["servobench"], required)
+    variables = environment(tmp_path_factory.mktemp("home"), PYTHONPATH=f"{ROOT}:{required}")
+    asked = [*HELP, *WORKING, *LACKING, UNCHECKED, DOCTOR]
+    # Without `site` nothing of this environment is found.
+    command = [sys.executable, "-S", "-P", "-c", ASK, json.dumps(asked), *EXTRAS]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stderr
-    shown = dict(line.split() for line in done.stdout.splitlines())
-    assert len(shown) > 20
-    assert set(shown.values()) == {"True"}
+    made, found = json.loads(done.stdout)
+    assert found == []
+    return dict(zip(asked, made, strict=True))
 
 
-def test_commands_without_hardware_work(bench, tmp_path):
-    found = bench("evaluate", "example", "--model", "xl330:m6", "--json")
-    assert len(json.loads(found.stdout)["runs"]) == 8
-    assert bench("export", "mx106:m6", "--to", "urdf", "-o", "out").returncode == 0
-    assert list(tmp_path.glob("out/*.urdf"))
-    drawn = bench("drive-backdrive", "--model", "mx106:m6", "-o", "diagram.svg")
-    assert drawn.returncode == 0, drawn.stderr
-    assert "<svg" in (tmp_path / "diagram.svg").read_text("utf-8")
-    recorded = bench("record", "--servo", "simulated:mx106", "--fast", "--trajectory", "sin_sin", "-o", "lab")
-    assert recorded.returncode == 0, recorded.stderr
+def test_every_command_shows_its_help(answers):
+    assert [words[0] for words in HELP if not answers[words][1].startswith(f"usage: bench {words[0]}")] == []
+    assert {answers[words][0] for words in HELP} == {0}
 
 
-@pytest.mark.parametrize(
-    ("words", "extra"),
-    [
-        (["scan", "dynamixel"], "dynamixel"),
-        (["record", "--servo", "dynamixel:/dev/ttyUSB0:1", "-o", "lab"], "dynamixel"),
-        (["scan", "ethercat", "interface=lo"], "ethercat"),
-    ],
-)
-def test_commands_of_a_bus_name_what_to_install(bench, words, extra):
-    done = bench(*words)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert line.endswith(f"pip install 'servobench[{extra}]'")
+def test_commands_without_hardware_work(answers, folder):
+    for words in WORKING:
+        assert answers[words][0] == 0, answers[words]
+    assert len(json.loads(answers[WORKING[0]][1])["runs"]) == 8
+    assert list(folder.glob("out/*.urdf"))
+    assert "<svg" in (folder / "diagram.svg").read_text("utf-8")
+    assert list(folder.glob("lab/runs/*.h5"))
 
 
-def test_the_doctor_reports_absent_extras_as_notes(bench):
-    done = bench("doctor", "--json")
-    assert done.returncode == 0, done.stdout
-    found = {finding["subject"]: finding for finding in json.loads(done.stdout)}
+@pytest.mark.parametrize("words", LACKING, ids=" ".join)
+def test_what_an_extra_is_needed_for_names_it_in_one_line(answers, words):
+    code, out, err = answers[words]
+    assert (code, out) == (1, "")
+    (line,) = err.splitlines()
+    assert f"pip install {LACKING[words]}" in line
+
+
+def test_an_export_is_made_without_its_check(answers):
+    code, out, _ = answers[UNCHECKED]
+    assert code == 0
+    assert "not checked" in out
+    assert "'servobench[mujoco]'" in out
+
+
+def test_the_doctor_reports_absent_extras_as_notes(answers):
+    code, out, _ = answers[DOCTOR]
+    assert code == 0, out
+    found = {finding["subject"]: finding for finding in json.loads(out)}
     for package, extra in {
         "PySide6-Essentials": "gui",
         "pyqtgraph": "gui",
@@ -131,28 +111,26 @@ def test_the_doctor_reports_absent_extras_as_notes(bench):
         "pyserial": "dynamixel",
         "pysoem": "ethercat",
         "mujoco": "mujoco",
+        "distributed": "cluster",
+        "pyarrow": "parquet",
     }.items():
         assert found[package]["status"] == "note"
         assert f"'servobench[{extra}]'" in found[package]["remedy"]
 
 
-def test_a_first_program_runs_in_an_empty_folder(site, home, tmp_path):
-    program = "import servobench as sb; s = sb.example(); print(sb.simulate('xl330:m6', s.load(s.runs()[0].id)).plot())"
-    done = called(site, ["-c", program], home, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Axes" in done.stdout
-
-
+@pytest.mark.exhaustive("an installed wheel")
 @pytest.mark.parametrize("notebook", ["recordings_to_mujoco", "which_model"])
-def test_a_notebook_runs_beside_packages_of_the_same_names(notebook, site, home, tmp_path, request):
+def test_a_notebook_runs_beside_packages_of_the_same_names(notebook, site, person, tmp_path):
     for room in ROOMS:
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("MINE = True\n")
-    path = {"PYTHONPATH": str(request.getfixturevalue("mujoco"))} if "mujoco" in notebook else {}
+    if "mujoco" in notebook:
+        pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'servobench[mujoco]'")
+        (tmp_path / "extra").mkdir()
+        link_packages(["mujoco"], tmp_path / "extra")
+    variables = {**person, "PYTHONPATH": str(tmp_path / "extra")}
     program = Path(__file__).with_name("notebook.py")
-    done = called(site, [program, NOTEBOOKS / f"{notebook}.ipynb"], home | path, tmp_path)
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert "mrad" in done.stdout
+    assert "mrad" in output([site.python, program, NOTEBOOKS / f"{notebook}.ipynb"], variables, tmp_path)
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)

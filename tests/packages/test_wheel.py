@@ -4,7 +4,6 @@ import email
 import json
 import shutil
 import subprocess
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -15,9 +14,6 @@ from packaging.requirements import Requirement
 from tests.packages.conftest import hatch
 from tests.packages.installed import environment, link_packages, output, wait_until, window
 
-pytest.importorskip("hatchling", reason="builds packages: pip install 'servobench[test]'")
-pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobench[test]'")
-
 ROOT = Path(__file__).parents[2]
 ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -27,12 +23,12 @@ SHARED = {
     "share/applications/servobench.desktop": "resources/packaging/servobench.desktop",
     "share/icons/hicolor/scalable/apps/servobench.svg": "resources/icons/servobench.svg",
 }
-START = "import sys; from bench_gui.cli import main; sys.exit(main())"
-BRIEFLY = (
+BRIEFLY_DEMO = (
     "import bench_gui.headless.demo as demo; asked = demo.IdentificationRequest; "
     "demo.IdentificationRequest = lambda **words: asked(**{**words, 'trials': 100, 'models': ('m1', 'm6')})\n"
+    "import sys; from bench_gui.cli import main; sys.exit(main())"
 )
-"""Before START: how well the demo searches, and for how many models, is no matter of packages."""
+"""How well the demo searches, and for how many models, is no matter of packages."""
 
 
 def sources():
@@ -52,46 +48,12 @@ def same(requirements):
 
 
 @pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """The wheel installed where nothing can be written."""
-    folder = tmp_path_factory.mktemp("site")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--target",
-        folder,
-        wheel,
-    ]
-    subprocess.run(list(map(str, command)), check=True)
-    places = [folder, *folder.rglob("*")]
-    for place in places:
-        place.chmod(0o555 if place.is_dir() else 0o444)
-    yield folder
-    for place in places:
-        place.chmod(0o755)
-
-
-@pytest.fixture(scope="module")
 def others(tmp_path_factory):
-    """Environment with the dependencies of the wheel, its window and its buses, and no other package."""
+    """Packages of the wheel's window and buses, and no other."""
     folder = tmp_path_factory.mktemp("others")
     extras = PROJECT["optional-dependencies"]
-    link_packages([*PROJECT["dependencies"], *(text for name in WORKBENCH for text in extras[name])], folder)
+    link_packages([text for name in WORKBENCH for text in extras[name]], folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def person(site, others, tmp_path_factory):
-    """A person's environment with the installed wheel; its home keeps what was compiled once."""
-    return environment(tmp_path_factory.mktemp("home"), PYTHONPATH=f"{site}:{others}")
-
-
-BENCH = (sys.executable, "-S", "-P", "-c", START)
-"""Without `site` nothing of this environment is found, and by its children neither."""
 
 
 def test_the_wheel_holds_the_rooms_and_nothing_else(wheel):
@@ -143,11 +105,11 @@ def test_a_version_is_a_tag(tmp_path):
     assert hatch(tmp_path, "version") == "1.2.4.dev0+dirty"  # changed since, and no word of the day
 
 
-def test_the_demo_passes_with_what_the_wheel_asks_for_where_nothing_can_be_written(person, site, tmp_path):
-    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
-    outcome = json.loads(
-        output([*BENCH[:-1], BRIEFLY + START, "demo", "--fast", "-o", tmp_path / "demo", "--json"], person)
-    )
+@pytest.mark.exhaustive("an installed wheel")
+def test_the_demo_passes_with_what_the_wheel_asks_for_where_nothing_can_be_written(site, person, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in site.packages.rglob("*")}
+    demo = ["demo", "--fast", "-o", tmp_path / "demo", "--json"]
+    outcome = json.loads(output([site.python, "-c", BRIEFLY_DEMO, *demo], person))
     errors = {row["model"]: row["truth_mrad"] for row in outcome["models"]}
     assert min(errors.values()) < 0.6 * errors["m1"]
     page = Path(outcome["report"]).read_text("utf-8")
@@ -156,41 +118,38 @@ def test_the_demo_passes_with_what_the_wheel_asks_for_where_nothing_can_be_writt
         page = page.replace(f"http://{name}", "")
     assert "http://" not in page
     assert "https://" not in page
-    found = {finding["subject"]: finding for finding in json.loads(output([*BENCH, "doctor", "--json"], person))}
-    assert found["servobench"]["text"].endswith(f"wheel in {site}")
+    found = doctor(site, person)
+    assert found["servobench"]["text"].endswith(f"wheel in {site.packages}")
     assert found["compiled code"]["text"].startswith("kept in ~/")
     assert list(Path(person["HOME"]).rglob("*.nbi"))
-    assert found["mujoco"]["status"] == found["distributed"]["status"] == "note"
-    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in site.packages.rglob("*")} == before
 
 
-def test_nothing_needs_a_folder_for_compiled_code(site, others, tmp_path):
-    person = environment(tmp_path, PYTHONPATH=f"{site}:{others}")
+def doctor(site, person):
+    return {finding["subject"]: finding for finding in json.loads(output([bench(site), "doctor", "--json"], person))}
+
+
+def bench(site):
+    """The installed program."""
+    return site.python.parent / "bench"
+
+
+@pytest.mark.exhaustive("an installed wheel")
+def test_nothing_needs_a_folder_for_compiled_code(site, tmp_path):
+    person = environment(tmp_path)
     for folder in (tmp_path / "ServoBench", tmp_path):
         folder.chmod(0o555)
-    found = {finding["subject"]: finding for finding in json.loads(output([*BENCH, "doctor", "--json"], person))}
+    found = doctor(site, person)
     assert "NUMBA_CACHE_DIR" in found["simulation kernel"]["remedy"]
     assert "SERVOBENCH_HOME" in found["sessions and settings"]["remedy"]
     tmp_path.chmod(0o755)
 
 
-def test_the_window_opens_on_an_example_of_ones_own(person, qapp, monkeypatch):
-    with window([*BENCH, "--example"], person, monkeypatch) as program:
+@pytest.mark.exhaustive("an installed wheel")
+def test_the_window_opens_on_an_example_of_ones_own(site, others, person, qapp, monkeypatch):
+    variables = {**person, "PYTHONPATH": str(others)}
+    with window([bench(site), "--example"], variables, monkeypatch) as program:
         copy = Path(person["HOME"]) / "ServoBench/example_xl330"
         wait_until(copy.exists, program)  # the window answers before it has made its copy
         assert copy.stat().st_mode & 0o200
         assert (copy / "runs").stat().st_mode & 0o200
-
-
-@pytest.mark.parametrize(
-    ("words", "remedy"),
-    [
-        (["export", "mx106:m6", "--to", "mujoco-hook", "--check", "-o", "out"], "mujoco"),
-        (["arm", "validate", "-o", "out"], "mujoco"),
-    ],
-)
-def test_what_an_extra_is_needed_for_says_so_in_one_line(words, remedy, person):
-    done = subprocess.run([*BENCH, *words], env=person, cwd=person["HOME"], capture_output=True, text=True, check=False)
-    assert remedy in done.stdout + done.stderr
-    assert "internal error" not in done.stderr
-    assert "Traceback" not in done.stderr
