@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from sessions import Session
 
 FIRST, SECOND, THIRD = "0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0003_sin_sin_kp100"
@@ -17,40 +16,12 @@ QUICK = ("--models", "m1", "--trials", "12", "--no-polish", "--no-command-path",
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> str:
-    return str(example_session(tmp_path / "my home"))
-
-
-@pytest.fixture
-def bench(capsys):
-    """Runs a command that must succeed and returns what it printed."""
-
-    def run(*arguments: object) -> str:
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        assert code == 0, captured.err
-        return captured.out
-
-    return run
-
-
-@pytest.fixture
-def fails(capsys):
-    """Runs a command that must fail and returns its one line."""
-
-    def run(*arguments: object) -> str:
-        assert main([str(argument) for argument in arguments]) == 1
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert captured.err.startswith("bench: ")
-        assert captured.err.count("\n") == 1
-        return captured.err
-
-    return run
+def session(lab) -> str:
+    return str(lab)
 
 
 def noted(bench, session: str) -> dict[str, dict]:
-    return {run["id"]: run["annotation"] for run in json.loads(bench("runs", session, "--json"))}
+    return {run["id"]: run["annotation"] for run in bench("runs", session, "--json").data}
 
 
 def test_every_option_changes_what_it_names_and_nothing_else(bench, session) -> None:
@@ -72,7 +43,7 @@ def test_every_option_changes_what_it_names_and_nothing_else(bench, session) -> 
     expected = dict(empty)
     for options, change in steps:
         expected |= change
-        answer = json.loads(bench("annotate", session, FIRST, *options, "--json"))
+        answer = bench("annotate", session, FIRST, *options, "--json").data
         assert [(run["id"], run["annotation"]) for run in answer] == [(FIRST, expected)]
         assert noted(bench, session) == {**dict.fromkeys(noted(bench, session), empty), FIRST: expected}
     assert not Path(session, "annotations.json").exists()
@@ -81,7 +52,7 @@ def test_every_option_changes_what_it_names_and_nothing_else(bench, session) -> 
 def test_several_runs_get_the_same_and_without_an_option_nothing_changes(bench, session) -> None:
     bench("annotate", session, FIRST, SECOND, "--tag", "clamp", "--note", "x" * 100)
     before = Path(session, "annotations.json").read_bytes()
-    table = bench("annotate", session, SECOND).splitlines()
+    table = bench("annotate", session, SECOND).out.splitlines()
     assert table[0].split()[-2:] == ["tags", "note"]
     assert SECOND in table[1]
     assert "clamp" in table[1]
@@ -91,10 +62,10 @@ def test_several_runs_get_the_same_and_without_an_option_nothing_changes(bench, 
 
 
 def test_the_list_shows_what_is_noted_only_where_something_is(bench, session) -> None:
-    assert bench("runs", session).splitlines()[0].endswith("status")
+    assert bench("runs", session).out.splitlines()[0].endswith("status")
     bench("annotate", session, FIRST, "--exclude", "slipped\x1b[2J")
     bench("annotate", session, SECOND, "--trim", "0.5:4")
-    table = bench("runs", session)
+    table = bench("runs", session).out
     assert table.splitlines()[0].endswith("use")
     assert "excluded: slipped\\x1b[2J" in table
     assert "from 0.5 s to 4 s" in table
@@ -103,22 +74,22 @@ def test_the_list_shows_what_is_noted_only_where_something_is(bench, session) ->
 def test_tags_choose_runs(bench, fails, session, tmp_path) -> None:
     bench("annotate", session, FIRST, "--tag", "clamp")
     bench("annotate", session, SECOND, THIRD, "--tag", "table")
-    assert [run["id"] for run in json.loads(bench("runs", session, "--tag", "clamp,table", "--json"))] == [
+    assert [run["id"] for run in bench("runs", session, "--tag", "clamp,table", "--json").data] == [
         FIRST, SECOND, THIRD
     ]  # fmt: skip
-    assert THIRD not in bench("runs", session, "--tag", "clamp")
+    assert THIRD not in bench("runs", session, "--tag", "clamp").out
     model = ["--model", "xl330:m6"]
-    judged = json.loads(bench("evaluate", session, *model, "--tag", "table", "--runs", f"{FIRST},{THIRD}", "--json"))
+    judged = bench("evaluate", session, *model, "--tag", "table", "--runs", f"{FIRST},{THIRD}", "--json").data
     assert [run["id"] for run in judged["runs"]] == [THIRD]
     assert "none of the runs has the tag nothing" in fails("evaluate", session, *model, "--tag", "nothing")
     out = tmp_path / "out.npz"
-    assert json.loads(bench("simulate", session, *model, "--tag", "clamp", "-o", out, "--json"))["runs"] == [FIRST]
+    assert bench("simulate", session, *model, "--tag", "clamp", "-o", out, "--json").data["runs"] == [FIRST]
 
 
 def test_excluded_runs_are_left_out_and_naming_one_says_how_to_bring_it_back(bench, fails, session, tmp_path) -> None:
     bench("annotate", session, FIRST, "--exclude", "slipped")
     model = ["--model", "xl330:m6"]
-    judged = json.loads(bench("evaluate", session, *model, "--json"))
+    judged = bench("evaluate", session, *model, "--json").data
     assert len(judged["runs"]) == 7
     assert FIRST not in [run["id"] for run in judged["runs"]]
     for command in (
@@ -130,7 +101,7 @@ def test_excluded_runs_are_left_out_and_naming_one_says_how_to_bring_it_back(ben
         assert f"{FIRST} is excluded (slipped)" in message
     remedy = shlex.split(message.split("use it: bench ")[1])
     bench(*remedy)
-    assert len(json.loads(bench("evaluate", session, *model, "--runs", FIRST, "--json"))["runs"]) == 1
+    assert len(bench("evaluate", session, *model, "--runs", FIRST, "--json").data["runs"]) == 1
 
     bench("annotate", session, *noted(bench, session), "--exclude")
     assert "all finished runs are excluded" in fails("evaluate", session, *model)
@@ -139,16 +110,16 @@ def test_excluded_runs_are_left_out_and_naming_one_says_how_to_bring_it_back(ben
 
 def test_commands_see_the_part_a_run_is_trimmed_to(bench, session, tmp_path) -> None:
     model = ["--model", "xl330:m6"]
-    whole = json.loads(bench("evaluate", session, *model, "--json"))["runs"][0]
+    whole = bench("evaluate", session, *model, "--json").data["runs"][0]
     bench("annotate", session, FIRST, "--trim", "1:3")
-    part = json.loads(bench("evaluate", session, *model, "--json"))["runs"][0]
+    part = bench("evaluate", session, *model, "--json").data["runs"][0]
     # Irregular recordings are judged on a grid of 5 ms.
     assert (whole["samples"], part["samples"]) == (1200, 400)
     assert part["mae"] != whole["mae"]
     results = {}
     for name, trim in (("trimmed", ["--trim", "1:3"]), ("whole", ["--no-trim"])):
         bench("annotate", session, FIRST, *trim)
-        [found] = json.loads(bench("identify", session, *QUICK, "-o", tmp_path / name, "--json"))
+        [found] = bench("identify", session, *QUICK, "-o", tmp_path / name, "--json").data
         results[name] = json.loads(Path(found["file"]).read_text())["provenance"]["data_hash"]
     assert results["whole"] == Session.open(session).data_hash()
     assert results["trimmed"] != results["whole"]
@@ -171,18 +142,17 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_noted(bench, fails, c
     assert not Path(session, "annotations.json").exists()
 
 
-def test_a_damaged_file_of_notes_never_hides_the_runs(bench, fails, capsys, session) -> None:
+def test_a_damaged_file_of_notes_never_hides_the_runs(bench, fails, session) -> None:
     Path(session, "annotations.json").write_text("{")
-    assert FIRST in bench("runs", session)
-    assert main(["runs", session, "--json"]) == 0
-    captured = capsys.readouterr()
-    assert len(json.loads(captured.out)) == 8
-    assert "annotations.json: damaged" in captured.err
+    assert FIRST in bench("runs", session).out
+    listed = bench("runs", session, "--json")
+    assert len(listed.data) == 8
+    assert "annotations.json: damaged" in listed.err
     for command in (["runs", session, "--tag", "a"], ["evaluate", session, "--model", "xl330:m6"]):
         assert "annotations.json: damaged" in fails(*command)
     bench("annotate", session, FIRST, "--note", "again")
     assert Path(session, "annotations.json.damaged").read_text() == "{"
-    assert "again" in bench("runs", session)
+    assert "again" in bench("runs", session).out
 
 
 def test_a_whole_file_carries_the_notes_and_an_import_brings_them(bench, session, tmp_path) -> None:

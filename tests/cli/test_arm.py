@@ -17,17 +17,6 @@ pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 QUICK = ["--paths", "circle", "--gains", "high", "--models", "m4,m6", "--period", "0.5"]
 
-LINKS = """\
-m1: 0.4
-m2: 0.3
-l1: 0.2
-l2: 0.15
-r1: 0.1
-r2: 0.1
-I1: 0.006
-I2: 0.004
-"""
-
 
 def arm(*arguments):
     """Run `bench arm` with errors as exceptions."""
@@ -61,29 +50,6 @@ def test_validate_writes_the_table_motions_and_pictures(capsys, tmp_path):
     own = [abs(float(row["m6_1"]) - float(row["q1"])) for row in motions]
     assert 1e3 * np.mean(own) == pytest.approx(said["cases"][1]["shoulder_mrad"])
     assert (tmp_path / "errors.svg").read_text("utf-8").count("<svg") == 1
-
-
-def test_validate_prints_a_line_a_case(capsys):
-    assert arm("validate", "--arm", "erob", *QUICK) == 0
-    heading, columns, line, links = capsys.readouterr().out.splitlines()
-    assert "eRob80" in heading
-    assert columns.split() == ["case", "m4", "published", "m6"]
-    assert line.startswith("Circle, high")
-    assert (
-        links
-        == "the paper gives only the servos: links and path sizes are ServoBench's; --links FILE replaces the links"
-    )
-
-
-def test_an_arm_of_ones_own_follows_a_path_into_a_file(capsys, tmp_path):
-    (tmp_path / "links.yml").write_text(LINKS)
-    asked = ["--links", tmp_path / "links.yml", "--joint1", "mx106:m4", "--joint2", "xl330:m6"]
-    assert arm("simulate", *asked, "--path", "square", "--gain", "20", "--period", 1, "-o", tmp_path / "run.csv") == 0
-    assert "200 samples of Dynamixel MX-106 M4 and" in capsys.readouterr().out
-    rows = table(tmp_path / "run.csv")
-    assert list(rows[0]) == ["time", "goal1", "goal2", "q1", "q2", "v1", "v2", "tau1", "tau2", "x", "z"]
-    q1, q2, x = (np.array([float(row[name]) for row in rows]) for name in ("q1", "q2", "x"))
-    assert x == pytest.approx(0.2 * np.sin(q1) + 0.15 * np.sin(q1 + q2))
 
 
 def test_a_recording_takes_the_truths_place(capsys, tmp_path):

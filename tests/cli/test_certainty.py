@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from core.errors import IdentificationError
 from core.sealed import parse_sealed
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
@@ -19,17 +18,12 @@ RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp40
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return example_session(tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
-def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def identified(example, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs."""
     folder = tmp_path_factory.mktemp("identified")
     words = ["--models", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--validation", "none", "--threads", "1",
              "--no-command-path"]  # fmt: skip
-    assert main(["identify", str(session), *words, "--quiet", "-o", str(folder)]) == 0
+    assert main(["identify", str(example), *words, "--quiet", "-o", str(folder)]) == 0
     return folder
 
 
@@ -38,19 +32,12 @@ def result(identified, tmp_path) -> Path:
     return Path(shutil.copytree(identified, tmp_path / "result"))
 
 
-def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
-    """What a command prints on standard output, or on standard error if it is to fail."""
-    assert main([str(argument) for argument in arguments]) == code
-    captured = capsys.readouterr()
-    return captured.err if code else captured.out
-
-
-def test_everything_for_a_person_and_for_machines(capsys, session, result) -> None:
-    common = ["certainty", session, "--result", result, "--friction-model", "M1", "--bootstrap", "2", "--threads", "1"]
-    text = bench(capsys, *common, "--profile", "q_offset")
+def test_everything_for_a_person_and_for_machines(bench, example, result) -> None:
+    common = ["certainty", example, "--result", result, "--friction-model", "M1", "--bootstrap", "2", "--threads", "1"]
+    text = bench(*common, "--profile", "q_offset").out
     for words in ("± 95 %", "profile 95 %", "bootstrap, 2 draws", "q_offset", "remarks", "certainty.json"):
         assert words in text
-    data = json.loads(bench(capsys, *common, "--profile", "q_offset", "--json"))
+    data = bench(*common, "--profile", "q_offset", "--json").data
     assert parse_sealed((result / "certainty.json").read_text()) == data
     model = load_identification(result).results[0].model
     kept = read_certainty(result, model)
@@ -64,10 +51,10 @@ def test_everything_for_a_person_and_for_machines(capsys, session, result) -> No
     assert "stopped" not in text
 
 
-def test_what_is_of_another_model_is_not_taken_for_it(capsys, session, result) -> None:
+def test_what_is_of_another_model_is_not_taken_for_it(bench, example, result) -> None:
     first, second = load_identification(result).results
-    common = ["certainty", session, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--threads", "1"]
-    bench(capsys, *common, "--friction-model", "m1")
+    common = ["certainty", example, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--threads", "1"]
+    bench(*common, "--friction-model", "m1")
     assert read_certainty(result, first.model).friction == "m1"
     with pytest.raises(IdentificationError, match=r"certainty\.json belongs to another M1 or to another fit"):
         read_certainty(result, second.model)
@@ -76,14 +63,14 @@ def test_what_is_of_another_model_is_not_taken_for_it(capsys, session, result) -
         read_certainty(result, first.model.with_parameters(moved))
 
 
-def test_a_stop_keeps_what_is_complete(session, result) -> None:
+def test_a_stop_keeps_what_is_complete(example, result) -> None:
     asked: list[bool] = []
 
     def later() -> bool:
         asked.append(True)
         return len(asked) > 16
 
-    question = CertaintyQuestion(session=session, folder=result, friction="m1", profiled=("all",), draws=3, threads=1)
+    question = CertaintyQuestion(session=example, folder=result, friction="m1", profiled=("all",), draws=3, threads=1)
     made = run_certainty(question, should_stop=later)
     profiled = [p for p in made.parameters if p.profile is not None]
     assert 0 < len(profiled) < len(made.parameters)
@@ -94,38 +81,26 @@ def test_a_stop_keeps_what_is_complete(session, result) -> None:
     assert json.loads((result / "certainty.json").read_text())["stopped"]
 
 
-def test_what_cannot_be_is_one_clear_line(capsys, session, result) -> None:
-    common = ["certainty", session, "--result", result]
-    assert "M6 was not identified there; choose one of M1, M2" in bench(
-        capsys, *common, "--friction-model", "m6", code=1
-    )
-    assert "no parameter 'colour'" in bench(capsys, *common, "--profile", "colour", code=1)
-    assert "no identification found" in bench(capsys, "certainty", session, code=1)
-    assert "no result of an identification" in bench(capsys, "certainty", session, "--result", "nowhere", code=1)
+def test_what_cannot_be_is_one_clear_line(fails, capsys, example, result) -> None:
+    common = ["certainty", example, "--result", result]
+    assert "M6 was not identified there; choose one of M1, M2" in fails(*common, "--friction-model", "m6")
+    assert "no parameter 'colour'" in fails(*common, "--profile", "colour")
+    assert "no identification found" in fails("certainty", example)
+    assert "no result of an identification" in fails("certainty", example, "--result", "nowhere")
     with pytest.raises(SystemExit, match="2"):
         main([*map(str, common), "--bootstrap", "1"])
     assert "give at least 2, or 0 for none" in capsys.readouterr().err
     assert not (result / "certainty.json").exists()
 
 
-def test_runs_that_have_changed_are_told(capsys, session, result, tmp_path) -> None:
-    copy = Path(shutil.copytree(session, tmp_path / "copy"))
-    common = [
-        "--result",
-        result,
-        "--friction-model",
-        "m1",
-        "--profile",
-        "q_offset",
-        "--bootstrap",
-        "0",
-        "--threads",
-        "1",
-    ]
-    bench(capsys, "annotate", copy, RUNS[0], "--trim", "0.5:")
-    assert "the runs have changed since the fit" in bench(capsys, "certainty", copy, *common)
+def test_runs_that_have_changed_are_told(bench, fails, example, result, tmp_path) -> None:
+    copy = Path(shutil.copytree(example, tmp_path / "copy"))
+    common = ["--result", result, "--bootstrap", "0", "--threads", "1"]
+    common += ["--friction-model", "m1", "--profile", "q_offset"]
+    bench("annotate", copy, RUNS[0], "--trim", "0.5:")
+    assert "the runs have changed since the fit" in bench("certainty", copy, *common).out
     (copy / "runs" / f"{RUNS[1]}.h5").unlink()
-    assert f"run {RUNS[1]} is gone" in bench(capsys, "certainty", copy, *common, code=1)
+    assert f"run {RUNS[1]} is gone" in fails("certainty", copy, *common)
 
 
 def test_a_damaged_file_is_told(result) -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_gui.cli import COMMANDS, build_parser, main
-from bench_gui.headless.examples import example_session
+from bench_gui.cli import build_parser, main
 from core.identification.cautions import cautions
 from core.identification.result import step_in_words
 from core.model import ServoModel
@@ -25,39 +24,6 @@ from core.units import with_uncertainty
 from sessions import Session
 from sessions.results.identification import load_identification
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(example_session(tmp_path_factory.mktemp("home")))
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """Standard output of a command that must succeed."""
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return captured.out
-
-
-def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line on standard error of a command that must fail."""
-    assert main([str(argument) for argument in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("bench: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
-
-
-def test_help_is_there_for_every_command(capsys) -> None:
-    for command in COMMANDS:
-        with pytest.raises(SystemExit) as exit_:
-            main([command, "--help"])
-        assert exit_.value.code == 0
-        assert "usage: bench" in capsys.readouterr().out
-
 
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys, bench_gui.cli as c; c.build_parser().format_help(); print(*sys.modules)"
@@ -65,23 +31,19 @@ def test_help_imports_nothing_heavy() -> None:
     assert not {"numpy", "numba", "scipy", "PySide6", "optuna", "h5py", "matplotlib"} & set(modules)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("evaluate", "SESSION", "--model", "xl330:m4"),
-        ("export", "mx106:m4", "--to", "json", "-o", "FOLDER"),
-        ("doctor",),
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_what_searches_nothing_does_not_wait_for_statistics(tmp_path, session, arguments) -> None:
+def test_what_searches_nothing_does_not_wait_for_statistics(tmp_path, example) -> None:
     """scipy.stats, which cmaes and scipy.signal bring along, takes longer to import than the rest together."""
-    words = [{"SESSION": session, "FOLDER": str(tmp_path)}.get(word, word) for word in arguments]
-    code = f"import sys; from bench_gui.cli import main; print(main({words}), *sys.modules, file=sys.stderr)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
-    assert modules[0] == "0"
-    assert "numba" in modules
-    assert "scipy.stats" not in modules
+    commands = [
+        ["evaluate", str(example), "--model", "xl330:m4"],
+        ["export", "mx106:m4", "--to", "json", "-o", str(tmp_path)],
+        ["doctor"],
+    ]
+    code = "import sys; from bench_gui.cli import main; "
+    code += f"print([main(words) for words in {commands}], *sys.modules, file=sys.stderr, sep='\\n')"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.splitlines()
+    assert "[0, 0, 0]" in said
+    assert "numba" in said
+    assert "scipy.stats" not in said
 
 
 def test_wrong_usage_exits_with_2(capsys) -> None:
@@ -91,19 +53,11 @@ def test_wrong_usage_exits_with_2(capsys) -> None:
         assert exit_.value.code == 2
 
 
-def test_runs_lists_what_scripts_need(capsys, session) -> None:
-    runs = json.loads(run(capsys, "runs", session, "--json"))
-    assert len(runs) == 8
-    assert {"id", "trajectory", "duration", "samples", "mass", "length", "kp"} <= set(runs[0])
-    assert {r["kp"] for r in runs} == {100.0, 400.0}
-    assert "sin_sin" in run(capsys, "runs", session)
-
-
 @pytest.mark.parametrize("extra", [[], ["--integrator", "bam", "--substeps", "2"]])
-def test_rollout_writes_the_arrays(capsys, tmp_path, extra) -> None:
+def test_rollout_writes_the_arrays(bench, tmp_path, extra) -> None:
     out = tmp_path / "deep" / "out.npz"
-    run(
-        capsys, "rollout", "--model", "mx106:m6", "--trajectory", "lift_and_drop", "--duration", "4", "--dt", "0.01",
+    bench(
+        "rollout", "--model", "mx106:m6", "--trajectory", "lift_and_drop", "--duration", "4", "--dt", "0.01",
         "--mass", "1", "--arm-mass", "0.1", "--length", "0.15", "--kp", "16", "--supply-voltage", "14",
         *extra, "-o", out,
     )  # fmt: skip
@@ -113,44 +67,20 @@ def test_rollout_writes_the_arrays(capsys, tmp_path, extra) -> None:
     assert np.abs(arrays["control"]).max() <= 14 * 0.9625 + 1e-12
 
 
-def test_rollout_matches_the_published_simulator(capsys, tmp_path) -> None:
-    """A case with arm mass and one with its own damping, through the command line; all 52 are in tests/core."""
-    reference = SHARED / "reference"
-    if not reference.exists():
-        pytest.skip("the reference rollouts are not part of the project")
-    cases = json.loads((reference / "bam_rollouts.json").read_text())
-    arrays = np.load(reference / "bam_rollouts.npz")
-    for case in (c for c in cases if c["case"] in ("case023", "case047", "case051")):
-        out = tmp_path / f"{case['case']}.npz"
-        damping = [] if case["damping"] is None else ["--damping", str(case["damping"])]
-        run(
-            capsys, "rollout", "--model", reference / "bam_params" / case["motor"] / f"{case['model']}.json",
-            "--trajectory", case["trajectory"], "--dt", case["dt"], "--duration", "6", "--mass", case["mass"],
-            "--arm-mass", case["arm_mass"], "--length", case["length"], "--kp", case["kp"],
-            "--supply-voltage", case["vin"],
-            "--integrator", "bam", *damping, "-o", out,
-        )  # fmt: skip
-        ours = np.load(out)
-        for name in ("position", "velocity", "control"):
-            assert np.abs(ours[name] - arrays[f"{case['case']}_{name}"]).max() < 1e-9
-
-
-def test_simulate_writes_every_run(capsys, tmp_path, session) -> None:
+def test_simulate_writes_every_run(bench, tmp_path, example) -> None:
     out = tmp_path / "out.npz"
-    summary = json.loads(run(capsys, "simulate", session, "--model", "xl330:m6", "-o", out, "--json"))
+    summary = bench("simulate", example, "--model", "xl330:m6", "-o", out, "--json").data
     arrays = np.load(out)
     for run_id in summary["runs"]:
         assert arrays[f"{run_id}/position"].shape == arrays[f"{run_id}/time"].shape
 
 
-def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
+def test_identify_evaluate_export(bench, tmp_path, example) -> None:
     """The path of a user, with a tiny budget."""
     result = tmp_path / "result"
-    found = json.loads(
-        run(capsys, "identify", session, "--servo", "xl330", "--models", "m1,m3", "--trials", "60", "--threads", "1",
+    found = bench("identify", example, "--servo", "xl330", "--models", "m1,m3", "--trials", "60", "--threads", "1",
             "--no-command-path", "--repeats", "2",
-            "--seed", "3", "--validation", "kp=400", "-o", result, "--json")
-    )  # fmt: skip
+            "--seed", "3", "--validation", "kp=400", "-o", result, "--json").data  # fmt: skip
     assert [entry["model"] for entry in found] == ["m1", "m3"]
     for entry in found:
         assert len(entry["repeats"]) == 2
@@ -159,35 +89,35 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
         assert ServoModel.read(entry["file"]).provenance["train_mae"] == entry["train_mae"]
     assert (result / "study.journal").exists()
     model = found[1]["file"]
-    held = json.loads(run(capsys, "evaluate", session, "--model", model, "--json"))
+    held = bench("evaluate", example, "--model", model, "--json").data
     assert set(held) == {"mean_mae", "mean_rmse", "runs", "selection", "warning"}
     by_id = {entry["id"]: entry["mae"] for entry in held["runs"]}
     kp400 = [mae for name, mae in by_id.items() if name.endswith("kp400")]
     assert sum(kp400) / len(kp400) == pytest.approx(found[1]["validation_mae"], rel=1e-12)
     for target in ("json", "bam", "mujoco"):
-        files = json.loads(run(capsys, "export", model, "--to", target, "-o", tmp_path / target, "--json"))["files"]
+        files = bench("export", model, "--to", target, "-o", tmp_path / target, "--json").data["files"]
         assert all(Path(file).stat().st_size for file in files)
 
 
-def test_the_step_and_its_cost_are_the_first_line_under_the_table(capsys, tmp_path, session) -> None:
-    words = ("identify", session, "--models", "m1", "--runs", "0003_sin_sin_kp100", "--validation", "none",
+def test_the_step_and_its_cost_are_the_first_line_under_the_table(bench, tmp_path, example) -> None:
+    words = ("identify", example, "--models", "m1", "--runs", "0003_sin_sin_kp100", "--validation", "none",
              "--trials", "60", "--no-polish", "--quiet", "--threads", "1", "-o", tmp_path)  # fmt: skip
-    lines = run(capsys, *words).splitlines()
+    lines = bench(*words).out.splitlines()
     model = ServoModel.read(tmp_path / "m1.json")
     (entry,) = json.loads((tmp_path / "result.json").read_text())
     assert lines[1].startswith("M1  ")
     assert lines[2] == step_in_words(model, entry["train_mae"])
     assert (entry["integrator"], entry["step"]) == ("leapfrog", model.dt / model.substeps)
     assert entry["discretisation_error"] < 0.1 * entry["train_mae"]
-    again = run(capsys, *words[:-1], tmp_path / "refined", "--refine").splitlines()
+    again = bench(*words[:-1], tmp_path / "refined", "--refine").out.splitlines()
     assert again[2] == lines[2]
     assert ServoModel.read(tmp_path / "refined" / "m1.json").values == model.values
 
 
-def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_path, session) -> None:
-    words = ("identify", session, "--models", "m1,m2", "--trials", "60", "--no-polish", "--quiet", "--threads", "1",
+def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_path, example) -> None:
+    words = ("identify", example, "--models", "m1,m2", "--trials", "60", "--no-polish", "--quiet", "--threads", "1",
              "--no-command-path", "--seed", "2", "--bounds", "kt=0.9:1.0", "-o", tmp_path)  # fmt: skip
-    text = run(capsys, *words)
+    text = bench(*words).out
     found = load_identification(tmp_path)
     best = found.recommended
     assert found.choice in text
@@ -205,32 +135,30 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_p
     assert len(told) > 3
     assert warnings == told[:3]
     assert f"{len(told) - 3} more: --all" in text
-    everything = run(capsys, *words[:-1], tmp_path / "again", "--all")
+    everything = bench(*words[:-1], tmp_path / "again", "--all").out
     assert [line for line in everything.splitlines() if line.startswith("warning: ")] == [f"warning: {t}" for t in told]
     assert len(text.splitlines()) <= 24
 
 
-def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path, session) -> None:
-    words = ["identify", session, "--models", "m1", "--trials", "32", "--no-polish", "--quiet", "--threads", "1"]
-    assert "The command path is " in run(capsys, *words, "-o", tmp_path / "tried")
-    text = run(capsys, *words, "--no-command-path", "-o", tmp_path / "without")
+def test_the_command_path_is_tried_unless_it_is_said_what_to_do(bench, tmp_path, example) -> None:
+    words = ["identify", example, "--models", "m1", "--trials", "32", "--no-polish", "--quiet", "--threads", "1"]
+    assert "The command path is " in bench(*words, "-o", tmp_path / "tried").out
+    text = bench(*words, "--no-command-path", "-o", tmp_path / "without").out
     assert "The command path is " not in text
     assert load_identification(tmp_path / "without").results[0].model.command_path == ()
-    run(capsys, *words, "--command-path", "-o", tmp_path / "with")
+    bench(*words, "--command-path", "-o", tmp_path / "with")
     assert set(load_identification(tmp_path / "with").results[0].model.command_path) == (
         set(COMMAND_PATH_TERMS) - {"supply_sag"}
     )
     both = [*words, "--no-command-path", "--command-path-terms", "command_delay", "-o", tmp_path / "both"]
-    assert main([str(word) for word in both]) == 1
-    assert "give one of them" in capsys.readouterr().err
+    assert "give one of them" in bench(*both, code=1).err
 
 
-def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:
-    words = ["identify", session, "--models", "m1", "--trials", "60", "--no-polish", "--quiet", "--threads", "1",
+def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(bench, tmp_path, example) -> None:
+    words = ["identify", example, "--models", "m1", "--trials", "60", "--no-polish", "--quiet", "--threads", "1",
              "--validation", "none", "--repeats", "2", "--command-path", "--command-path-terms", "command_delay",
              "-o", tmp_path]  # fmt: skip
-    assert main([str(word) for word in words]) == 0
-    shown = capsys.readouterr()
+    shown = bench(*words)
     assert shown.err == "bench: only these command path terms are identified: command_delay\n"
     heading, row = (line.split() for line in shown.out.splitlines()[:2])
     spread = load_identification(tmp_path).results[0].spread
@@ -263,52 +191,50 @@ def test_a_step_in_words(integrator, cost, words) -> None:
     assert step_in_words(replace(load_model("mx106", "m4"), **known), 0.003) == f"M4: step 2.5 ms, {words}"
 
 
-def test_import_and_export_round_trip(capsys, tmp_path, session) -> None:
-    run(capsys, "export", session, "--to", "bam", "-o", tmp_path / "bam")
-    run(capsys, "import", tmp_path / "bam", "-o", tmp_path / "again")
-    original = json.loads(run(capsys, "runs", session, "--json"))
-    again = json.loads(run(capsys, "runs", tmp_path / "again", "--json"))
+def test_import_and_export_round_trip(bench, tmp_path, example) -> None:
+    bench("export", example, "--to", "bam", "-o", tmp_path / "bam")
+    bench("import", tmp_path / "bam", "-o", tmp_path / "again")
+    original = bench("runs", example, "--json").data
+    again = bench("runs", tmp_path / "again", "--json").data
     keys = ("trajectory", "duration", "samples", "kp", "mass")
     assert [[r[k] for k in keys] for r in original] == [[r[k] for k in keys] for r in again]
 
 
-def test_record_fast_is_reproducible(capsys, tmp_path) -> None:
+def test_record_fast_is_reproducible(bench, tmp_path) -> None:
     for name in ("a", "b"):
-        run(capsys, "record", "--servo", "simulated:xl330?seed=5", "--fast", "--trajectory", "sin_sin", "--mass", "0.1",
+        bench("record", "--servo", "simulated:xl330?seed=5", "--fast", "--trajectory", "sin_sin", "--mass", "0.1",
             "--length", "0.1", "-o", tmp_path / name)  # fmt: skip
-        run(capsys, "simulate", tmp_path / name, "--model", "xl330:m6", "-o", tmp_path / f"{name}.npz")
+        bench("simulate", tmp_path / name, "--model", "xl330:m6", "-o", tmp_path / f"{name}.npz")
     first, second = (np.load(tmp_path / f"{name}.npz") for name in ("a", "b"))
     (key,) = {n for n in first.files if n.endswith("measured_position")}
     assert np.array_equal(first[key], second[key])
     assert np.abs(first[key]).max() > 0.3
 
 
-def test_drive_backdrive(capsys, tmp_path) -> None:
+def test_drive_backdrive(bench, tmp_path) -> None:
     picture = tmp_path / "d.svg"
-    data = json.loads(
-        run(
-            capsys, "drive-backdrive", "--model", "mx106:m1-published", "--torque-max", "2", "--points", "3",
+    data = bench(
+            "drive-backdrive", "--model", "mx106:m1-published", "--torque-max", "2", "--points", "3",
             "-o", picture, "--json",
-        )
-    )  # fmt: skip
+        ).data  # fmt: skip
     coulomb = 0.10352026623606064
     assert data["drive"][0][2] == pytest.approx(-(2.0 - coulomb))
     assert data["backdrive"][0][2] == pytest.approx(-(2.0 + coulomb))
     assert picture.read_text().startswith("<?xml")
 
 
-def test_models(capsys) -> None:
-    servos = {entry["servo"]: entry for entry in json.loads(run(capsys, "models", "--json"))}
+def test_models(bench) -> None:
+    servos = {entry["servo"]: entry for entry in bench("models", "--json").data}
     assert {"mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100", "sts3215", "sts3250"} <= set(servos)
     assert servos["sts3250"]["error_gain"] == 0.16382926
     assert servos["mx106"]["published"][0] == "m1-published"
-    assert "m6-published" in run(capsys, "models")
-    assert "friction_viscous" in run(capsys, "models", "erob80_100:m6")
-    assert "Carried over from published values" in run(capsys, "models", "mx106:m6")
-    assert "integrator bam (first order)" in run(capsys, "models", "mx106:m6-published")
+    assert "m6-published" in bench("models").out
+    assert "friction_viscous" in bench("models", "erob80_100:m6").out
+    assert "Carried over from published values" in bench("models", "mx106:m6").out
+    assert "integrator bam (first order)" in bench("models", "mx106:m6-published").out
 
 
-def test_a_model_is_shown_with_its_integrator(capsys, tmp_path) -> None:
+def test_a_model_is_shown_with_its_integrator(bench, tmp_path) -> None:
     model = load_model("mx106", "m1")
     for integrator, words in (
         ("leapfrog", "leapfrog (second order), step 2.5 ms"),
@@ -316,11 +242,11 @@ def test_a_model_is_shown_with_its_integrator(capsys, tmp_path) -> None:
     ):
         file = tmp_path / f"{integrator}.json"
         file.write_text(replace(model, integrator=integrator, dt=0.005, substeps=2).to_json_text())
-        assert f"integrator {words}" in run(capsys, "models", file)
+        assert f"integrator {words}" in bench("models", file).out
 
 
-def test_doctor_finds_this_machine_fit(capsys) -> None:
-    findings = json.loads(run(capsys, "doctor", "--json"))
+def test_doctor_finds_this_machine_fit(bench) -> None:
+    findings = bench("doctor", "--json").data
     assert all(finding["remedy"] for finding in findings if finding["status"] == "error")
 
 
@@ -338,32 +264,32 @@ def bad_files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_bad_files_give_one_line_and_leave_nothing(capsys, tmp_path) -> None:
+def test_bad_files_give_one_line_and_leave_nothing(fails, tmp_path) -> None:
     for name, content in bad_files(tmp_path).items():
         file = tmp_path / name
         file.write_bytes(content)
-        fails(capsys, "import", file, "-o", tmp_path / "session")
-        fails(capsys, "evaluate", file, "--model", "mx106:m1")
-        fails(capsys, "rollout", "--model", file, "--trajectory", "sin_sin", "-o", tmp_path / "out.npz")
-        fails(capsys, "identify", file, "-o", tmp_path / "result")
+        fails("import", file, "-o", tmp_path / "session")
+        fails("evaluate", file, "--model", "mx106:m1")
+        fails("rollout", "--model", file, "--trajectory", "sin_sin", "-o", tmp_path / "out.npz")
+        fails("identify", file, "-o", tmp_path / "result")
         assert sorted(path.name for path in tmp_path.iterdir()) == [name]
         file.unlink()
 
 
-def test_errors_name_the_remedy(capsys, tmp_path, session) -> None:
-    assert "there are mx106" not in fails(capsys, "models", "mx106:m1.json")
-    assert "no servo 'mx999'" in fails(capsys, "models", "mx999:m1")
+def test_errors_name_the_remedy(fails, tmp_path, example) -> None:
+    assert "there are mx106" not in fails("models", "mx106:m1.json")
+    assert "no servo 'mx999'" in fails("models", "mx999:m1")
     assert "no trajectory named 'loop'" in fails(
-        capsys, "rollout", "--model", "mx106:m1", "--trajectory", "loop", "-o", tmp_path / "x.npz"
+        "rollout", "--model", "mx106:m1", "--trajectory", "loop", "-o", tmp_path / "x.npz"
     )
-    assert "recordings of xl330" in fails(capsys, "evaluate", session, "--model", "mx106:m1")
-    assert "kp takes" in fails(capsys, "identify", session, "--validation", "kp=3", "-o", tmp_path / "r")
+    assert "recordings of xl330" in fails("evaluate", example, "--model", "mx106:m1")
+    assert "kp takes" in fails("identify", example, "--validation", "kp=3", "-o", tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
-def test_demo_overwrites_nothing(capsys, tmp_path) -> None:
+def test_demo_overwrites_nothing(fails, tmp_path) -> None:
     Session.create(tmp_path / "demo" / "session", "mine")
-    assert "another folder" in fails(capsys, "demo", "--fast", "-o", tmp_path / "demo")
+    assert "another folder" in fails("demo", "--fast", "-o", tmp_path / "demo")
 
 
 def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

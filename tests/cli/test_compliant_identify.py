@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench_gui.cli import COMMANDS, main
+from bench_gui.cli import main
 from bench_gui.headless.recording import RecordingPlan, record_plan
 from core.bench import Bench
 from core.studies.compliant.elastic import Sea
@@ -15,12 +15,6 @@ from sessions import Session
 
 TRUTH = CompliantUnit(actuator=Sea(stiffness=24.0))
 FAST = ("--trials", "24", "--threads", "1", "--quiet")
-
-
-@pytest.fixture(autouse=True)
-def offered(monkeypatch):
-    """The command is there."""
-    monkeypatch.setitem(COMMANDS, "compliant", "compliant actuators")
 
 
 @pytest.fixture(scope="module")

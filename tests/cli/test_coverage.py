@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import pytest
-
-from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.recording import RunHeader
 from core.trajectories import make_trajectory
@@ -16,52 +9,33 @@ from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
 
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return example_session(tmp_path_factory.mktemp("home"))
+RUNS = "0003_sin_sin_kp100,0004_sin_sin_kp400"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    code = main(["coverage", *map(str, arguments)])
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return captured.out
-
-
-def test_people_read_words(capsys, session) -> None:
-    text = run(capsys, session, "--threads", "1")
+def test_people_read_words(bench, example) -> None:
+    text = bench("coverage", example, "--threads", "1").out
     assert "one mass and one length: load-dependent friction and k_t cannot be distinguished" in text
     assert "record another mass or arm length" in text
     assert "0004_sin_sin_kp400" in text
 
 
-def test_scripts_read_json(capsys, session) -> None:
-    data = json.loads(run(capsys, session, "--json", "--runs", "0003_sin_sin_kp100,0004_sin_sin_kp400"))
+def test_scripts_read_json(bench, example) -> None:
+    data = bench("coverage", example, "--json", "--runs", RUNS).data
     assert [cell["kp"] for cell in data["grid"]] == [100.0, 400.0]
     assert {finding["severity"] for finding in data["findings"]} <= {"error", "warning", "note"}
     assert "audit" not in data
 
 
-def test_a_model_adds_audit_and_residuals(capsys, session) -> None:
-    arguments = (
-        "--model",
-        "xl330:m1",
-        "--runs",
-        "0003_sin_sin_kp100,0004_sin_sin_kp400",
-        "--dt",
-        "0.01",
-        "--threads",
-        "1",
-    )
-    data = json.loads(run(capsys, session, *arguments, "--json"))
+def test_a_model_adds_audit_and_residuals(bench, example) -> None:
+    arguments = ("--model", "xl330:m1", "--runs", RUNS, "--dt", "0.01", "--threads", "1")
+    data = bench("coverage", example, *arguments, "--json").data
     assert {term["name"] for term in data["terms"]} >= {"kt", "R", "friction_viscous"}
     assert isinstance(data["audit"], list)
     assert data["residuals"]["position_rms"] > 0.0
-    assert "left unexplained" in run(capsys, session, *arguments)
+    assert "left unexplained" in bench("coverage", example, *arguments).out
 
 
-def test_repetitions_are_a_table_of_their_own(capsys, tmp_path) -> None:
+def test_repetitions_are_a_table_of_their_own(bench, tmp_path) -> None:
     session = Session.create(tmp_path / "repeated")
     trajectory = make_trajectory("sin_sin", 1.0)
     with open_servo("simulated:mx106?clock=virtual") as servo:
@@ -71,11 +45,11 @@ def test_repetitions_are_a_table_of_their_own(capsys, tmp_path) -> None:
         )
         for _ in range(2):
             assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
-    text = run(capsys, session.path, "--threads", "1")
+    text = bench("coverage", session.path, "--threads", "1").out
     (row,) = (line.split() for line in text.splitlines() if line.startswith("sin_sin") and len(line.split()) == 4)
     assert row[:3] == ["sin_sin", "1", "2"]
 
 
-def test_a_model_of_another_servo_is_refused(capsys, session) -> None:
-    assert main(["coverage", str(session), "--model", "mx106:m1"]) == 1
-    assert "these are recordings of xl330, the model is of mx106" in capsys.readouterr().err
+def test_a_model_of_another_servo_is_refused(fails, example) -> None:
+    said = fails("coverage", example, "--model", "mx106:m1")
+    assert "these are recordings of xl330, the model is of mx106" in said

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from core.identification.choice import terms, transfer
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.terms import TermCosts
@@ -17,30 +13,14 @@ from sessions import Session
 from sessions.results.folder import CROSSVALIDATION_REQUEST
 from sessions.results.identification import load_identification
 
-FEW = (
-    "--runs",
-    "0001_lift_and_drop_kp100,0002_lift_and_drop_kp400,0003_sin_sin_kp100,0004_sin_sin_kp400",
-    "--threads",
-    "1",
-)
+RUNS = "0001_lift_and_drop_kp100,0002_lift_and_drop_kp400,0003_sin_sin_kp100,0004_sin_sin_kp400"
+FEW = ("--runs", RUNS, "--threads", "1")
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(example_session(tmp_path_factory.mktemp("home")))
-
-
-def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
-    """What a command prints on standard output, or on standard error if it is to fail."""
-    assert main([str(argument) for argument in arguments]) == code
-    captured = capsys.readouterr()
-    return captured.err if code else captured.out
-
-
-def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> None:
+def test_everything_for_a_person_and_for_machines(bench, tmp_path, example) -> None:
     result = tmp_path / "result"
-    common = ["crossvalidate", session, "--by", "kp,mass", "--models", "m1,m3", "--trials", "32", "--threads", "1"]
-    text = bench(capsys, *common, "--command-path", "both", "-o", result)
+    common = ["crossvalidate", example, "--by", "kp,mass", "--models", "m1,m3", "--trials", "32", "--threads", "1"]
+    text = bench(*common, "--command-path", "both", "-o", result).out
     # What --json prints is that file, see below.
     for words in ("M1 + command path", "kp 100", "kp 400", "the command path", "mass was not held out", "repetitions"):
         assert words in text
@@ -54,13 +34,13 @@ def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> 
     assert data["skipped"].keys() == {"mass"}
 
 
-def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, session, monkeypatch) -> None:
+def test_transfer_and_terms_are_made_on_request_and_once(bench, tmp_path, example, monkeypatch) -> None:
     """Asked for again, or not, what is kept of the same searches stays; of others it is made anew."""
     common = [
-        "crossvalidate", session, "--by", "kp", "--models", "m1", "--command-path", "on",
+        "crossvalidate", example, "--by", "kp", "--models", "m1", "--command-path", "on",
         "--command-path-terms", "command_delay", "--most-training-runs", "2", "--threads", "1", "-o", tmp_path / "r",
     ]  # fmt: skip
-    text = bench(capsys, *common, "--trials", "32", "--transfer", "--term-costs")
+    text = bench(*common, "--trials", "32", "--transfer", "--term-costs").out
     assert "fitted to \\ on, kp" in text
     assert "delay of the command" in text
     kept = parse_sealed((tmp_path / "r" / "crossvalidation.json").read_text())
@@ -70,50 +50,49 @@ def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, sessi
 
     monkeypatch.setattr(transfer, "transfer_table", refuse)
     monkeypatch.setattr(terms, "term_costs", refuse)
-    assert json.loads(bench(capsys, *common, "--trials", "32", "--transfer", "--term-costs", "--json")) == kept
-    assert json.loads(bench(capsys, *common, "--trials", "32", "--json")) == kept
+    assert bench(*common, "--trials", "32", "--transfer", "--term-costs", "--json").data == kept
+    assert bench(*common, "--trials", "32", "--json").data == kept
     elsewhere = [*common[:-1], tmp_path / "other", "--runs", "0003_sin_sin_kp100,0004_sin_sin_kp400"]
-    assert "made again" in bench(capsys, *elsewhere, "--trials", "32", "--term-costs", code=1)
+    assert "made again" in bench(*elsewhere, "--trials", "32", "--term-costs", code=1).err
 
 
-def test_what_other_searches_left_is_not_taken_over(capsys, tmp_path, session) -> None:
-    common = ["crossvalidate", session, "--by", "kp", "--models", "m1", "--command-path", "off", *FEW, "--json"]
-    made = json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))
+def test_what_other_searches_left_is_not_taken_over(bench, tmp_path, example) -> None:
+    common = ["crossvalidate", example, "--by", "kp", "--models", "m1", "--command-path", "off", *FEW, "--json"]
+    made = bench(*common, "--trials", "32", "-o", tmp_path).data
     assert made["terms"] is None
     kept = TermCosts(train_mae=0.0123, held_out_mae=None, terms=()).to_json()
     (tmp_path / "crossvalidation.json").write_text(json.dumps({**made, "terms": kept}))
-    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"] == kept
+    assert bench(*common, "--trials", "32", "-o", tmp_path).data["terms"] == kept
     asked = json.loads((tmp_path / CROSSVALIDATION_REQUEST).read_text())
     (tmp_path / CROSSVALIDATION_REQUEST).write_text(json.dumps({**asked, "data_hash": "of other runs"}))
-    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"] is None
+    assert bench(*common, "--trials", "32", "-o", tmp_path).data["terms"] is None
 
 
-def test_what_cannot_be_held_out_is_one_clear_line(capsys, session) -> None:
-    message = bench(capsys, "crossvalidate", session, "--by", "mass", code=1)
+def test_what_cannot_be_held_out_is_one_clear_line(fails, example) -> None:
+    message = fails("crossvalidate", example, "--by", "mass")
     assert "every run has mass 0.49 kg: record with another mass" in message
-    assert message.count("\n") == 1
-    assert "no condition colour" in bench(capsys, "crossvalidate", session, "--by", "colour", code=1)
+    assert "no condition colour" in fails("crossvalidate", example, "--by", "colour")
 
 
-def test_own_recordings_tell_their_unit(capsys, tmp_path) -> None:
+def test_own_recordings_tell_their_unit(bench, tmp_path) -> None:
     """Two servos recorded into one session, each held out in turn: the recorder kept their serial numbers."""
     for seed in (1, 2):
         bench(
-            capsys, "record", "--servo", f"simulated:xl330?seed={seed}", "--fast", "--trajectory", "sin_sin",
+            "record", "--servo", f"simulated:xl330?seed={seed}", "--fast", "--trajectory", "sin_sin",
             "--mass", "0.1", "--length", "0.1", "-o", tmp_path / "pair", "--quiet",
         )  # fmt: skip
     divided = folds(Session.open(tmp_path / "pair").load_all(), ("unit",))
     assert [(fold.value, len(fold.held_out)) for fold in divided.folds] == [("seed 1", 1), ("seed 2", 1)]
 
 
-def test_a_crossvalidation_decides_between_the_models_identified_beside_it(capsys, tmp_path, session) -> None:
+def test_a_crossvalidation_decides_between_the_models_identified_beside_it(bench, tmp_path, example) -> None:
     """In the report and in what `bench identify` says; of another folder nothing is known."""
     common = ["--models", "m1,m3", "--trials", "32", *FEW, "--quiet"]
-    bench(capsys, "crossvalidate", session, "--by", "kp", "--command-path", "off", "-o", tmp_path / "r", *common)
+    bench("crossvalidate", example, "--by", "kp", "--command-path", "off", "-o", tmp_path / "r", *common)
     judged = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())["choice"]
     common.append("--no-command-path")
-    assert f"By cross-validation {judged}" in bench(capsys, "identify", session, "-o", tmp_path / "r", *common)
-    assert "By cross-validation" not in bench(capsys, "identify", session, "-o", tmp_path / "alone", *common)
+    assert f"By cross-validation {judged}" in bench("identify", example, "-o", tmp_path / "r", *common).out
+    assert "By cross-validation" not in bench("identify", example, "-o", tmp_path / "alone", *common).out
     found = load_identification(tmp_path / "r")
     assert found.choice == f"By cross-validation {judged}"
     (tmp_path / "r" / "crossvalidation.json").write_text("{}")

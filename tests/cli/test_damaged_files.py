@@ -1,13 +1,11 @@
 """One changed digit in a file: what a command says, and with which status it ends."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bench_gui.cli import main
 from bench_gui.headless.examples import example_session
 from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest
@@ -51,36 +49,32 @@ def change(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new, 1), "utf-8")
 
 
-def test_a_trim_edited_by_hand_is_used_with_a_warning(session, capsys, caplog):
+def test_a_trim_edited_by_hand_is_used_with_a_warning(session, bench, caplog):
     before = Session.open(session).data_hash()
     change(session / "annotations.json", "2.5", "2.7")
-    assert main(["evaluate", str(session), "--model", "xl330:m1", "--runs", RUN, "--json"]) == 0
+    bench("evaluate", session, "--model", "xl330:m1", "--runs", RUN, "--json")
     assert f"{session / 'annotations.json'}: edited by hand, or damaged" in caplog.text
     assert Session.open(session).data_hash() != before
 
 
-def test_a_damaged_result_ends_a_command_in_one_line(session, capsys):
+def test_a_damaged_result_ends_a_command_in_one_line(session, fails):
     file = session / FOLDER / "2026-01-01T00-00-00" / RESULT
     assert load_identification(file.parent).results[0].train_mae == 0.003
     change(file, '"train_mae": 0.003', '"train_mae": 0.002')
-    assert main(["report", str(session), "-o", str(session / "report.html")]) == 1
-    said = capsys.readouterr().err.strip()
-    assert "\n" not in said
+    said = fails("report", session, "-o", session / "report.html")
     assert str(file.parent) in said
     assert "differ from those that were written" in said
 
 
-def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, capsys, caplog):
+def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, bench, caplog):
     file = tmp_path / "mine.json"
     model = load_model("xl330", "m1")
     file.write_text(model.to_json_text(), "utf-8")
-    arguments = ["evaluate", str(made), "--model", str(file), "--runs", RUN]
-    assert main([*arguments, "--json"]) == 0
-    assert "edited" not in json.loads(capsys.readouterr().out)["warning"]
+    words = ["evaluate", made, "--model", file, "--runs", RUN, "--json"]
+    assert "edited" not in bench(*words).data["warning"]
     assert not caplog.records
     change(file, repr(model.values["kt"]), "0.25")
-    assert main([*arguments, "--json"]) == 0
-    assert "the model was edited by hand, or damaged" in json.loads(capsys.readouterr().out)["warning"]
+    assert "the model was edited by hand, or damaged" in bench(*words).data["warning"]
     assert str(file) in caplog.text
 
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import signal
-from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
 
 import pytest
 
 from bench_gui.cli import COMMANDS, TRACEBACK_VARIABLE, main
-from bench_gui.headless.examples import example_session
 from bench_gui.headless.interrupt import Interrupt
 from bench_gui.headless.recording import RecordedRun
 from core.errors import InputError, ServoBenchError
 from core.words import counted
 from drivers.errors import DriverError
 from sessions import Session
-
-
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(example_session(tmp_path_factory.mktemp("home")))
 
 
 @pytest.fixture
@@ -41,18 +34,7 @@ def stub(monkeypatch):
     return put
 
 
-def line_of_failure(capsys, *words: object, status: int = 1) -> str:
-    """The one line on standard error of a command that must fail, which prints nothing else."""
-    assert main([str(word) for word in words]) == status
-    captured = capsys.readouterr()
-    lines = [line for line in captured.err.splitlines() if not line.startswith("note: ")]
-    assert captured.out == ""
-    assert len(lines) == 1, captured.err
-    assert lines[0].startswith("bench: ")
-    return lines[0]
-
-
-def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(capsys, monkeypatch, tmp_path) -> None:
+def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(fails, monkeypatch, tmp_path) -> None:
     def stopped(*_: Any, **__: Any) -> int:
         with Interrupt() as interrupt:
             signal.raise_signal(signal.SIGINT)
@@ -60,14 +42,14 @@ def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(capsys, monke
         return 0
 
     monkeypatch.setattr("bench_gui.cli.commands.scan.run", stopped)
-    line = line_of_failure(capsys, "scan", "dynamixel", status=130)
+    line = fails("scan", "dynamixel", code=130)
     assert line == "bench: stopped; completed work is kept"
     # The next one is another.
     monkeypatch.setattr("bench_gui.cli.commands.scan.run", lambda *_: 0)
     assert main(["scan", "dynamixel"]) == 0
 
 
-def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch, tmp_path) -> None:
+def test_whatever_is_raised_is_one_line_and_a_failure(fails, stub, monkeypatch, tmp_path) -> None:
     monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
     raised = [
         (InputError("two\nlines"), "bench: two lines"),
@@ -88,7 +70,7 @@ def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch,
     for error, line in raised:
         stub("bench_gui.headless.demo.run_demo", error)
         status = 130 if isinstance(error, KeyboardInterrupt) else 1
-        assert line_of_failure(capsys, "demo", "-o", tmp_path / "d", status=status) == line
+        assert fails("demo", "-o", tmp_path / "d", code=status) == line
     monkeypatch.setenv(TRACEBACK_VARIABLE, "1")
     with pytest.raises(KeyError):
         main(["demo", "-o", str(tmp_path / "d")])
@@ -137,7 +119,7 @@ def test_the_doctor_fails_for_an_error_only(capsys, stub) -> None:
     assert "error x: t\n      → r\n" in told
 
 
-def test_a_search_that_finds_nothing_is_a_failure(capsys, monkeypatch) -> None:
+def test_a_search_that_finds_nothing_is_a_failure(fails, capsys, monkeypatch) -> None:
     """And a family that cannot search does not end the search of the others."""
     found = {"dynamixel": [Of(address="dynamixel:1", title="MX-106", detail="firmware 4")]}
 
@@ -165,26 +147,26 @@ def test_a_search_that_finds_nothing_is_a_failure(capsys, monkeypatch) -> None:
     assert f"no servo answered ({counted(tried, 'attempt')})" in capsys.readouterr().err
     assert main(["scan", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["found"] == []
-    assert line_of_failure(capsys, "scan", "ethercat") == "bench: no rights"
-    assert "NAME=VALUE" in line_of_failure(capsys, "scan", "dynamixel", "port")
+    assert fails("scan", "ethercat") == "bench: no rights"
+    assert "NAME=VALUE" in fails("scan", "dynamixel", "port")
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
-def test_a_controller_passes_its_exit_status_on_and_its_error_is_one_line(capsys, stub, more) -> None:
+def test_a_controller_passes_its_exit_status_on_and_its_error_is_one_line(fails, capsys, stub, more) -> None:
     target = "bench_gui.cli.webots_program.run_in_process"
     for code in (0, 1, 7):
         stub(target, Of(traces=(), code=code, problem=""))
         assert main(["webots", "run", "c.py", *more]) == code
     capsys.readouterr()
     stub(target, Of(traces=(), code=0, problem="ZeroDivisionError: by zero"))
-    assert "ended with an error: ZeroDivisionError: by zero" in line_of_failure(capsys, "webots", "run", "c.py", *more)
+    assert "ended with an error: ZeroDivisionError: by zero" in fails("webots", "run", "c.py", *more)
 
 
-def test_an_identification_that_could_not_be_kept_is_a_failure(capsys, stub, session, tmp_path) -> None:
+def test_an_identification_that_could_not_be_kept_is_a_failure(fails, stub, example, tmp_path) -> None:
     stub("sessions.results.identifying.run_identification", Of(problem="r: the disk is full"))
     for more in ([], ["--json"]):
-        words = ["identify", session, "-o", tmp_path / "r", *more]
-        assert line_of_failure(capsys, *words) == "bench: r: the disk is full"
+        words = ["identify", example, "-o", tmp_path / "r", *more]
+        assert fails(*words) == "bench: r: the disk is full"
 
 
 # What is not there, and what cannot be written
@@ -225,9 +207,9 @@ def test_every_command_is_asked_for_what_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("command", NOWHERE)
-def test_what_is_not_there_is_one_line_and_makes_nothing(capsys, tmp_path, command) -> None:
+def test_what_is_not_there_is_one_line_and_makes_nothing(fails, tmp_path, command) -> None:
     places = {"NONE": str(tmp_path / "none.json"), "NEW": str(tmp_path / "new")}
-    line_of_failure(capsys, command, *(places.get(word, word) for word in NOWHERE[command]))
+    fails(command, *(places.get(word, word) for word in NOWHERE[command]))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -250,21 +232,21 @@ WRITES = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_what_cannot_be_written_is_one_line_that_names_the_place(capsys, session, tmp_path, name) -> None:
+def test_what_cannot_be_written_is_one_line_that_names_the_place(fails, example, tmp_path, name) -> None:
     """Below a file there is no folder; nothing is printed as if it had been written."""
     (tmp_path / "file").write_text("kept")
-    places = {"SESSION": session}
+    places = {"SESSION": str(example)}
     words = [places.get(word, word.replace("OUT", str(tmp_path / "file" / "out"))) for word in WRITES[name]]
-    assert str(tmp_path / "file") in line_of_failure(capsys, *words)
+    assert str(tmp_path / "file") in fails(*words)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_an_import_counts_what_came_in_and_what_was_there(capsys, session, tmp_path) -> None:
+def test_an_import_counts_what_came_in_and_what_was_there(capsys, example, tmp_path) -> None:
     home = tmp_path / "home"
-    one = Path(session) / "runs" / "0001_lift_and_drop_kp100.h5"
-    two = Path(session) / "runs" / "0003_sin_sin_kp100.h5"
-    three = Path(session) / "runs" / "0004_sin_sin_kp400.h5"
+    one = example / "runs" / "0001_lift_and_drop_kp100.h5"
+    two = example / "runs" / "0003_sin_sin_kp100.h5"
+    three = example / "runs" / "0004_sin_sin_kp400.h5"
     assert main(["import", str(one), "-o", str(home)]) == 0
     assert capsys.readouterr().out == f"1 run imported into {home}, 1 in all\n"
     assert main(["import", str(two), str(three), "-o", str(home)]) == 0

@@ -1,6 +1,5 @@
 """`bench export` of a model: names, files that are there, what is refused."""
 
-import json
 import sys
 
 import pytest
@@ -13,18 +12,17 @@ def export(folder, *words, to="c", model="mx106:m1"):
     return main(["export", model, "--to", to, "-o", str(folder), *words])
 
 
-def test_a_file_that_differs_is_replaced_only_by_force(tmp_path, capsys):
+def test_a_file_that_differs_is_replaced_only_by_force(tmp_path, bench, fails):
     mine = tmp_path / "elbow.servo.h"
     mine.write_text("/* mine */\n")
-    assert export(tmp_path, "--name", "elbow") == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
+    words = ("export", "mx106:m1", "--to", "c", "-o", tmp_path, "--name", "elbow")
+    said = fails(*words)
     assert f"{mine} exists and differs" in said
     assert "--force" in said
     assert mine.read_text() == "/* mine */\n"
-    assert export(tmp_path, "--name", "elbow", "--force") == 0
+    bench(*words, "--force")
     assert "static const sb_servo elbow_servo" in mine.read_text()
-    assert export(tmp_path, "--name", "elbow") == 0
+    bench(*words)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +53,13 @@ def test_what_is_not_possible_is_refused_in_one_line(tmp_path, capsys, to, words
     assert not (tmp_path / "out").exists()
 
 
-def test_an_export_whose_engine_is_missing_is_an_export(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    assert export(tmp_path, "--check") == 0
-    said = capsys.readouterr().out
+def test_an_export_whose_engine_is_missing_is_an_export(tmp_path, bench, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ("export", "mx106:m1", "--to", "c", "-o", tmp_path, "--check")
+    said = bench(*words).out
     assert str(tmp_path / "README.md") in said
     assert "not checked: it needs a C compiler" in said
-    assert export(tmp_path, "--check", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = bench(*words, "--json").data
     assert found["checked"] is None
     assert "C compiler" in found["not_checked"]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from types import SimpleNamespace
 
 import pytest
 
-from bench_gui.cli import COMMANDS, main
+from bench_gui.cli import COMMANDS
 from core.export import approximation
 
 ALL = ["uncompensated", "friction by M1", "friction by M6", "all but friction", "everything by M1", "everything by M6"]
@@ -25,9 +24,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(approximation, "approximate", start)
 
 
-def test_the_richer_friction_is_compared_with_the_best_m1(capsys):
-    assert main(["feedforward", "xl330:m6", "--mass", "0.1", "--trajectory", "up_and_down", "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+def test_the_richer_friction_is_compared_with_the_best_m1(bench):
+    printed = bench("feedforward", "xl330:m6", "--mass", "0.1", "--trajectory", "up_and_down", "--json").data
     runs = printed["trajectories"]["up_and_down"]
 
     assert printed["bench"]["mass"] == 0.1
@@ -36,31 +34,16 @@ def test_the_richer_friction_is_compared_with_the_best_m1(capsys):
     assert 10.0 * by_title["everything by M6"] < by_title["everything by M1"] < by_title["uncompensated"]
 
 
-def test_people_get_a_table_of_the_paper_s_trajectories(capsys):
-    assert main(["feedforward", "mx106:m1", "--kp", "8"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-
-    assert lines[0].split() == [
-        "trajectory",
-        "compensated",
-        "rms/mrad",
-        "mean/mrad",
-        "worst/mrad",
-        "beyond",
-        "the",
-        "servo/%",
-    ]
-    assert len(lines) == 1 + 4 * 4
-    assert [line.split()[0] for line in lines[1::4]] == ["sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"]
+def test_without_a_choice_they_are_the_paper_s_trajectories(bench):
+    shown = bench("feedforward", "mx106:m1", "--kp", "8", "--json").data["trajectories"]
+    assert list(shown) == ["sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"]
+    assert {len(runs) for runs in shown.values()} == {4}
 
 
-def test_goals_and_motions_are_written(capsys, tmp_path):
+def test_goals_and_motions_are_written(bench, tmp_path):
     file = tmp_path / "new" / "runs.csv"
-    assert (
-        main(["feedforward", "mx106:m1", "--trajectory", "sin_sin", "half_sine", "--dt", "0.01", "--csv", str(file)])
-        == 0
-    )
-    assert str(file) in capsys.readouterr().out
+    words = ("mx106:m1", "--trajectory", "sin_sin", "half_sine", "--dt", "0.01", "--csv", file)
+    assert str(file) in bench("feedforward", *words).out
     rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
     assert len(rows) == 2 * 600
@@ -83,10 +66,5 @@ def test_goals_and_motions_are_written(capsys, tmp_path):
         (["mx999:m1"], "mx999"),
     ],
 )
-def test_what_is_not_possible_is_said_in_one_line(capsys, arguments, message):
-    assert main(["feedforward", *arguments]) == 1
-    captured = capsys.readouterr()
-
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
+def test_what_is_not_possible_is_said_in_one_line(fails, arguments, message):
+    assert message in fails("feedforward", *arguments)

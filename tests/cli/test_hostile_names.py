@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -15,7 +14,6 @@ from bench_gui.cli import main
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.report.of_session import report_of
 from bench_gui.settings import Settings
-from core.atomic import write_atomically
 from core.fleet.plan import UnitFacts
 from core.fleet.store import FleetStore
 from core.sealed import parse_sealed, sealed_text
@@ -27,11 +25,6 @@ FIT = ("--models", "m1", "--trials", "32", "--threads", "1", "--no-command-path"
 MODEL = ("--model", "xl330:m4")
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Path:
-    return example_session(tmp_path)
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session and in it the folder of a fit."""
@@ -40,16 +33,9 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def bench(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = main([str(argument) for argument in arguments])
-    return (code, *capsys.readouterr())
-
-
-def test_a_path_that_is_no_text_is_refused_at_once(capsys, lab) -> None:
+def test_a_path_that_is_no_text_is_refused_at_once(fails, lab) -> None:
     strange = os.fsdecode(bytes(lab.parent) + b"/r\xff")
-    code, out, err = bench(capsys, "identify", lab, *FIT, "-o", strange)
-    assert (code, out) == (2, "")
+    err = fails("identify", lab, *FIT, "-o", strange, code=2)
     assert "r\\udcff" in err
     assert "not valid UTF-8" in err
     assert not os.path.exists(strange)
@@ -75,56 +61,38 @@ def test_a_home_whose_path_is_no_text_keeps_results_settings_and_reports(tmp_pat
     assert Settings().values.open_session == str(session)
 
 
-def test_a_strange_file_in_a_folder_is_named_visibly(capsys, lab) -> None:
+def test_a_strange_file_in_a_folder_is_named_visibly(bench, lab) -> None:
     logs = lab.parent / "logs"
-    assert main(["export", str(lab), "--to", "csv", "-o", str(logs)]) == 0
+    bench("export", lab, "--to", "csv", "-o", logs)
     first, *others = sorted(logs.iterdir())
     for file in others:
         file.unlink()
     shutil.copy(first, logs / f"{RED}a\nb.csv")
     shutil.copy(first, os.path.join(bytes(logs), b"c\xff.csv"))
-    code, out, _ = bench(capsys, "import", logs, "-o", lab.parent / "new")
-    assert code == 0
+    out = bench("import", logs, "-o", lab.parent / "new").out
     assert "\x1b" not in out
     assert len(Session.open(lab.parent / "new").runs()) == 1
     assert len(out.splitlines()) == 2
     assert "\\x1b[31ma\\nb.csv" in out
 
 
-def test_what_a_session_says_cannot_steer_the_terminal(capsys, lab) -> None:
+def test_what_a_session_says_cannot_steer_the_terminal(bench, lab) -> None:
     session = Session.open(lab)
     strange = replace(session.load("0001_lift_and_drop_kp100"), trajectory=f"{RED}a\nb")
     session.annotate(session.add(strange), Annotation(note=f"{RED}b\nc"))
-    code, out, err = bench(capsys, "runs", lab)
-    assert code == 0
+    out, err = bench("runs", lab)
     assert "\x1b" not in out + err
     assert "\\x1b[31ma\\nb" in out
     # A table has a line for its headings and one for each run.
     assert len(out.splitlines()) == 10
-    code, out, _ = bench(capsys, "runs", lab, "--json")
-    assert "\x1b" not in out
-    assert json.loads(out)[-1]["trajectory"] == f"{RED}a\nb"
+    said = bench("runs", lab, "--json")
+    assert "\x1b" not in said.out
+    assert said.data[-1]["trajectory"] == f"{RED}a\nb"
 
 
-def test_text_of_other_languages_is_printed_as_it_is(capsys, lab) -> None:
+def test_text_of_other_languages_is_printed_as_it_is(bench, lab) -> None:
     Session.open(lab).annotate("0001_lift_and_drop_kp100", Annotation(tags=("größe",)))
-    assert "größe" in bench(capsys, "runs", lab)[1]
-
-
-def test_a_write_that_is_refused_names_the_file_it_was_for(tmp_path, monkeypatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", refuse)
-    with pytest.raises(OSError, match="No space left") as refusal:
-        write_atomically(tmp_path / "m1.json", b"")
-    assert refusal.value.filename == str(tmp_path / "m1.json")
-    monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(OSError, match="No space left") as refusal:
-        write_atomically(tmp_path / "m1.json", b"")
-    assert refusal.value.filename == str(tmp_path / "m1.json")
-    assert list(tmp_path.iterdir()) == []
+    assert "größe" in bench("runs", lab).out
 
 
 @pytest.mark.parametrize(
@@ -132,33 +100,31 @@ def test_a_write_that_is_refused_names_the_file_it_was_for(tmp_path, monkeypatch
     [lambda data: data.update(version=99), lambda data: data["request"].update(novel=1)],
     ids=["version", "setting"],
 )
-def test_the_record_of_a_newer_version_says_so(capsys, tmp_path, fitted, change) -> None:
+def test_the_record_of_a_newer_version_says_so(bench, tmp_path, fitted, change) -> None:
     folder = tmp_path / "fit"
     shutil.copytree(fitted / "fit", folder)
     record = parse_sealed((folder / "identification.json").read_text())
     change(record)
     (folder / "identification.json").write_text(sealed_text(record))
-    code, _, err = bench(capsys, "report", fitted, folder)
-    assert code == 1
+    err = bench("report", fitted, folder, code=1).err
     assert "identification.json" in err
     assert "written by a newer ServoBench" in err
     assert "update ServoBench" in err
 
 
-def test_a_run_with_a_channel_of_a_newer_version_says_so(capsys, lab) -> None:
+def test_a_run_with_a_channel_of_a_newer_version_says_so(bench, lab) -> None:
     file = lab / "runs" / "0001_lift_and_drop_kp100.h5"
     with h5py.File(file, "r+") as run:
         run["channels"].create_dataset("torque", data=run["channels/position"][()])
         run.attrs["sha256"] = "0" * 64
-    code, _, err = bench(capsys, "evaluate", lab, *MODEL, "--runs", "0001_lift_and_drop_kp100")
-    assert code == 1
+    err = bench("evaluate", lab, *MODEL, "--runs", "0001_lift_and_drop_kp100", code=1).err
     assert "written by a newer ServoBench (channel torque): update ServoBench" in err
 
 
-def test_a_fleet_of_a_newer_version_is_shown(capsys, tmp_path, lab) -> None:
+def test_a_fleet_of_a_newer_version_is_shown(bench, tmp_path, lab) -> None:
     folder = tmp_path / "fleet"
-    assert main(["fleet", str(lab), "--models", "m1", "--trials", "32", "--workers", "1", "-o", str(folder)]) == 0
+    bench("fleet", lab, "--models", "m1", "--trials", "32", "--workers", "1", "-o", folder)
     plan = parse_sealed((folder / "fleet.json").read_text())
     plan["units"][0]["novel"] = 1
     (folder / "fleet.json").write_text(sealed_text(plan))
-    assert bench(capsys, "fleet", "-o", folder)[0] == 0
+    bench("fleet", "-o", folder)

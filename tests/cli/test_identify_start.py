@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from core.shipped import load_model
 from sessions.results.record import read_record
 
+RUN = "0003_sin_sin_kp100"
 SMALL = ("--models", "m1", "--trials", "16", "--validation", "none", "--no-polish", "--threads", "1")
 
 
-@pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(example_session(tmp_path_factory.mktemp("home")))
+@pytest.fixture
+def identify(bench, example, tmp_path):
+    """Identifies one run into the folder r."""
+
+    def run(*words: object, code: int = 0):
+        return bench("identify", example, "--runs", RUN, *SMALL, *words, "-o", tmp_path / "r", code=code)
+
+    return run
 
 
-def identify(session: str, output: Path, *arguments: str) -> int:
-    return main(["identify", session, "--runs", RUN, *SMALL, *arguments, "-o", str(output)])
-
-
-RUN = "0003_sin_sin_kp100"
-
-
-def test_a_model_and_single_values(capsys, tmp_path, session) -> None:
+def test_a_model_and_single_values(identify, tmp_path) -> None:
     """Later ones count; the start is on record, and one of another model is lifted."""
     known = load_model("xl330", "m6")
     file = tmp_path / "unit=1.json"
     file.write_text(known.to_json_text())
-    assert identify(session, tmp_path / "r", "--start", str(file), "--start", "R=3.5", "--json") == 0
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = identify("--start", file, "--start", "R=3.5", "--json").data
     assert row["evidence"]["parameters"][1]["initial"] == 3.5
     start = dict(read_record(tmp_path / "r").request.start)
     assert start == {**known.values, "R": 3.5}
@@ -41,12 +34,9 @@ def test_a_model_and_single_values(capsys, tmp_path, session) -> None:
     assert initial["friction_base"] == known.values["friction_base"]
 
 
-def test_a_shipped_model(capsys, tmp_path, session) -> None:
-    assert (
-        identify(session, tmp_path / "r", "--start", "xl330:m1", "--command-path-terms", "release_braking", "--all")
-        == 0
-    )
-    assert "torque off: not determined: record a torque-off phase" in capsys.readouterr().out
+def test_a_shipped_model(identify, tmp_path) -> None:
+    said = identify("--start", "xl330:m1", "--command-path-terms", "release_braking", "--all").out
+    assert "torque off: not determined: record a torque-off phase" in said
     assert dict(read_record(tmp_path / "r").request.start) == load_model("xl330", "m1").values
 
 
@@ -59,12 +49,10 @@ def test_a_shipped_model(capsys, tmp_path, session) -> None:
         ("nowhere.json", "cannot be read"),
     ],
 )
-def test_a_start_that_cannot_be_leaves_no_folder(capsys, tmp_path, session, start, message) -> None:
-    assert identify(session, tmp_path / "r", "--start", start) == 1
-    assert message in capsys.readouterr().err
+def test_a_start_that_cannot_be_leaves_no_folder(identify, tmp_path, start, message) -> None:
+    assert message in identify("--start", start, code=1).err
     assert not (tmp_path / "r").exists()
 
 
-def test_without_the_term_the_text_says_what_is_assumed(capsys, tmp_path, session) -> None:
-    assert identify(session, tmp_path / "r", "--all") == 0
-    assert "torque off: assumed open (β = 0)" in capsys.readouterr().out
+def test_without_the_term_the_text_says_what_is_assumed(identify) -> None:
+    assert "torque off: assumed open (β = 0)" in identify("--all").out

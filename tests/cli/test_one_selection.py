@@ -1,6 +1,5 @@
 """The window's Compare and `bench evaluate` judge the same runs of a session, with the same mean."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication
 
-from bench_gui.cli import main
 from bench_gui.compare.comparison import Comparison
 from bench_gui.headless.examples import example_session
 from bench_gui.state.library import Library
@@ -58,19 +56,17 @@ def judged_by_the_window(path: Path) -> tuple[dict[str, float], str]:
     return dict(comparison.book.of(entry)), library.selection(comparison.runs).brief
 
 
-def test_window_and_command_average_the_same_runs(session, capsys):
+def test_window_and_command_average_the_same_runs(session, bench):
     errors, brief = judged_by_the_window(session)
-    assert main(["evaluate", str(session), "--model", "xl330:m1", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = bench("evaluate", session, "--model", "xl330:m1", "--json").data
     assert {run["id"]: run["mae"] for run in said["runs"]} == pytest.approx(errors)
     assert said["mean_mae"] == pytest.approx(np.mean(list(errors.values())))
     assert brief == said["selection"]["brief"] == "2 of 5 runs (1 excluded, 1 not complete, 1 simulated)"
-    assert main(["evaluate", str(session), "--model", "xl330:m1"]) == 0
-    assert "2 of 5 runs" in capsys.readouterr().out
+    assert "2 of 5 runs" in bench("evaluate", session, "--model", "xl330:m1").out
 
 
-def test_simulated_runs_are_used_where_they_are_named(session, capsys):
+def test_simulated_runs_are_used_where_they_are_named(session, bench):
     made = Session.open(session).runs()[-1]
     assert made.simulated
-    assert main(["evaluate", str(session), "--model", "xl330:m1", "--runs", f"0001_lift_and_drop_kp100,{made.id}"]) == 0
-    assert "1 of them simulated" in capsys.readouterr().err
+    said = bench("evaluate", session, "--model", "xl330:m1", "--runs", f"0001_lift_and_drop_kp100,{made.id}")
+    assert "1 of them simulated" in said.err

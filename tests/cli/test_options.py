@@ -333,12 +333,14 @@ def test_demo(reach, tmp_path) -> None:
 
 
 def test_webots_run_and_fit(reach, session, tmp_path) -> None:
-    words = ["webots", "run", "--servo", "motor:maxForce=5,inertia=0.25", "--servo", "last:controlP=20", "--timestep",
+    words = ["webots", "run", "--servo", "motor:maxForce=5,inertia=0.25", "--servo", "last:controlP=20",
+             "--servo", "slide:type=linear,on=base,inertia=1,gravity=0.7", "--timestep",
              "4", "--duration", "2.5", *PENDULUM, "c.py"]  # fmt: skip
     job = reach("bench_gui.cli.webots_program.run_in_process", *words, but=("recording", "world"))["job"]
-    motor, last = job.servos
+    motor, last, slide = job.servos
     assert (job.program, job.basic_time_step, job.duration) == (Path("c.py"), 4, 2.5)
     assert (motor.name, motor.parent, last.name, last.parent) == ("motor", None, "last", 0)
+    assert (slide.parent, slide.fields.type, slide.load.gravity_torque) == (None, "linear", 0.7)
     assert (motor.fields.max_force, last.fields.control_p, motor.load.inertia) == (5.0, 20.0, 0.25)
     words = ["webots", "fit", session, "--models", "m2", *CHOSEN[:8], "--validation", "kp=100", "--dt", "0.004"]
     given = reach("core.studies.webots.loss.loss_on_recordings", *words)
@@ -351,38 +353,15 @@ def test_webots_run_and_fit(reach, session, tmp_path) -> None:
 
 def test_arm(reach, session, tmp_path, monkeypatch) -> None:
     (tmp_path / "l.yml").write_text("m1: 0.4\nm2: 0.3\nl1: 0.2\nl2: 0.15\nr1: 0.1\nr2: 0.1\nI1: 0.006\nI2: 0.004\n")
-    words = [
-        "arm",
-        "identify",
-        "a.csv",
-        "--links",
-        tmp_path / "l.yml",
-        "--models",
-        "m2,M4",
-        "--groups",
-        "motor",
-        "--windows",
-        "0.2,0.3",
-        "--fit-window",
-        "0.7",
-        "--held-out",
-        "0.4",
-        "--trials",
-        "77",
-        "--seed",
-        "5",
-    ]
+    words = ["arm", "identify", "a.csv", "--links", tmp_path / "l.yml", "--models", "m2,M4", "--groups", "motor",
+             "--windows", "0.2,0.3", "--fit-window", "0.7", "--held-out", "0.4", "--trials", "77",
+             "--seed", "5"]  # fmt: skip
     monkeypatch.setattr("core.studies.arm.recording.read_arm_csv", lambda file: file)
     given = reach("core.studies.arm.identification.identify_arm", *words)
     request = given["request"]
     differs(request, but=("dt", "substeps"))
-    assert (request.models, request.terms, request.windows, request.fitted) == (
-        ("m2", "m4"),
-        ("motor",),
-        (0.2, 0.3),
-        0.7,
-    )
-    assert (request.held_out, request.budget, request.seed) == (0.4, 77, 5)
+    assert (request.models, request.terms, request.windows) == (("m2", "m4"), ("motor",), (0.2, 0.3))
+    assert (request.fitted, request.held_out, request.budget, request.seed) == (0.7, 0.4, 77, 5)
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     own = ["--links", tmp_path / "l.yml", "--joint1", "mx106:m4", "--joint2", "xl330:m2", "--period", "2",
            "--timestep", "0.0005"]  # fmt: skip

@@ -1,10 +1,7 @@
 """A servo of one's own on the command line: from a template to a model that is used on another machine."""
 
-import json
-
 import pytest
 
-from bench_gui.cli import main
 from core.catalogue import SERVOS_VARIABLE, load_servo, servos
 from core.errors import ModelError
 from core.model import ServoModel
@@ -18,41 +15,26 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "here"
 
 
-def run(capsys, *arguments):
-    code = main(list(map(str, arguments)))
-    captured = capsys.readouterr()
-    assert code == 0, captured.err
-    return captured.out
-
-
-def fails(capsys, *arguments):
-    assert main(list(map(str, arguments))) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
-
-
-def recorded(capsys, session, *more):
-    run(
-        capsys, "record", "--fast", "--trajectory", "sin_sin", "--duration", "2", "--mass", "0.2", "--length", "0.1",
+def recorded(bench, session, *more):
+    bench(
+        "record", "--fast", "--trajectory", "sin_sin", "--duration", "2", "--mass", "0.2", "--length", "0.1",
         "-o", session, *more,
     )  # fmt: skip
     return Session.open(session)
 
 
-def test_the_template_names_the_next_commands_and_overwrites_nothing(capsys, tmp_path):
-    told = run(capsys, "models", "--new", "hexa.toml")
+def test_the_template_names_the_next_commands_and_overwrites_nothing(bench, fails, tmp_path):
+    told = bench("models", "--new", "hexa.toml").out
     assert "bench models hexa.toml" in told
     assert "bench record --servo simulated:hexa --fast -o trial" in told
     (tmp_path / "hexa.toml").write_text((tmp_path / "hexa.toml").read_text("utf-8") + "# mine\n", "utf-8")
-    assert "already exists" in fails(capsys, "models", "--new", "hexa.toml")
+    assert "already exists" in fails("models", "--new", "hexa.toml")
     assert (tmp_path / "hexa.toml").read_text("utf-8").endswith("# mine\n")
-    assert "a servo file ends in .toml; try hexa.toml" in fails(capsys, "models", "--new", "hexa.json")
-    assert "name = 'Hexa 1' must be" in fails(capsys, "models", "--new", "Hexa 1.toml")
+    assert "a servo file ends in .toml; try hexa.toml" in fails("models", "--new", "hexa.json")
+    assert "name = 'Hexa 1' must be" in fails("models", "--new", "Hexa 1.toml")
 
-    assert "My servo M6, start values" in run(capsys, "models", "hexa.toml")
-    listed = {entry["servo"]: entry["own"] for entry in json.loads(run(capsys, "models", "--json"))}
+    assert "My servo M6, start values" in bench("models", "hexa.toml").out
+    listed = {entry["servo"]: entry["own"] for entry in bench("models", "--json").data}
     assert listed["hexa"]
     assert not listed["mx106"]
 
@@ -70,28 +52,28 @@ def test_the_template_names_the_next_commands_and_overwrites_nothing(capsys, tmp
         ("models", "bad.toml"),
     ],
 )
-def test_a_broken_file_is_one_line_wherever_a_servo_is_named(capsys, tmp_path, folder, command):
-    run(capsys, "models", "--new", "bad.toml")
+def test_a_broken_file_is_one_line_wherever_a_servo_is_named(bench, fails, tmp_path, folder, command):
+    bench("models", "--new", "bad.toml")
     text = (tmp_path / "bad.toml").read_text("utf-8")
     (tmp_path / "bad.toml").write_text(text.replace("stall_torque = 3.0", "stall_torque = 0"), "utf-8")
-    assert "bad.toml: [ratings] stall_torque = 0 must be a number from 1e-09" in fails(capsys, *command)
+    assert "bad.toml: [ratings] stall_torque = 0 must be a number from 1e-09" in fails(*command)
     assert not folder.exists()
 
 
-def test_a_broken_file_in_the_folder_is_listed_and_harms_nothing(capsys, folder):
+def test_a_broken_file_in_the_folder_is_listed_and_harms_nothing(bench, fails, folder):
     folder.mkdir()
     (folder / "junk.toml").write_bytes(b"\xff\x00")
-    assert "not usable: " in run(capsys, "models")
-    told = [f for f in json.loads(run(capsys, "doctor", "--json")) if f["subject"] == "own servos"]
+    assert "not usable: " in bench("models").out
+    told = [f for f in bench("doctor", "--json").data if f["subject"] == "own servos"]
     assert str(folder) in told[0]["text"]
     assert "junk.toml: not a text file" in told[1]["text"]
-    assert "junk.toml: not a text file" in fails(capsys, "record", "--servo", "simulated:junk", "-o", "x")
-    run(capsys, "rollout", "--model", "mx106:m1", "--trajectory", "sin_sin", "-o", "x.npz")
+    assert "junk.toml: not a text file" in fails("record", "--servo", "simulated:junk", "-o", "x")
+    bench("rollout", "--model", "mx106:m1", "--trajectory", "sin_sin", "-o", "x.npz")
 
 
-def test_runs_and_models_take_their_servo_to_another_machine(capsys, tmp_path, monkeypatch):
-    run(capsys, "models", "--new", "hexa.toml")
-    session = recorded(capsys, tmp_path / "lab", "--servo", f"simulated:{tmp_path / 'hexa.toml'}?seed=3")
+def test_runs_and_models_take_their_servo_to_another_machine(bench, tmp_path, monkeypatch):
+    bench("models", "--new", "hexa.toml")
+    session = recorded(bench, tmp_path / "lab", "--servo", f"simulated:{tmp_path / 'hexa.toml'}?seed=3")
     [recording] = session.load_all()
     assert recording.settings.servo == "hexa"
     logs = [*export_csv(session, None, tmp_path / "csv"), *export_bam(session, None, tmp_path / "bam")]
@@ -105,8 +87,8 @@ def test_runs_and_models_take_their_servo_to_another_machine(capsys, tmp_path, m
 
     # Nothing but the session is there.
     monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "machine"))
-    run(capsys, "identify", "lab", "--models", "m1", "--validation", "none", "--trials", "40", "-o", "result")
+    bench("identify", "lab", "--models", "m1", "--validation", "none", "--trials", "40", "-o", "result")
     monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "next"))
-    run(capsys, "rollout", "--model", "result/m1.json", "--trajectory", "sin_sin", "-o", "x.npz")
+    bench("rollout", "--model", "result/m1.json", "--trajectory", "sin_sin", "-o", "x.npz")
     assert "hexa" in servos()
     assert ServoModel.read("result/m1.json").servo_file == (tmp_path / "hexa.toml").read_text("utf-8")

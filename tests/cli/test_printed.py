@@ -6,7 +6,6 @@ import argparse
 import io
 import json
 import re
-import shlex
 from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
@@ -17,11 +16,8 @@ import pytest
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
-from bench_gui.headless.report.commands import identify_command
-from bench_gui.headless.report.traces import SearchTrace
 from core.bench import Bench
 from core.identification.evaluate import Evaluation, RunScore
-from core.identification.request import IdentificationRequest
 from core.recording import Recording, ServoSettings
 from core.shipped import load_model
 from sessions import Annotation, Session
@@ -112,6 +108,8 @@ def test_runs(printed, session, capsys) -> None:
     run("runs", session, "--json")
     told = capsys.readouterr()
     assert [row["id"] for row in json.loads(told.out)] == [first, second, third]
+    needed = {"trajectory": "sin_sin", "duration": 0.09, "samples": 10, "mass": 0.3, "length": 0.12, "kp": 100.0}
+    assert json.loads(told.out)[0].items() >= needed.items()
     assert told.err.startswith("note: ")
 
 
@@ -624,29 +622,3 @@ def test_damage_is_said_once_and_ends_the_command_so(capsys) -> None:
     sound = argparse.Namespace(damage=False)
     say_damage(sound, "", "")
     assert not sound.damage
-
-
-def test_a_repeated_command_is_in_the_units_of_the_command_line() -> None:
-    request = IdentificationRequest(servo="mx106", models=("m1", "m6"), prior=0.0025, seed=3, repeats=2)
-    words = shlex.split(identify_command(Path("lab one"), request, ["0001", "0002"]))
-    words.remove("--no-command-path")
-    options = dict(zip(words[3::2], words[4::2], strict=False))
-    assert words[:3] == ["bench", "identify", "lab one"]
-    assert options["--models"] == "m1,m6"
-    assert options["--runs"] == "0001,0002"
-    assert build_parser().parse_args(words[1:]).prior == pytest.approx(2.5)
-    assert build_parser().parse_args(words[1:]).repeats == 2
-
-
-def test_a_search_has_settled_when_it_is_near_its_end_not_that_of_the_refinement() -> None:
-    trace = SearchTrace(
-        friction="m6",
-        repeat=0,
-        evaluations=np.array([10, 20, 30, 40, 50]),
-        best=np.array([5.0, 2.0, 1.0, 0.999, 0.1]),
-        searched=4,
-        total=50,
-        surrogate=0,
-        descents=1,
-    )
-    assert trace.settled == 30

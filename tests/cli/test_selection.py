@@ -53,21 +53,14 @@ QUICK = ("--models", "m1", "--trials", "32", "--threads", "1")
 MODEL = ("--model", "xl330:m4")
 
 
-def bench(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    assert code == (DAMAGED if "cannot be read and is left out" in captured.err else 0), captured.err
-    return captured.out, captured.err
-
-
 @pytest.mark.parametrize("command", [("evaluate", *MODEL), ("coverage",), ("simulate", *MODEL, "-o", "out.npz")])
-def test_people_and_scripts_read_which_runs_were_used(capsys, tmp_path, monkeypatch, place, command) -> None:
+def test_people_and_scripts_read_which_runs_were_used(bench, tmp_path, monkeypatch, place, command) -> None:
     monkeypatch.chdir(tmp_path)
     name, *options = command
-    out, err = bench(capsys, name, place, *options, "--tag", "used")
-    assert SENTENCE in err
-    assert SENTENCE not in out
-    selection = json.loads(bench(capsys, name, place, *options, "--tag", "used", "--json")[0])["selection"]
+    said = bench(name, place, *options, "--tag", "used", code=DAMAGED)
+    assert SENTENCE in said.err
+    assert SENTENCE not in said.out
+    selection = bench(name, place, *options, "--tag", "used", "--json", code=DAMAGED).data["selection"]
     assert SENTENCE in selection["text"]
     assert [run[:4] for run in selection["runs"]] == ["0001", "0002", "0005", "0006", "0008", "0009"]
     assert [(out["run"][:4], out["why"]) for out in selection["left_out"]] == [
@@ -78,14 +71,13 @@ def test_people_and_scripts_read_which_runs_were_used(capsys, tmp_path, monkeypa
     assert [[run[:4] for run in runs] for runs in selection["equal"]] == [["0002", "0009"]]
 
 
-def test_a_session_without_anything_to_say_says_nothing(capsys, tmp_path) -> None:
-    path = example_session(tmp_path)
-    assert bench(capsys, "evaluate", path, *MODEL)[1] == ""
-    selection = json.loads(bench(capsys, "evaluate", path, *MODEL, "--json")[0])["selection"]
+def test_a_session_without_anything_to_say_says_nothing(bench, example) -> None:
+    assert bench("evaluate", example, *MODEL).err == ""
+    selection = bench("evaluate", example, *MODEL, "--json").data["selection"]
     assert (selection["text"], selection["left_out"], selection["equal"]) == ("all 8 runs", [], [])
 
 
-def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, tmp_path, place, result, plain) -> None:
+def test_an_identification_keeps_it_with_every_model_and_in_the_report(bench, tmp_path, place, result, plain) -> None:
     rows = json.loads((result / "result.json").read_text())
     assert [SENTENCE in selection_text(row) for row in rows] == [True]
     found = load_identification(result)
@@ -93,31 +85,28 @@ def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, t
     copies = {"0002_lift_and_drop_kp400", "0009_lift_and_drop_kp400"}
     assert copies <= set(found.split.train) or copies <= set(found.split.validation)
     page = tmp_path / "report.html"
-    assert SENTENCE in bench(capsys, "report", place, result, "-o", page)[1]
+    assert SENTENCE in bench("report", place, result, "-o", page, code=DAMAGED).err
     assert SENTENCE in page.read_text()
-    made = json.loads(
-        bench(capsys, "certainty", place, "--result", result, "--bootstrap", "0", "--profile", "kt", "--json")[0]
-    )
-    assert SENTENCE in made["notes"][0]
+    asked = ("--result", result, "--bootstrap", "0", "--profile", "kt", "--json")
+    assert SENTENCE in bench("certainty", place, *asked, code=DAMAGED).data["notes"][0]
 
 
-def test_a_result_without_it_is_read_as_before(capsys, tmp_path, place, result, plain) -> None:
+def test_a_result_without_it_is_read_as_before(bench, tmp_path, place, result, plain) -> None:
     for file in result.iterdir():
         if file.suffix == ".json":
             (tmp_path / file.name).write_text(json.dumps(_without(parse_sealed(file.read_text()), "selection")))
     found = load_identification(tmp_path)
     assert selection_text(found.recommended.model.provenance) == ""
-    assert bench(capsys, "report", place, tmp_path)[1] == ""
+    assert bench("report", place, tmp_path).err == ""
 
 
-def test_a_crossvalidation_keeps_it_and_holds_equal_runs_out_together(capsys, tmp_path, place) -> None:
+def test_a_crossvalidation_keeps_it_and_holds_equal_runs_out_together(bench, tmp_path, place) -> None:
     common = ("crossvalidate", place, "--tag", "used", "--by", "kp", *QUICK, "--command-path", "off")
-    out, err = bench(capsys, *common, "--json", "-o", tmp_path)
-    assert SENTENCE in err
-    data = json.loads(out)
-    assert SENTENCE in selection_text(data)
-    assert data == parse_sealed((tmp_path / "crossvalidation.json").read_text())
-    for fold in data["folds"]:
+    said = bench(*common, "--json", "-o", tmp_path, code=DAMAGED)
+    assert SENTENCE in said.err
+    assert SENTENCE in selection_text(said.data)
+    assert said.data == parse_sealed((tmp_path / "crossvalidation.json").read_text())
+    for fold in said.data["folds"]:
         assert len({run in fold["held_out"] for run in ("0002_lift_and_drop_kp400", "0009_lift_and_drop_kp400")}) == 1
 
 

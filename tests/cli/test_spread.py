@@ -1,6 +1,5 @@
 """`bench spread`: a fleet in words, in a file, and for engines; the numbers themselves are tested in core."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -33,18 +32,16 @@ def folder(tmp_path_factory):
     return place / "fleet"
 
 
-def test_it_says_how_units_differ_who_is_unlike_them_and_what_the_mean_is_worth(folder, capsys):
-    assert main(["spread", str(folder)]) == 0
-    told = capsys.readouterr().out
+def test_it_says_how_units_differ_who_is_unlike_them_and_what_the_mean_is_worth(folder, bench):
+    told = bench("spread", folder).out
     assert "mx106 M1, 4 units" in told
     assert "differ" in told
     assert "the mean model" in told
     assert "outlier: unit-004: K_v = 0.15 N·m·s/rad" in told
 
 
-def test_the_file_holds_the_spread(folder, tmp_path, capsys):
-    assert main(["spread", str(folder), "--friction-model", "m1", "-o", str(tmp_path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+def test_the_file_holds_the_spread(folder, tmp_path, bench):
+    told = bench("spread", folder, "--friction-model", "m1", "-o", tmp_path, "--json").data
     assert told["files"] == [str(tmp_path / "spread.json")]
     assert told["outliers"][0]["unit"] == "unit-004"
     read = Spread.read(tmp_path / "spread.json")
@@ -53,30 +50,27 @@ def test_the_file_holds_the_spread(folder, tmp_path, capsys):
     assert read.errors is not None
 
 
-def test_an_engines_files_are_written(folder, tmp_path, capsys):
-    assert main(["spread", str(folder), "-t", "mujoco", "--draws", "5", "-o", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
+def test_an_engines_files_are_written(folder, tmp_path, bench):
+    told = bench("spread", folder, "-t", "mujoco", "--draws", "5", "-o", tmp_path).out
     assert "of the units inside" in told
     assert "motions of the draws have" in told
     assert list((tmp_path / "mujoco").glob("*.fleet.json"))
 
 
-def test_without_recordings_the_mean_is_taken_unjudged(folder, capsys):
+def test_without_recordings_the_mean_is_taken_unjudged(folder, bench):
     store = FleetStore(folder)
     plan = store.read_plan()
     away = tuple(replace(u, source=f"{u.source}-moved-away") for u in plan.units)
     try:
         store.write_plan(replace(plan, units=away))
-        assert main(["spread", str(folder)]) == 0
+        said = bench("spread", folder).out
     finally:
         store.write_plan(plan)
-    assert "was not evaluated; the units' recordings cannot be read" in capsys.readouterr().out
+    assert "was not evaluated; the units' recordings cannot be read" in said
 
 
-def test_what_cannot_be_is_one_line(folder, tmp_path, capsys):
-    assert main(["spread", str(tmp_path)]) == 1
-    assert "no fleet" in capsys.readouterr().err
-    assert main(["spread", str(folder), "--friction-model", "m6"]) == 1
-    assert "at least 3" in capsys.readouterr().err
+def test_what_cannot_be_is_one_line(folder, tmp_path, fails):
+    assert "no fleet" in fails("spread", tmp_path)
+    assert "at least 3" in fails("spread", folder, "--friction-model", "m6")
     with pytest.raises(SystemExit):
         main(["spread", str(folder), "-t", "unity"])

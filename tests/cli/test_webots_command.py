@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bench_gui.cli import COMMANDS, main
+from bench_gui.cli import main
 from core.studies.webots import fitting, loss
 from sessions import Session
 
@@ -36,12 +36,6 @@ for _ in range(50):
     wb_robot_step(10)
 wb_robot_cleanup()
 """
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """The command is there, and a search is short."""
-    monkeypatch.setitem(COMMANDS, "webots", "the Servo node of Webots")
 
 
 @pytest.fixture
@@ -100,20 +94,6 @@ class TestRun:
         assert "the program ended with an error: ValueError: broken" in errors.splitlines()[-1]
         assert len(motion.read_text().splitlines()) == 1 + 10
 
-    def test_two_wheels_do_not_feel_each_other(self, program, capfd):
-        """Force control on both: I·v̇ = F each, whatever the other does; v after 0.5 s is F·t/I."""
-        path = program(
-            "from controller import *\nr = Robot()\nr.getServo('left').setForce(0.1)\n"
-            "r.getServo('right').setForce(-0.2)\nr.step(500)\n"
-        )
-        wheel = "on=base,inertia=0.5,gravity=0"
-        asked = ["--servo", f"left:{wheel}", "--servo", f"right:{wheel}", "--timestep", "5", "--json", path]
-        assert main(["webots", "run", *asked]) == 0
-        left, right = json.loads(capfd.readouterr().out)["servos"]
-
-        assert left["last"] == pytest.approx(0.1 / 0.5 * 0.005**2 * 99 * 100 / 2)
-        assert right["last"] == pytest.approx(-2.0 * left["last"])
-
     def test_servos_of_a_world(self, program, tmp_path, capfd):
         """Three nodes of 3.42.12's kind: the tilt's note is printed, and the world's step is taken."""
         world = tmp_path / "head.wbt"
@@ -131,15 +111,6 @@ class TestRun:
         assert printed["notes"][0].startswith("TILT: its axis differs from that of PAN")
         assert main(["webots", "run", "--world", str(world), "--servo", "a", path]) == 1
         assert "give one of them" in capfd.readouterr().err
-
-    def test_a_linear_servo_moves_the_mass(self, program, capfd):
-        """Weightless on a level line: m·a = F, 2 N on 0.5 kg for 0.5 s makes 0.5 m, plus half a step's."""
-        path = program("from controller import *\nr = Robot()\nr.getServo('slide').setForce(2.0)\nr.step(500)\n")
-        assert main(["webots", "run", "--servo", "slide:type=linear", "--timestep", "5", "--json", path]) == 0
-        (row,) = json.loads(capfd.readouterr().out)["servos"]
-
-        assert (row["position_unit"], row["force_unit"], row["largest_force"]) == ("m", "N", 2.0)
-        assert row["last"] == pytest.approx(4.0 * 0.005**2 * 99 * 100 / 2)
 
     def test_a_program_s_exit_code_is_the_command_s(self, program):
         assert main(["webots", "run", program("import sys\nsys.exit(7)\n")]) == 7
