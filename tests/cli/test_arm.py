@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
-import json
 
 import numpy as np
 import pytest
 
 from bench_gui.cli.commands import arm as arm_command
-from core.errors import InputError
 from core.studies.arm.scene import ARMS
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 QUICK = ["--paths", "circle", "--gains", "high", "--models", "m4,m6", "--period", "0.5"]
-
-
-def arm(*arguments):
-    """Run `bench arm` with errors as exceptions."""
-    parser = argparse.ArgumentParser()
-    arm_command.add_arguments(parser)
-    return arm_command.run(parser.parse_args([str(argument) for argument in arguments]))
 
 
 def table(path):
@@ -34,9 +24,8 @@ def test_the_choices_are_the_arms_there_are():
     assert tuple(ARMS) == arm_command.ARM_CHOICES
 
 
-def test_validate_writes_the_table_motions_and_pictures(capsys, tmp_path):
-    assert arm("validate", *QUICK, "-o", tmp_path, "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+def test_validate_writes_the_table_motions_and_pictures(bench, tmp_path):
+    said = bench("arm", "validate", *QUICK, "-o", tmp_path, "--json").data
     assert said["joints"] == ["Dynamixel MX-106 M6", "Dynamixel MX-64 M6"]
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "circle-high.csv",
@@ -52,12 +41,10 @@ def test_validate_writes_the_table_motions_and_pictures(capsys, tmp_path):
     assert (tmp_path / "errors.svg").read_text("utf-8").count("<svg") == 1
 
 
-def test_a_recording_takes_the_truths_place(capsys, tmp_path):
-    assert arm("simulate", "--period", 1, "--gain", "low", "-o", tmp_path / "run.csv") == 0
-    capsys.readouterr()
+def test_a_recording_takes_the_truths_place(bench, tmp_path):
+    bench("arm", "simulate", "--period", 1, "--gain", "low", "-o", tmp_path / "run.csv")
     asked = ["--recording", tmp_path / "run.csv", "--gains", "low", "--models", "m4,m6"]
-    assert arm("validate", *asked, "--json", "-o", tmp_path / "out") == 0
-    m4, m6 = json.loads(capsys.readouterr().out)["cases"]
+    m4, m6 = bench("arm", "validate", *asked, "--json", "-o", tmp_path / "out").data["cases"]
     assert m6["mae_mrad"] < 0.01 * m4["mae_mrad"]
     assert (tmp_path / "out" / "run.svg").is_file()
 
@@ -73,6 +60,5 @@ def test_a_recording_takes_the_truths_place(capsys, tmp_path):
         (["simulate", "--timestep", "0.004", "-o", "never.csv"], "not a multiple"),
     ],
 )
-def test_what_is_not_possible_is_said(arguments, message):
-    with pytest.raises(InputError, match=message):
-        arm(*arguments)
+def test_what_is_not_possible_is_said(fails, arguments, message):
+    assert message in fails("arm", *arguments)

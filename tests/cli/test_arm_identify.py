@@ -1,13 +1,10 @@
 """`bench arm identify`: from CSV files of a simulated arm to a table, JSON and files."""
 
-import argparse
 import json
 
 import numpy as np
 import pytest
 
-from bench_gui.cli.commands.arm_identify import add_arguments, run
-from core.errors import IdentificationError, InputError
 from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows
 from core.studies.arm.links import read_arm_parameters
 
@@ -36,17 +33,16 @@ def arm(tmp_path):
     return links, files
 
 
-def identify(arm, *more):
+@pytest.fixture
+def identify(bench, arm):
+    """Identifies the arm, quickly."""
     links, files = arm
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
     quick = ("--models", "m1", "--groups", "", "--trials", "60", "--windows", "0.25,0.1", "--fit-window", "0.25")
-    return run(parser.parse_args([*map(str, files), "--links", str(links), *quick, "--quiet", *more]))
+    return lambda *more, code=0: bench("arm", "identify", *files, "--links", links, *quick, "--quiet", *more, code=code)
 
 
-def test_friction_of_both_joints_comes_out(arm, tmp_path, capsys):
-    identify(arm, "--json", "-o", str(tmp_path / "found"))
-    result = json.loads(capsys.readouterr().out)
+def test_friction_of_both_joints_comes_out(identify, tmp_path):
+    result = identify("--json", "-o", tmp_path / "found").data
     assert result["windows"] == [0.1, 0.25]
     fit = result["fits"][1]
     for joint in (1, 2):
@@ -57,15 +53,13 @@ def test_friction_of_both_joints_comes_out(arm, tmp_path, capsys):
     assert [row.split(",")[0] for row in rows] == ["file", "m1"]
 
 
-def test_the_table_names_models_and_parameters(arm, capsys):
-    identify(arm)
-    printed = capsys.readouterr().out
+def test_the_table_names_models_and_parameters(identify):
+    printed = identify().out
     assert "held out 0.25 s/mrad" in printed
     assert "m1: friction_base_1 0." in printed
 
 
-def test_wrong_input_is_one_clear_error(arm):
-    with pytest.raises(IdentificationError, match="terms"):
-        identify(arm, "--groups", "gears")
-    with pytest.raises(InputError, match="cannot be read"):
-        identify((arm[0], [arm[0].with_name("none.csv")]))
+def test_wrong_input_is_one_clear_error(identify, arm, fails):
+    assert "terms" in identify("--groups", "gears", code=1).err
+    links, files = arm
+    assert "cannot be read" in fails("arm", "identify", files[0].with_name("none.csv"), "--links", links)

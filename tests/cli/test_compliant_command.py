@@ -1,9 +1,11 @@
 """`bench compliant`: tables, JSON, CSV and pictures of each task; the physics is tested in core."""
 
 import csv
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+import yaml
 
 from core.studies.compliant.elastic import ACTUATORS
 
@@ -201,3 +203,21 @@ def test_learning_follows_a_file_and_says_when_it_fails(bench, tmp_path):
 )
 def test_what_is_not_possible_is_said_in_one_line(fails, arguments, message):
     assert message in fails("compliant", *arguments)
+
+
+def test_joints_are_exported_as_asked(asked, bench, fails, tmp_path):
+    words = ("--actuator", "sea", "--set", "stiffness=200", "--mode", 3, "--joints", "shoulder,elbow", "--robot", "arm")
+    said = asked("export", *words, "-o", tmp_path)
+    assert said["references"] == {
+        "shoulder": ["arm/shoulder/equilibrium_position", "arm/shoulder/disabled"],
+        "elbow": ["arm/elbow/equilibrium_position", "arm/elbow/disabled"],
+    }
+    urdf, manager = (tmp_path / name for name in ("arm.urdf", "arm_manager.yaml"))
+    assert said["files"] == [str(urdf), str(manager)]
+    plugins = ET.parse(urdf).findall("gazebo/plugin")
+    assert [[p.findtext(tag) for tag in ("joint", "operation_mode", "spring_k")] for p in plugins] == [
+        [name, "3", "200.0"] for name in ("shoulder", "elbow")
+    ]
+    assert yaml.safe_load(manager.read_text())["joints_name"] == ["shoulder", "elbow"]
+    assert "compliant_bench.urdf" in bench("compliant", "export", "-o", tmp_path).out
+    assert "joint name 'a b'" in fails("compliant", "export", "--joints", "a b", "-o", tmp_path)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from bench_gui.cli import main
 from bench_gui.headless.recording import RecordingPlan, record_plan
 from core.bench import Bench
 from core.studies.compliant.elastic import Sea
@@ -36,9 +35,8 @@ def folder(tmp_path_factory):
     return home
 
 
-def test_springs_come_out_and_their_file_goes_on(folder, tmp_path, capsys):
-    assert main(["compliant", "identify", str(folder / "sea"), *FAST, "--json", "-o", str(tmp_path / "found")]) == 0
-    result = json.loads(capsys.readouterr().out)
+def test_springs_come_out_and_their_file_goes_on(folder, tmp_path, bench):
+    result = bench("compliant", "identify", folder / "sea", *FAST, "--json", "-o", tmp_path / "found").data
     assert result["actuator"] == "sea"
     assert result["parameters"]["stiffness"] == pytest.approx(24.0, rel=0.05)
     assert result["validation_mae"] < 1e-3 < result["rigid_m1"]["validation_mae"]
@@ -47,19 +45,16 @@ def test_springs_come_out_and_their_file_goes_on(folder, tmp_path, capsys):
     file = tmp_path / "found" / "actuator.json"
     assert result["files"] == [str(file), str(tmp_path / "found" / "result.json")]
     assert read_unit(file).actuator.stiffness == result["parameters"]["stiffness"]
-    assert main(["compliant", "curve", "--actuator", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["parameters"] == result["parameters"]
+    assert bench("compliant", "curve", "--actuator", file, "--json").data["parameters"] == result["parameters"]
     # A search may begin there, and stays.
-    begin = ("--actuator", str(file), "--frozen", "link_friction=0.025", "--validation", "none")
-    assert main(["compliant", "identify", str(folder / "sea"), *FAST, *begin, "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    begin = ("--actuator", file, "--frozen", "link_friction=0.025", "--validation", "none")
+    again = bench("compliant", "identify", folder / "sea", *FAST, *begin, "--json").data
     assert again["parameters"]["stiffness"] == pytest.approx(24.0, rel=0.05)
     assert (again["link"]["friction"], again["validation_mae"]) == (0.025, None)
 
 
-def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
-    assert main(["compliant", "identify", str(folder / "sea"), *FAST, "--motor", "--frozen", "motor_kp=125"]) == 0
-    text = capsys.readouterr().out
+def test_the_tables_name_values_intervals_and_a_servo_model(folder, bench):
+    text = bench("compliant", "identify", folder / "sea", *FAST, "--motor", "--frozen", "motor_kp=125").out
     assert "SEA, mode 6: 3 runs" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line}
     assert float(rows["k"][1]) == pytest.approx(24.0, rel=0.1)
@@ -79,15 +74,13 @@ def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
         ("sea", ("--free", "weight"), "no number 'weight' to free"),
     ],
 )
-def test_what_is_not_possible_is_said_in_one_line(folder, capsys, session, options, reason):
-    assert main(["compliant", "identify", str(folder / session), *FAST, *options]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert reason in line
+def test_what_is_not_possible_is_said_in_one_line(folder, fails, session, options, reason):
+    assert reason in fails("compliant", "identify", folder / session, *FAST, *options)
 
 
-def test_bench_identify_refuses_these_runs(folder, tmp_path, capsys):
-    assert main(["identify", str(folder / "sea"), "-o", str(tmp_path / "r"), "--quiet"]) == 1
-    assert "is of the actuator sea, not of the mx106's own motor (3 more runs like it)" in capsys.readouterr().err
+def test_bench_identify_refuses_these_runs(folder, tmp_path, fails):
+    said = fails("identify", folder / "sea", "-o", tmp_path / "r", "--quiet")
+    assert "is of the actuator sea, not of the mx106's own motor (3 more runs like it)" in said
 
 
 def test_an_address_may_be_that_of_an_identified_actuator(folder):

@@ -32,12 +32,12 @@ def readme_commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("bench ")]
 
 
-def test_the_commands_of_the_readme_run_in_their_order(capsys) -> None:
+def test_the_commands_of_the_readme_run_in_their_order(bench) -> None:
     commands = readme_commands()
     assert [command[0] for command in commands] == ["coverage", "identify", "evaluate", "report", "export"]
     commands[1] += ["--trials", "40", "--no-polish"]  # a person searches longer, with the same outcome
     for command in commands:
-        assert main(command) == 0, (command, capsys.readouterr().err)
+        bench(*command)
     assert Path("result/report.html").stat().st_size > 10_000
     assert Path("out/README.md").exists()
 

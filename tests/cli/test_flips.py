@@ -7,11 +7,16 @@ import pytest
 
 from tests.bench import flips
 
+OTHERS = (flips.result_kinds, flips.fleet_kinds, flips.home_kinds)
+MORE = pytest.mark.exhaustive("the other files, in a randomised search")
 FLIPS = 8
 """Of each kind of file."""
 
 
-@pytest.mark.parametrize("build", [flips.session_kinds, flips.result_kinds, flips.fleet_kinds, flips.home_kinds])
+@pytest.mark.parametrize(
+    "build",
+    [flips.session_kinds, *(pytest.param(kinds, marks=MORE) for kinds in OTHERS)],
+)
 def test_no_flipped_bit_changes_anything_in_silence(build, tmp_path: Path, monkeypatch) -> None:
     for variable in flips.HOMES:
         monkeypatch.setenv(variable, str(tmp_path / variable))

@@ -452,6 +452,46 @@ def test_compliant_learn(reach) -> None:
     assert (reference.time[-1], *reference.angles[-1]) == pytest.approx((7.0, 0.3, 0.4), abs=0.01)
 
 
+def test_compliant_identify(reach, session, monkeypatch) -> None:
+    from core.studies.compliant.elastic import Sea
+    from core.studies.compliant.files import CompliantUnit
+    from core.studies.compliant.identification import CompliantRequest
+    from core.studies.compliant.modes import Mode
+    from core.studies.compliant.runs import LINK, MOTOR, SPRINGS
+
+    unit = CompliantUnit(actuator=Sea(stiffness=24.0))
+    asked: list[Any] = []
+    monkeypatch.setattr("bench_gui.cli.commands.compliant_identify._start", lambda *given: asked.append(given) or unit)
+    words = ["compliant", "identify", session, "--actuator", "sea", "--motor", "--mode", "3", "--frozen",
+             "link_friction=0.025", "--free", "max_deflection", *CHOSEN[:10], "--validation", "kp=100", "--trials", "77",
+             "--seed", "5", "--threads", "3"]  # fmt: skip
+    given = reach("core.studies.compliant.identification.identify_compliant", *words)
+    differs(given["request"])
+    assert given["request"] == CompliantRequest(
+        start=unit, groups=(SPRINGS, LINK, MOTOR), mode=Mode(3), fixed=(("link_friction", 0.025),), freed=("max_deflection",),
+        validation="kp=100", trials=77, seed=5, dt=0.004, threads=3,
+    )  # fmt: skip
+    assert ([run.id for run in given["recordings"]], asked) == ([TAGGED], [("sea", "")])
+
+
+def test_compliant_move(reach) -> None:
+    words = ["compliant", "move", "--mode", "5,3", "--first", "0.1,0.2", "--second", "0.3,0.4", "--duration", "1.5",
+             "--actuator", "sea"]  # fmt: skip
+    array, first, second, step = reach(
+        "core.studies.compliant.array.simulate_array", *words, but=("references",)
+    ).values()
+    assert [(int(joint.mode), joint.joint.actuator.name) for joint in array.joints] == [(5, "sea"), (3, "sea")]
+    assert (first[0].tolist(), second[-1].tolist()) == ([0.1, 0.2], [0.3, 0.4])
+    assert (len(first) - 1) * step == pytest.approx(1.5)
+
+
+def test_report_and_scan(reach, session, tmp_path) -> None:
+    given = reach("bench_gui.headless.report.of_session.report_of", "report", session, tmp_path, "-o", tmp_path / "p")
+    assert given == {"session": Path(session), "folder": tmp_path, "path": tmp_path / "p"}
+    given = reach("drivers.scan.scan", "scan", "dynamixel", "port=/dev/x", "baud=57600")
+    assert (given["family_name"], given["values"]) == ("dynamixel", {"port": "/dev/x", "baud": "57600"})
+
+
 def test_spread(monkeypatch, tmp_path) -> None:
     from bench_gui.cli.commands import spread as spread_command
 

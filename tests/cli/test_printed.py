@@ -17,6 +17,7 @@ from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
 from core.bench import Bench
+from core.catalogue import servos
 from core.identification.evaluate import Evaluation, RunScore
 from core.recording import Recording, ServoSettings
 from core.shipped import load_model
@@ -32,6 +33,12 @@ def printed(capsys):
         return [re.split(r"\s{2,}", line.strip()) for line in captured.out.splitlines()]
 
     return lines
+
+
+@pytest.fixture
+def machines(bench):
+    """What a command prints for machines."""
+    return lambda *words: bench(*words, "--json").data
 
 
 @pytest.fixture
@@ -175,16 +182,17 @@ def test_crossvalidate(printed, stub, session) -> None:
     def number(mean: float, error: float = 0.0) -> Of:
         return Of(mean=mean, standard_error=error)
 
-    variant = Of(name="M2")
+    variants = [Of(name="M1"), Of(name="M2")]
+    shift = {"M1": 0.1, "M2": 0.2}
     found = Of(
-        variants=[variant],
+        variants=variants,
         folds=[Of(label="kp 1"), Of(label="kp 2")],
         skipped=[("mass", "one mass")],
         stopped=True,
-        choice=Of(best=variant, text="M2 it is", chosen=Of(friction="m2", command_path=("command_delay",))),
-        error=lambda _: number(0.001, 0.002),
-        difference=lambda *_: number(0.003, 0.004),
-        fit=lambda _, fold: number(0.005 if fold.label == "kp 1" else 0.006),
+        choice=Of(best=variants[1], text="M2 it is", chosen=Of(friction="m2", command_path=("command_delay",))),
+        error=lambda v: number(0.001 + shift[v.name], 0.002 + shift[v.name]),
+        difference=lambda v, best: number(0.003 + shift[v.name] - shift[best.name], 0.004 + shift[v.name]),
+        fit=lambda v, fold: number((0.005 if fold.label == "kp 1" else 0.006) + shift[v.name]),
     )
     transfer = Of(condition="kp", labels=["1", "2"], errors=[[0.011, 0.012], [0.013, float("nan")]], text="transfers")
     kept = Of(
@@ -199,7 +207,8 @@ def test_crossvalidate(printed, stub, session) -> None:
     lines = [line for line in printed() if line != [""]]
     assert lines[:-2] == [
         ["held out, mrad", "mean", "±", "to best", "±", "kp 1", "kp 2"],
-        ["M2", "1", "2", "3", "4", "5", "6"],
+        ["M1", "101", "102", "-97", "104", "105", "106"],
+        ["M2", "201", "202", "3", "204", "205", "206"],
         ["M2 it is"],
         ["mass was not held out: one mass"],
         ["stopped early; the conditions above are complete"],
@@ -279,7 +288,7 @@ def moved(shift: float = 0.0) -> Of:
               torque=np.array([5.0, 6.0]) + shift, friction=np.array([7.0, 8.0]) + shift)  # fmt: skip
 
 
-def test_stiction(printed, stub, tmp_path) -> None:
+def test_stiction(printed, machines, stub, tmp_path) -> None:
     response = Of(rest=0.5, stop_time=0.6, held_torque=0.7, slips=[1, 2, 3], breakaway_torques=(0.81, 0.92),
                   motion=moved())  # fmt: skip
     stub("core.studies.stiction.experiments.step_response", response)
@@ -293,6 +302,12 @@ def test_stiction(printed, stub, tmp_path) -> None:
     run("stiction", "step", "--law", "stribeck", "--integral")
     assert printed()[1:3] == [["law", "last angle/°", "slips", "breaks away at/N·m"],
                               ["stribeck", "28.648", "3", "0.810 … 0.920"]]  # fmt: skip
+    (law,) = machines("stiction", "step", "--law", "stribeck", "--static", "2")["laws"]
+    assert law == {
+        "law": "stribeck", "last_deg": pytest.approx(28.648, abs=1e-3), "rest_deg": law["last_deg"],
+        "published_rest_deg": None, "stop_time": 0.6, "held_torque": 0.7, "slips": 3,
+        "breakaway_torques": [0.81, 0.92],
+    }  # fmt: skip
     friction = Of(name="naive")
     stub(
         "core.studies.stiction.experiments.holding",
@@ -301,6 +316,8 @@ def test_stiction(printed, stub, tmp_path) -> None:
     run("stiction", "chatter")
     assert printed()[1:3] == [["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
                               ["naive", "3", "4", "5"]]  # fmt: skip
+    rows = machines("stiction", "chatter")["frictions"]
+    assert rows[0] == {"friction": "naive", "reversals_per_second": 3.0, "drift": 0.004, "ripple": 0.005}
     pulled = Of(friction=friction, step=0.002, frequency=3.5, reversals=4.5)
     stub("core.studies.stiction.experiments.pulled", (pulled, moved()))
     stub("core.studies.stiction.experiments.spread", 0.125)
@@ -308,16 +325,28 @@ def test_stiction(printed, stub, tmp_path) -> None:
     lines = printed()
     assert lines[1:3] == [["friction", "time step/ms", "slips per s", "reversals per s"], ["naive", "2", "3.5", "4.5"]]
     assert lines[-1][0].endswith("slips per second differ by 12.5 % between the time steps")
+    rows = machines("stiction", "stickslip")["runs"]
+    assert rows[0] == {"friction": "naive", "step": 0.002, "frequency": 3.5, "reversals_per_second": 4.5}
     stub("core.studies.stiction.experiments.hold_for", (0.25, 0.125))
     run("stiction", "hold", "--law", "coulomb", "--hours", "2")
     assert printed() == [["joint held under 0.9 N·m for 2 h"], ["law", "displacement/rad", "change/rad"],
                          ["coulomb", "0.25", "0.125"]]  # fmt: skip
+    rows = machines("stiction", "hold", "--law", "coulomb")["laws"]
+    assert rows == [{"law": "coulomb", "displacement": 0.25, "change": 0.125}]
+    stub("core.contact.bristle.transformed", (np.array([3.0, 4.0]), np.array([5.0, 6.0])))
+    run("stiction", "curves", "--law", "coulomb", "--coulomb", "2", "--fastest", "0.5", "--csv", tmp_path / "k.csv")
+    heads, first, second = (tmp_path / "k.csv").read_text("utf-8").splitlines()
+    assert heads == "coulomb: v,coulomb: friction,coulomb: v*,coulomb: implicit friction"
+    assert [[float(cell) for cell in row.split(",")] for row in (first, second)] == [
+        [-0.5, -4.25, 3.0, 5.0],
+        [0.5, 4.25, 4.0, 6.0],
+    ]
 
 
 SOFT = Of(title="soft one", name="soft", actuator=Of(title="QB", name="qbmove"))
 
 
-def test_compliant(printed, stub, tmp_path) -> None:
+def test_compliant(printed, machines, stub, tmp_path) -> None:
     motion = Of(time=np.array([0.0, 0.5]), position=np.array([1.0, 2.0]), link_torque=np.array([3.0, 4.0]))
     one = Of(behaviour=SOFT, final_error=0.001, overshoot=0.002, settling_time=0.3, worst_error=0.004, motion=motion,
              wanted=np.array([5.0, 6.0]), link_equilibrium=np.array([7.0, 8.0]))  # fmt: skip
@@ -329,15 +358,23 @@ def test_compliant(printed, stub, tmp_path) -> None:
         'time,wanted,"link, qbmove, soft","link equilibrium, qbmove, soft","spring torque, qbmove, soft"',
         "0,5,1,7,3", "0.5,6,2,8,4",
     ]  # fmt: skip
+    assert machines("compliant", "step")["runs"] == [
+        {"actuator": "qbmove", "behaviour": "soft one", "final_error": 0.001, "overshoot": 0.002, "settling_time": 0.3}
+    ]
     stub("core.studies.compliant.experiments.sinusoid_runs", [one])
     run("compliant", "sine")
     assert printed()[:2] == [["behaviour", "largest error/mrad"], ["soft one", "4"]]
+    assert machines("compliant", "sine")["runs"] == [{"behaviour": "soft one", "worst_error": 0.004}]
     response = Of(run=one, bandwidth=3.25, frequency=np.array([0.5, 6.0]), magnitude=np.array([0.9, 0.4]),
                   phase=np.array([0.1, 0.2]))  # fmt: skip
     stub("core.studies.compliant.experiments.frequency_responses", [response])
     run("compliant", "chirp", "--csv", tmp_path / "c.csv")
     assert printed()[:2] == [["behaviour", "magnitude at 0.5 Hz", "magnitude at 6 Hz", "bandwidth/Hz"],
                              ["soft one", "0.9", "0.4", "3.25"]]  # fmt: skip
+    assert machines("compliant", "chirp")["responses"] == [
+        {"behaviour": "soft one", "bandwidth": 3.25, "first_magnitude": 0.9, "last_magnitude": 0.4,
+         "frequency": [0.5, 6.0], "magnitude": [0.9, 0.4], "phase": [0.1, 0.2]}
+    ]  # fmt: skip
     assert (tmp_path / "c.csv").read_text("utf-8").splitlines() == [
         'frequency,"magnitude, soft","phase, soft",time,wanted,"link, qbmove, soft","link equilibrium, qbmove, soft",'
         '"spring torque, qbmove, soft"', "0.5,0.9,0.1,0,5,1,7,3", "6,0.4,0.2,0.5,6,2,8,4",
@@ -368,6 +405,8 @@ def test_compliant(printed, stub, tmp_path) -> None:
     heads = ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"]
     assert printed()[1:3] == [heads,
                               ["soft one", "1", "2", "7", "3"]]  # fmt: skip
+    (row,) = machines("compliant", "box")["runs"]
+    assert row == {"behaviour": "soft one", "pushed": 0.001, "short": 0.002, "largest_push": 7.0, "last_push": 3.0}
     each = Of(number=1, worst=np.array([0.001, 0.003]), root_mean_square=np.array([0.002, 0.004]),
               equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)), link_equilibrium=np.zeros((2, 2)),
               error_norm=np.array([0.005, 0.004]))  # fmt: skip
@@ -381,6 +420,37 @@ def test_compliant(printed, stub, tmp_path) -> None:
         ["1", "1", "2", "3", "4", "5"],
         ["warning: too stiff"],
     ]
+    found = machines("compliant", "learn")
+    assert (found["converged"], found["warning"], found["best"]) == (False, "too stiff", 1)
+    assert found["iterations"] == [
+        {"iteration": 1, "worst_error": [0.001, 0.003], "rms_error": [0.002, 0.004], "largest_norm": 0.005}
+    ]
+
+
+def test_compliant_springs_and_joints(printed, machines, stub) -> None:
+    run("compliant", "curve", "--actuator", "qbmove", "--presets", "0.3,0.6")
+    _, heads, *rows = printed()
+    assert heads == ["preset/rad", "stiffness/(N·m/rad)", "rests at/rad", "torque within ±0.8 rad/(N·m)"]
+    found = machines("compliant", "curve", "--actuator", "qbmove", "--presets", "0.3,0.6")["presets"]
+    keys = ("preset", "stiffness_at_rest", "rests_at", "largest_torque")
+    assert [[float(cell) for cell in row] for row in rows] == [
+        [pytest.approx(row[key], rel=1e-3, abs=1e-9) for key in keys] for row in found
+    ]
+    state = Of(position=np.array([[9.0, 9.0], [1.0, 2.0]]), effort=np.array([[9.0, 9.0], [3.0, 4.0]]))
+    motion = Of(robot_state=state, stiffness=np.array([[9.0, 9.0], [5.0, np.inf]]))
+    stub("core.studies.compliant.array.simulate_array", motion)
+    stub("bench_gui.cli.commands.compliant_move._columns", {})
+    run("compliant", "move", "--mode", "5,6")
+    assert printed() == [
+        ["joint", "mode", "first command", "second command", "link/rad", "torque/(N·m)", "stiffness/(N·m/rad)"],
+        ["joint_1", "5", "reference_1", "reference_2", "1", "3", "5"],
+        ["joint_2", "6", "equilibrium_position", "stiffness_preset", "2", "4", "–"],
+    ]
+    first, _ = machines("compliant", "move", "--mode", "5,6")["joints"]
+    assert first == {
+        "joint": "joint_1", "mode": 5, "topics": ["joint_1/reference_1", "joint_1/reference_2"],
+        "last_position": 1.0, "last_effort": 3.0, "last_stiffness": 5.0,
+    }  # fmt: skip
 
 
 def test_compliant_identify(printed) -> None:
@@ -451,7 +521,8 @@ def test_spread(printed) -> None:
         between=0.1, between_interval=(0.2, 0.3), uncertainty=0.4, differs=True, known=True,
         in_words=lambda value: f"{100 * value:.0f} %",
     )  # fmt: skip
-    population = Of(parameters=[parameter], servo="mx106", friction="m2", units=[1, 2, 3],
+    open_one = Of(**{**vars(parameter), "name": "R", "known": False})
+    population = Of(parameters=[parameter, open_one], servo="mx106", friction="m2", units=[1, 2, 3],
                     strongest=[("kt", "R", -0.5), ("R", "J", 0.05)])  # fmt: skip
     spread = Of(population=population, errors=Of(text="errors"))
     spread_command._print(spread, Of(found=[], note=""), "")  # type: ignore[arg-type]
@@ -459,10 +530,17 @@ def test_spread(printed) -> None:
         ["mx106 M2, 3 units"],
         ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"],
         ["kt", "1.25", "N·m/A", "2", "1 … 1.5", "10 %", "20 % … 30 %", "40 %", "yes"],
+        ["R", "1.25", "N·m/A", "2", "1 … 1.5"],
         ["vary together: kt and R -0.50"],
         ["errors"],
         ["no unit is an outlier"],
     ]
+    parameter.differs = False
+    outliers = Of(found=[Of(text="u1 is unlike"), Of(text="u2 too")], note="")
+    spread_command._print(spread, outliers, "a note")  # type: ignore[arg-type]
+    lines = printed()
+    assert lines[2][-1] == "no"
+    assert lines[-3:] == [["a note"], ["outlier: u1 is unlike"], ["outlier: u2 too"]]
 
 
 def test_next(printed) -> None:
@@ -510,7 +588,14 @@ def test_webots(printed) -> None:
     trace.position, trace.force = np.array([-3.0, 2.0]), np.array([np.nan, -5.0])
     trace.motor_force = np.array([4.0, 99.0])
     webots_command._print_summary([webots_command._summary(trace)])  # type: ignore[arg-type]
-    assert printed()[1] == ["motor", "2", "-3", "2", "2", "rad", "5", "N·m"]
+    assert printed() == [
+        ["servo", "steps", "lowest", "highest", "last", "unit", "largest force", "unit"],
+        ["motor", "2", "-3", "2", "2", "rad", "5", "N·m"],
+    ]
+    trace.position = np.array([7.0, 6.5])
+    summary = webots_command._summary(trace)  # type: ignore[arg-type]
+    assert [summary[name] for name in ("lowest", "highest", "last")] == [6.5, 7.0, 6.5]
+    trace.position = np.array([-3.0, 2.0])
     heads, first, _ = webots_command.traces_csv([trace]).splitlines()  # type: ignore[list-item]
     units = {"target": "rad", "position": "rad", "velocity": "rad/s", "wanted_velocity": "rad/s"}
     names = [name for name in COLUMNS if name != "time"]
@@ -558,7 +643,7 @@ def test_place(printed, stub, tmp_path) -> None:
     ]  # fmt: skip
 
 
-def test_models(printed) -> None:
+def test_models(printed, machines) -> None:
     run("models", "mx106:m2")
     model = load_model("mx106", "m2")
     lines = printed()
@@ -569,6 +654,20 @@ def test_models(printed) -> None:
             pytest.approx(x, rel=1e-3) for x in (p.value, p.lower, p.upper)
         ]
         assert rows[name][1] == p.symbol
+    run("models")
+    heads, *lines = printed()
+    assert heads == ["servo", "title", "law", "supply/V", "stall torque/N·m", "models"]
+    listed = {line[0]: line for line in lines}
+    for spec in servos().values():
+        assert listed[spec.name][1:3] == [spec.title, spec.control.law]
+        numbers = [spec.supply_voltage, spec.stall_torque]
+        assert [float(cell) for cell in listed[spec.name][3:5]] == [pytest.approx(x, rel=1e-3) for x in numbers]
+    told = {entry["servo"]: entry for entry in machines("models")}
+    for spec in servos().values():
+        entry = told[spec.name]
+        assert (entry["title"], entry["law"], entry["own"]) == (spec.title, spec.control.law, False)
+        assert entry["supply_voltage"] == spec.supply_voltage
+        assert (entry["error_gain"], entry["output_limit"]) == (spec.control.error_gain, spec.control.output_limit)
 
 
 def test_demo_and_benchmark(printed, stub, tmp_path) -> None:

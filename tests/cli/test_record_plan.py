@@ -24,16 +24,15 @@ from sessions import Annotation, Session
 SMALL = ("--masses", "0.5,1", "--lengths", "0.1,0.15", "--kps", "8", "--trajectory", "sin_sin", "--duration", "0.5")
 
 
-def record(capsys, session, *arguments, code=0):
-    command = ["record", "--fast", "--json", "-o", str(session), *arguments]
-    assert main(command) == code, capsys.readouterr().err
-    captured = capsys.readouterr()
-    return json.loads(captured.out) if not code else captured.err
+@pytest.fixture
+def record(bench):
+    """What the command prints for machines."""
+    return lambda session, *words: bench("record", "--fast", "--json", "-o", session, *words).data
 
 
-def test_a_grid_is_recorded_and_goes_on_where_it_was_left(tmp_path, capsys):
+def test_a_grid_is_recorded_and_goes_on_where_it_was_left(tmp_path, record):
     path = tmp_path / "grid"
-    first = record(capsys, path, "--plan", "paper", *SMALL, "--repetitions", "1")
+    first = record(path, "--plan", "paper", *SMALL, "--repetitions", "1")
     assert (first["done"], first["total"], len(first["runs"])) == (4, 4, 4)
     session = Session.open(path)
     found = {(run.mass, run.length, run.kp, run.trajectory) for run in session.runs()}
@@ -41,35 +40,35 @@ def test_a_grid_is_recorded_and_goes_on_where_it_was_left(tmp_path, capsys):
     plan = GridPlan.from_json(session.document("plan"))
     assert (plan.masses, plan.duration) == ((0.5, 1.0), 0.5)
     # Nothing is recorded twice.
-    assert record(capsys, path, "--plan", "paper", *SMALL)["runs"] == []
+    assert record(path, "--plan", "paper", *SMALL)["runs"] == []
     # A run that is excluded is missing again, and only that one.
     left_out = session.runs()[2]
     session.annotate(left_out.id, Annotation(excluded=True, reason="the screw was loose"))
-    again = record(capsys, path, "--plan", "paper", *SMALL)
+    again = record(path, "--plan", "paper", *SMALL)
     assert len(again["runs"]) == 1
     newest = Session.open(path).runs()[-1]
     assert (newest.mass, newest.length, newest.kp) == (left_out.mass, left_out.length, left_out.kp)
     # One repetition more is four runs more.
-    assert len(record(capsys, path, "--plan", "paper", *SMALL, "--repetitions", "2")["runs"]) == 4
+    assert len(record(path, "--plan", "paper", *SMALL, "--repetitions", "2")["runs"]) == 4
 
 
-def test_a_plan_from_a_file(tmp_path, capsys):
+def test_a_plan_from_a_file(tmp_path, record):
     file = tmp_path / "plan.json"
     plan = replace(
         dynamixel_plan(), masses=(0.5,), lengths=(0.1,), kps=(16.0,), trajectories=("half_sine",), duration=0.4
     )
     file.write_text(json.dumps(plan.to_json()))
-    result = record(capsys, tmp_path / "session", "--plan", str(file))
+    result = record(tmp_path / "session", "--plan", str(file))
     assert [run["trajectory"] for run in result["runs"]] == ["half_sine"]
 
 
-def test_what_is_wrong_is_said_in_one_line(tmp_path, capsys):
+def test_what_is_wrong_is_said_in_one_line(tmp_path, fails):
     session = tmp_path / "session"
     broken = tmp_path / "broken.json"
     broken.write_text("{}")
-    assert "recording plan" in record(capsys, session, "--plan", str(broken), code=1)
-    assert "cannot be read" in record(capsys, session, "--plan", str(tmp_path / "none.json"), code=1)
-    assert "--plan" in record(capsys, session, "--masses", "1,2", code=1)
+    assert "recording plan" in fails("record", "-o", session, "--plan", broken)
+    assert "cannot be read" in fails("record", "-o", session, "--plan", tmp_path / "none.json")
+    assert "--plan" in fails("record", "-o", session, "--masses", "1,2")
     assert not session.exists()
 
 

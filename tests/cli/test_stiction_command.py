@@ -1,27 +1,20 @@
 """`bench stiction`: the tables, what is written, and what is refused."""
 
-import argparse
 import csv
-import json
 
 import numpy as np
 import pytest
 
-from bench_gui.cli.commands import stiction as stiction_command
-from core.errors import InputError, ModelError
+
+@pytest.fixture
+def asked(bench):
+    """What a task prints for machines."""
+    return lambda *words: bench("stiction", *words, "--json").data
 
 
-def bench(*words):
-    parser = argparse.ArgumentParser()
-    stiction_command.add_arguments(parser)
-    arguments = parser.parse_args(words)
-    assert stiction_command.run(arguments) == 0
-
-
-def test_step_with_published_numbers(capsys, tmp_path):
+def test_step_with_published_numbers(asked, tmp_path):
     """Both laws with stiction rest, Coulomb's creeps. The angles with 0.168 kg·m² are the paper's."""
-    bench("step", "--inertia", "0.168", "--csv", str(tmp_path / "a.csv"), "--figure", str(tmp_path / "a.svg"), "--json")
-    said = json.loads(capsys.readouterr().out)
+    said = asked("step", "--inertia", "0.168", "--csv", tmp_path / "a.csv", "--figure", tmp_path / "a.svg")
     laws = {row["law"]: row for row in said["laws"]}
 
     for name, angle in (("stribeck", 69.9), ("rational", 68.4)):
@@ -52,60 +45,50 @@ def test_step_with_published_numbers(capsys, tmp_path):
         (["--integral"], False),
     ],
 )
-def test_published_angles_stand_beside_published_constants_only(words, beside, capsys):
-    bench("step", "--law", "stribeck", "--json", *words)
-    (row,) = json.loads(capsys.readouterr().out)["laws"]
+def test_published_angles_stand_beside_published_constants_only(words, beside, asked):
+    (row,) = asked("step", "--law", "stribeck", *words)["laws"]
     assert row["published_rest_deg"] == (69.9 if beside else None)
 
 
-def test_a_joint_that_creeps_does_not_rest(capsys):
+def test_a_joint_that_creeps_does_not_rest(bench):
     """However slow it is after 60 s: more than F drives it on, and nothing stops it."""
-    bench("step", "--law", "coulomb", "--duration", "60")
-    printed = capsys.readouterr().out
+    printed = bench("stiction", "step", "--law", "coulomb", "--duration", "60").out
     assert "coulomb: still creeping at the end" in printed
     assert "rests at" not in printed
 
 
-def test_a_rotor_is_felt_by_the_square_of_its_ratio(capsys):
-    bench("hold", "--law", "stribeck", "--hours", "0.001", "--inertia", "0.1", "--rotor-inertia", "1e-5", "--ratio",
-          "100", "--json")  # fmt: skip
-    assert json.loads(capsys.readouterr().out)["inertia"] == pytest.approx(0.1 + 100.0**2 * 1e-5)
-    with pytest.raises(InputError, match="give both"):
-        bench("hold", "--rotor-inertia", "1e-5")
+def test_a_rotor_is_felt_by_the_square_of_its_ratio(asked, fails):
+    rotor = ("--rotor-inertia", "1e-5")
+    said = asked("hold", "--law", "stribeck", "--hours", "0.001", "--inertia", "0.1", *rotor, "--ratio", "100")
+    assert said["inertia"] == pytest.approx(0.1 + 100.0**2 * 1e-5)
+    assert "give both" in fails("stiction", "hold", *rotor)
 
 
-def test_the_step_with_an_integral_breaks_away_at_the_static_friction_each_time(capsys):
-    bench("step", "--integral", "--law", "rational", "--json")
-    (row,) = json.loads(capsys.readouterr().out)["laws"]
-
+def test_the_step_with_an_integral_breaks_away_at_the_static_friction_each_time(asked):
+    (row,) = asked("step", "--integral", "--law", "rational")["laws"]
     assert row["slips"] == len(row["breakaway_torques"]) >= 5
     np.testing.assert_allclose(row["breakaway_torques"], 2.5, rtol=6e-3)
 
 
 @pytest.mark.parametrize("words", [["chatter"], ["stickslip"], ["hold", "--hours", "0.001", "--law", "stribeck"]])
-def test_every_task_has_a_picture(tmp_path, capsys, words):
-    bench(*words, "--figure", str(tmp_path / "a.svg"), "--json")
-    assert json.loads(capsys.readouterr().out)["files"] == [str(tmp_path / "a.svg")]
+def test_every_task_has_a_picture(tmp_path, asked, words):
+    assert asked(*words, "--figure", tmp_path / "a.svg")["files"] == [str(tmp_path / "a.svg")]
     assert "</svg>" in (tmp_path / "a.svg").read_text()
 
 
-def test_curves_judge_constants(capsys, tmp_path):
+def test_curves_judge_constants(asked, bench, tmp_path):
     """Unsound ones are told with what would do; the figure shows them all the same."""
-    bench("curves", "--law", "stribeck", "--speed", "0.02", "--figure", str(tmp_path / "a.svg"), "--json")
-    (row,) = json.loads(capsys.readouterr().out)["laws"]
+    unsound = ("curves", "--law", "stribeck", "--speed", "0.02")
+    (row,) = asked(*unsound, "--figure", tmp_path / "a.svg")["laws"]
     assert not row["sound"]
     assert row["remedies"][0] == "raise B to at least 95.5 N·m·s/rad"
-
-    bench("curves", "--law", "stribeck", "--speed", "0.02", "--damping", "95.5", "--csv", str(tmp_path / "a.csv"))
-    assert "stribeck: sound" in capsys.readouterr().out
-    with open(tmp_path / "a.csv") as file:
-        assert next(csv.reader(file))[:2] == ["stribeck: v", "stribeck: friction"]
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+    assert "stribeck: sound" in bench("stiction", *unsound, "--damping", "95.5").out
 
 
-def test_what_cannot_be_asked():
-    with pytest.raises(ModelError, match="raise B to at least"):
-        bench("step", "--speed", "0.01")
-    with pytest.raises(InputError, match="--alpha does not apply to coulomb"):
-        bench("step", "--law", "coulomb", "--alpha", "2")
-    with pytest.raises(SystemExit):
-        bench("step", "--law", "lugre")
+def test_what_cannot_be_asked(fails):
+    assert "raise B to at least" in fails("stiction", "step", "--speed", "0.01")
+    said = fails("stiction", "step", "--law", "coulomb", "--alpha", "2")
+    assert "--alpha does not apply to coulomb" in said
+    with pytest.raises(SystemExit, match="2"):
+        fails("stiction", "step", "--law", "lugre")

@@ -1,11 +1,13 @@
 """The program without extras: a library for notebooks and scripts, and the headless commands. No Qt, no bus library."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from numba.misc.appdirs import user_cache_dir
 
 from bench_gui.cli import COMMANDS
 from tests.packages.installed import LONG, environment, link_packages, output
@@ -60,7 +62,8 @@ def answers(folder, tmp_path_factory):
     """Exit code, output and errors of each command, in a process that finds only what the package requires."""
     required = tmp_path_factory.mktemp("required")
     link_packages(["servobench"], required)
-    variables = environment(tmp_path_factory.mktemp("home"), PYTHONPATH=f"{ROOT}:{required}")
+    compiled = os.environ.get("NUMBA_CACHE_DIR") or user_cache_dir("servobench", appauthor=False)
+    variables = environment(tmp_path_factory.mktemp("home"), PYTHONPATH=f"{ROOT}:{required}", NUMBA_CACHE_DIR=compiled)
     asked = [*HELP, *WORKING, *LACKING, UNCHECKED, DOCTOR]
     # Without `site` nothing of this environment is found.
     command = [sys.executable, "-S", "-P", "-c", ASK, json.dumps(asked), *EXTRAS]
