@@ -11,6 +11,8 @@ import pytest
 from bench_gui.cli import main
 from bench_gui.cli.arguments import session_place
 from bench_gui.headless.places import HOME_VARIABLE
+from sessions import Session
+from sessions.results.identification import load_identification
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -60,3 +62,27 @@ def test_a_home_that_cannot_be_written_is_one_clear_line(capsys, person) -> None
     (person / "home").write_text("a file")
     assert main(["runs", "example"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_demo_records_identifies_exports_and_reports(bench, monkeypatch, person) -> None:
+    """With a search that is shorter than a person's."""
+    from bench_gui.headless import demo
+
+    asked = demo.IdentificationRequest
+    monkeypatch.setattr(
+        demo, "IdentificationRequest", lambda **facts: asked(**{**facts, "trials": 50, "models": ("m1", "m2")})
+    )
+    folder = person / "demo"
+    outcome = bench("demo", "--fast", "--seed", "3", "-o", folder, "--json").data
+    assert {run.kp for run in Session.open(folder / "session").runs()} == {8.0, 16.0}
+    found = load_identification(folder / "results")
+    assert found.request.seed == 3
+    for row, result in zip(outcome["models"], found.results, strict=True):
+        assert row["model"] == result.model.friction
+        assert row["train_mrad"] == pytest.approx(1e3 * result.train_mae)
+        assert row["validation_mrad"] == pytest.approx(1e3 * result.validation_mae)
+        assert 0.0 < row["truth_mrad"] < 100.0
+    assert outcome["recommended"] == found.recommended.model.friction
+    assert "<th>truth</th>" in Path(outcome["report"]).read_text("utf-8")
+    assert {path.name for path in (folder / "export").iterdir()} == {"json", "bam", "mujoco", "mujoco-hook"}
+    assert all(Path(file).is_file() for file in outcome["files"])

@@ -463,15 +463,15 @@ def test_compliant_identify(reach, session, monkeypatch) -> None:
     asked: list[Any] = []
     monkeypatch.setattr("bench_gui.cli.commands.compliant_identify._start", lambda *given: asked.append(given) or unit)
     words = ["compliant", "identify", session, "--actuator", "sea", "--motor", "--mode", "3", "--frozen",
-             "link_friction=0.025", "--free", "max_deflection", *CHOSEN[:10], "--validation", "kp=100", "--trials", "77",
-             "--seed", "5", "--threads", "3"]  # fmt: skip
+             "link_friction=0.025", "--free", "max_deflection", *CHOSEN[:10], "--validation", "kp=100",
+             "--trials", "77", "--seed", "5", "--threads", "3"]  # fmt: skip
     given = reach("core.studies.compliant.identification.identify_compliant", *words)
     differs(given["request"])
     assert given["request"] == CompliantRequest(
-        start=unit, groups=(SPRINGS, LINK, MOTOR), mode=Mode(3), fixed=(("link_friction", 0.025),), freed=("max_deflection",),
-        validation="kp=100", trials=77, seed=5, dt=0.004, threads=3,
+        start=unit, groups=(SPRINGS, LINK, MOTOR), mode=Mode(3), fixed=(("link_friction", 0.025),),
+        freed=("max_deflection",), validation="kp=100", trials=77, seed=5, dt=0.004, threads=3,
     )  # fmt: skip
-    assert ([run.id for run in given["recordings"]], asked) == ([TAGGED], [("sea", "")])
+    assert ([run.id for run in given["recordings"]], asked) == ([TAGGED], [("sea", None)])
 
 
 def test_compliant_move(reach) -> None:

@@ -87,13 +87,12 @@ def test_what_cannot_be_placed_is_said_in_one_line(fails, tmp_path, extra, messa
 
 def test_a_torque_that_friction_holds_has_no_lowest_extreme(bench, tmp_path):
     """At 0.02 N·m the M6 of the MX-106 does not move its unloaded shaft: there is no drive torque to find."""
-    words = ("place", "--fast", "--mass", "1.7", "--length", "0.1", "--torques", "0.02", "-o", tmp_path / "s", "--json")
-    said = bench(*words)
-    (line,) = said.data["points"]
+    words = ("place", "--fast", "--mass", "1.7", "--length", "0.1", "--torques", "0.02", "-o", tmp_path / "s")
+    (line,) = bench(*words, "--json").data["points"]
     assert line["drive"] is None
     assert line["model_drive"] is None
     assert line["backdrive"] == pytest.approx(line["model_backdrive"], abs=0.012)
-    assert "no lowest: it rests on the other side" in said.err
+    assert "no lowest: it rests on the other side" in bench(*words).err
 
 
 @pytest.mark.parametrize(

@@ -480,7 +480,7 @@ def test_compliant_identify(printed) -> None:
     ]
 
 
-def test_fleet(printed) -> None:
+def test_fleet(printed, capsys) -> None:
     from bench_gui.cli.commands import fleet as fleet_command
 
     best = Of(model=Of(friction="m2"), train_mae=0.001, validation_mae=0.002)
@@ -502,6 +502,24 @@ def test_fleet(printed) -> None:
         ["One unit's M2 has an error of 10.00 mrad there and 20.00 mrad on the others."],
         ["models are in f/units"],
     ]
+    facts = [Of(name=name, to_json=lambda name=name: {"name": name}) for name in ("u1", "u2")]
+    kt = Of(name="kt", standard_error=0.3)
+    fit = Of(train_mae=0.001, validation_mae=0.002, model=Of(friction="m2", values={"kt": 1.5}),
+             evidence=Of(parameters=[kt]))  # fmt: skip
+    for unit, known in zip(units, facts, strict=True):
+        unit.facts, unit.results = known, {"m2": fit} if known.name == "u1" else {}
+    transfer.to_json = lambda: {"of": "all"}
+    result.plan, result.done, result.recommended = Of(tasks=11), 4, "m2"
+    fleet_command._show(result, Path("f"), True, 3)  # type: ignore[arg-type]
+    found = json.loads(capsys.readouterr().out)
+    assert {name: found[name] for name in ("folder", "tasks", "done", "computed", "recommended", "problems")} == {
+        "folder": "f", "tasks": 11, "done": 4, "computed": 3, "recommended": "m2", "problems": {"u3": "gone"},
+    }  # fmt: skip
+    first, second = found["units"]
+    assert (second["name"], second["tasks"], second["done"], second["best"]) == ("u2", 6, 0, None)
+    assert first["models"]["m2"] == {
+        "train_mae": 0.001, "validation_mae": 0.002, "parameters": {"kt": 1.5}, "standard_errors": {"kt": 0.3},
+    }  # fmt: skip
     step = fleet_command._say_effort
     from core.fleet.driver import FleetProgress
 
@@ -705,6 +723,23 @@ def test_arm(printed, stub, tmp_path) -> None:
         "1.0,11.0,16.0,21.0,26.0,31.0,36.0,41.0,46.0,93.0,94.0",
     ]
     assert arm_command.TRUTH == "m6"
+
+
+def test_export(printed, machines, stub, tmp_path) -> None:
+    written = Of(files=[Path("a"), Path("b")], notes=["mind"], error_mrad=1.25)
+    stub("core.export.export_model", written)
+    checked = Of(statement="It was run.", mean_mrad=2.5, worst_mrad=3.5, errors={"r": 4.5})
+    stub("core.export.check_export", checked)
+    words = ("export", "mx106:m1", "--to", "c", "--check", "-o", tmp_path)
+    run(*words)
+    assert printed() == [
+        ["a"], ["b"], ["note: mind"], ["exported motion differs from the model's by 1.25 mrad on average"],
+        ["It was run."],
+    ]  # fmt: skip
+    assert machines(*words) == {
+        "files": ["a", "b"], "notes": ["mind"], "error_mrad": 1.25, "checked_mrad": 2.5, "not_checked": None,
+        "checked": {"how": "It was run.", "worst_mrad": 3.5, "mrad": {"r": 4.5}},
+    }  # fmt: skip
 
 
 def test_characters_that_steer_a_terminal_are_shown_as_escapes() -> None:

@@ -36,6 +36,7 @@ from core.model import build_model
 from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import Recording
+from core.simulation import on_grid, simulate_recording
 from core.units import typeset
 from sessions import Session
 from sessions.results.crossvalidating import read_crossvalidation
@@ -167,6 +168,8 @@ def test_bars_of_models_have_one_hue(found, page) -> None:
 
     (axes,) = error_bars(found.results).axes
     assert {bar.get_facecolor()[:3] for bar in axes.patches} == {to_rgb(BAR_COLOUR)}
+    train, judged = ([1e3 * getattr(r, name) for r in found.results] for name in ("train_mae", "validation_mae"))
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx([*train, *judged])
     amounts = re.findall(r'class="amount" style="[^"]*background:([^"]+)"', page)
     best = found.recommended
     assert amounts[: len(found.results)] == [BAR_COLOUR if r is best else f"{BAR_COLOUR}73" for r in found.results]
@@ -222,6 +225,18 @@ def test_the_page_prints_without_torn_tables(page) -> None:
     assert re.search(r"table, tr, figure[^}]*break-inside: avoid", printed)
     assert "thead { display: table-header-group" in printed
     assert "size:" not in page[page.index("@page") : page.index("@media print")]
+
+
+def test_an_overlay_has_goal_and_both_motions_above_their_difference(found, recordings) -> None:
+    from bench_gui.headless.report.figures import overlay
+
+    [run, *_], model = recordings, found.recommended.model
+    above, below = overlay(run, {"M2": model}).axes
+    lines = {line.get_label(): line.get_ydata() for line in above.lines}
+    motion, (grid, _) = simulate_recording(model, run), on_grid(run)
+    for label, values in (("goal", grid.goal_position), ("measured", grid.position), ("M2", motion.position)):
+        np.testing.assert_array_equal(lines[label], values)
+    np.testing.assert_allclose(below.lines[0].get_ydata(), 1e3 * (motion.position - grid.position))
 
 
 @pytest.mark.parametrize(
