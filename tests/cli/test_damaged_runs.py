@@ -42,13 +42,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return damaged_example(tmp_path_factory.mktemp("home"))
 
 
-@pytest.fixture(scope="module")
-def result(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("results") / "result"
-    assert main(["identify", str(place), *FIT, "-o", str(folder), "--quiet"]) == DAMAGED
-    return folder
-
-
 def says(place: Path, err: str) -> bool:
     return SENTENCE in err and f"{place / 'runs' / RUN}.h5: the file is damaged" in err
 
@@ -56,12 +49,8 @@ def says(place: Path, err: str) -> bool:
 @pytest.mark.parametrize(
     "command",
     [
-        ("evaluate", *MODEL),
-        ("coverage",),
-        ("simulate", *MODEL, "-o", "out.npz"),
         ("next", *MODEL, "--count", "1"),
         ("identify", *FIT, "-o", "fitted"),
-        ("crossvalidate", *QUICK, "--by", "kp", "--command-path", "off"),
     ],
     ids=lambda command: command[0],
 )
@@ -90,18 +79,6 @@ def test_the_list_of_runs_says_it_until_a_person_excludes_the_run(bench, tmp_pat
     assert says(place, bench("runs", place, code=DAMAGED).err)
     Session.open(place).annotate(RUN, Annotation(excluded=True, reason="lost"))
     assert "7 of 8 runs: 0003 excluded (lost)" in bench("evaluate", place, *MODEL).err
-
-
-def test_results_say_what_they_were_made_without(bench, tmp_path, monkeypatch, place, result) -> None:
-    monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
-    page = tmp_path / "report.html"
-    assert says(place, bench("report", place, result, "-o", page, code=DAMAGED).err)
-    assert SENTENCE in page.read_text()
-    asked = ("--result", result, "--bootstrap", "0", "--profile", "kt", "--json")
-    said = bench("certainty", place, *asked, code=DAMAGED)
-    assert says(place, said.err)
-    assert any(SENTENCE in note for note in said.data["notes"])
 
 
 def test_a_run_of_a_result_that_became_damaged_is_not_called_gone(bench, lab, tmp_path) -> None:

@@ -523,37 +523,32 @@ def test_outliers_of_a_spread_are_judged_by_the_transfer_of_its_own_model(reach,
     assert given == ("a population", f"units with {friction}", transfer if friction == "m2" else None)
 
 
-FORMER = [
-    (("identify", "s", "-o", "r"), ("--model", "m1,m4"), ("--models", "m1,m4")),
-    (("identify", "s", "-o", "r"), ("--terms", "dead_band"), ("--command-path-terms", "dead_band")),
-    (("identify", "s", "-o", "r"), ("--fix", "R=2.5", "--fix", "kt=1"), ("--frozen", "R=2.5", "--frozen", "kt=1")),
-    (("identify", "s", "-o", "r"), ("--gate", "opposing"), ("--quadratic-gate", "opposing")),
-    (("identify", "s", "-o", "r"), ("--jobs", "3"), ("--threads", "3")),
-    (("crossvalidate", "s"), ("--model", "m1"), ("--models", "m1")),
-    (("crossvalidate", "s"), ("--path-terms", "dead_band"), ("--command-path-terms", "dead_band")),
-    (("crossvalidate", "s"), ("--terms",), ("--term-costs",)),
-    (("crossvalidate", "s"), ("--jobs", "3"), ("--threads", "3")),
-    (("fleet", "-o", "r"), ("--terms", "dead_band"), ("--command-path-terms", "dead_band")),
-    (("certainty", "s"), ("--model", "M2"), ("--friction-model", "M2")),
-    (("certainty", "s"), ("--jobs", "3"), ("--threads", "3")),
-    (("spread", "f"), ("--model", "m2"), ("--friction-model", "m2")),
-    (("coverage", "s"), ("--jobs", "3"), ("--threads", "3")),
-    (("next", "s"), ("--jobs", "3"), ("--threads", "3")),
-    (("evaluate", "s", "--model", "mx106:m1"), ("--jobs", "3"), ("--threads", "3")),
-    (("simulate", "s", "--model", "mx106:m1", "-o", "x"), ("--jobs", "3"), ("--threads", "3")),
-    (("record", "-o", "s"), ("--vin", "11"), ("--supply-voltage", "11")),
-    (("rollout", "--model", "m", "--trajectory", "sin_sin", "-o", "x"), ("--vin", "11"), ("--supply-voltage", "11")),
-    (("feedforward", "m"), ("--vin", "11"), ("--supply-voltage", "11")),
-    (("import", "a.csv", "-o", "s"), ("--vin", "11"), ("--supply-voltage", "11")),
-    (("arm", "identify", "a.csv", "--links", "l"), ("--terms", "motor"), ("--groups", "motor")),
-    (("compliant", "identify", "s"), ("--fix", "k=2"), ("--frozen", "k=2")),
-    (("compliant", "identify", "s"), ("--jobs", "3"), ("--threads", "3")),
-]
+IDENTIFY = "identify s -o r"
+FORMER = {
+    "--model m1,m4 → --models m1,m4": (IDENTIFY, "crossvalidate s"),
+    "--model m2 → --friction-model m2": ("certainty s", "spread f"),
+    "--terms dead_band → --command-path-terms dead_band": (IDENTIFY, "fleet -o r"),
+    "--path-terms dead_band → --command-path-terms dead_band": ("crossvalidate s",),
+    "--terms → --term-costs": ("crossvalidate s",),
+    "--terms motor → --groups motor": ("arm identify a.csv --links l",),
+    "--fix R=2.5 --fix kt=1 → --frozen R=2.5 --frozen kt=1": (IDENTIFY, "compliant identify s"),
+    "--gate opposing → --quadratic-gate opposing": (IDENTIFY,),
+    "--jobs 3 → --threads 3": (
+        IDENTIFY, "crossvalidate s", "certainty s", "coverage s", "next s", "evaluate s --model mx106:m1",
+        "simulate s --model mx106:m1 -o x", "compliant identify s",
+    ),
+    "--vin 11 → --supply-voltage 11": (
+        "record -o s", "rollout --model m --trajectory sin_sin -o x", "feedforward m", "import a.csv -o s",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "former", "present"), FORMER, ids=lambda words: " ".join(words[:2]))
-def test_former_spellings_mean_the_same_and_are_not_shown(command, former, present, capsys) -> None:
-    parser = build_parser()
+@pytest.mark.parametrize(
+    ("command", "spellings"), [(command, spellings) for spellings, commands in FORMER.items() for command in commands]
+)
+def test_former_spellings_mean_the_same_and_are_not_shown(command, spellings, capsys) -> None:
+    former, present = (words.split() for words in spellings.split(" → "))
+    parser, command = build_parser(), command.split()
     asked = vars(parser.parse_args([*command, *former]))
     assert asked == vars(parser.parse_args([*command, *present]))
     assert asked != vars(parser.parse_args([*command]))

@@ -62,6 +62,7 @@ def test_people_and_scripts_read_which_runs_were_used(bench, tmp_path, monkeypat
     assert SENTENCE not in said.out
     selection = bench(name, place, *options, "--tag", "used", "--json", code=DAMAGED).data["selection"]
     assert SENTENCE in selection["text"]
+    assert "1 of 9 runs cannot be read and is left out: " in selection["damage"]
     assert [run[:4] for run in selection["runs"]] == ["0001", "0002", "0005", "0006", "0008", "0009"]
     assert [(out["run"][:4], out["why"]) for out in selection["left_out"]] == [
         ("0003", "damaged"),

@@ -59,7 +59,7 @@ def environment(folder, source):
     command.chmod(0o755)
     return {
         "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": f"{source}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        "PYTHONPATH": str(source),
         HOME_VARIABLE: str(folder / ".home"),
     }
 
