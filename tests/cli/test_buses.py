@@ -48,17 +48,16 @@ def say(process, line):
     return process.stdout.readline().strip()
 
 
-def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, capsys, monkeypatch):
+def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, bench, monkeypatch):
     process, address = terminal
     port = address.split(":")[1]
-    assert main(["scan", "dynamixel", f"port={port}", "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["found"]
+    [found] = bench("scan", "dynamixel", f"port={port}", "--json").data["found"]
     assert (found["address"], found["title"]) == (address, "Dynamixel XL330-M288")
 
     session = tmp_path / "session"
-    record = ["record", "--servo", address, "--trajectory", "sin_sin", "--duration", "1", "--mass", "0.05"]
-    assert main([*record, "--length", "0.1", "-o", str(session), "--json"]) == 0
-    [run] = json.loads(capsys.readouterr().out)
+    record = ["record", "--servo", address, "--trajectory", "sin_sin", "--duration", "1", "--mass", "0.05",
+              "--length", "0.1", "-o", session]  # fmt: skip
+    [run] = bench(*record, "--json").data
     assert (run["exit_status"], run["id"]) == ("success", "0001_sin_sin_kp400")
     [recording] = Session.open(session).load_all()
     assert recording.provenance["device"]["model number"] == 1200
@@ -68,18 +67,16 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
     assert say(process, "power off") == "ok"
     # Nobody answers, however long one waits.
     monkeypatch.setenv("SERVOBENCH_PATIENCE", "1")
-    assert main([*record, "--length", "0.1", "-o", str(session)]) == 1
-    assert "no answer to pinging ID 1" in capsys.readouterr().err
+    assert "no answer to pinging ID 1" in bench(*record, code=1).err
 
 
-def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, capsys):
+def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, bench):
     process, address = terminal
     say(process, "power off")
-    assert main(["scan", "dynamixel", f"port={address.split(':')[1]}", "baud=1000000"]) == 1
-    captured = capsys.readouterr()
-    assert "1000000" in captured.err
-    assert "no servo answered" in captured.err
-    assert captured.out == ""
+    out, err = bench("scan", "dynamixel", f"port={address.split(':')[1]}", "baud=1000000", code=1)
+    assert "1000000" in err
+    assert "no servo answered" in err
+    assert out == ""
 
 
 @pytest.mark.parametrize(
@@ -95,21 +92,15 @@ def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, capsys):
         (["emulate", "dynamixel?colour=red"], "colour"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments, reason, capsys):
-    assert main(arguments) == 1
-    captured = capsys.readouterr()
-    assert captured.err.startswith("bench: ")
-    assert captured.err.count("\n") == 1
-    assert reason in captured.err
+def test_what_is_wrong_is_one_line(arguments, reason, fails):
+    assert reason in fails(*arguments)
 
 
-def test_what_an_emulator_can_be_given_is_listed(capsys):
-    assert main(["emulate", "dynamixel", "--list"]) == 0
-    listed = capsys.readouterr().out
+def test_what_an_emulator_can_be_given_is_listed(bench):
+    listed = bench("emulate", "dynamixel", "--list").out
     assert "usb_latency" in listed
     assert "mx106_2" in listed
-    assert main(["emulate", "dynamixel:xl330", "--list", "--json"]) == 0
-    fields = json.loads(capsys.readouterr().out)
+    fields = bench("emulate", "dynamixel:xl330", "--list", "--json").data
     assert [field["name"] for field in fields] == [line.partition(":")[0] for line in listed.splitlines()]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_gui.cli import build_parser, main
+from bench_gui.cli import COMMANDS, build_parser, main
 from core.identification.cautions import cautions
 from core.identification.result import step_in_words
 from core.model import ServoModel
@@ -47,7 +47,8 @@ def test_what_searches_nothing_does_not_wait_for_statistics(tmp_path, example) -
 
 
 def test_wrong_usage_exits_with_2(capsys) -> None:
-    for arguments in (["rollout"], ["no-such-command"], ["identify", "x", "--models", "m7", "-o", "y"]):
+    wrong = [["rollout"], ["no-such-command"], ["identify", "x", "--models", "m7", "-o", "y"]]
+    for arguments in wrong + [[command, "--no-such-option"] for command in COMMANDS]:
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 2

@@ -14,8 +14,10 @@ import pytest
 from bench_gui.headless import doctor
 from bench_gui.headless.comparison_tables import GAP, Judged, motion_panels
 from bench_gui.headless.place.measuring import summary
+from bench_gui.headless.places import result_folder
 from bench_gui.headless.report import page
 from core.bench import Bench
+from core.errors import IdentificationError
 from core.placement import PlacedPoint, boundary_torque
 from core.shipped import load_model
 from sessions.results.folder import FOLDER, RESULT, result_folders
@@ -73,6 +75,18 @@ def test_the_newest_result_that_can_be_read_counts(tmp_path: Path) -> None:
         (results / name / f"{friction}.json").write_text(load_model("mx106", friction).to_json_text())
     assert [model.friction for model in load_latest(tmp_path)] == ["m4"]
     assert result_folders(tmp_path / "nowhere") == []
+
+
+def test_a_result_is_named_by_its_folder_in_the_session_or_by_any_other(tmp_path) -> None:
+    lab, results = tmp_path / "lab", tmp_path / "lab" / FOLDER
+    for name in ("2026-01-01T00-00-00", "2026-02-01T00-00-00"):
+        (results / name).mkdir(parents=True)
+        (results / name / RESULT).write_text("[]")
+    assert result_folder(lab, "2026-01-01T00-00-00") == results / "2026-01-01T00-00-00"
+    assert result_folder(lab) == results / "2026-02-01T00-00-00"
+    assert result_folder(lab, str(tmp_path)) == tmp_path
+    with pytest.raises(IdentificationError, match="no identification found"):
+        result_folder(tmp_path / "another")
 
 
 @pytest.mark.parametrize(("least", "severity"), [(math.inf, "error"), (0.0, "ok")])

@@ -16,7 +16,6 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from bench_gui.headless.palette import BAR_COLOUR
 from bench_gui.headless.report import ReportContents, examined, write_report
 from bench_gui.headless.report.traces import read_traces
@@ -88,25 +87,20 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return example_session(tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(scope="module")
-def result(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result(example, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs, with the study and the recommended one's certainty beside them."""
     folder = tmp_path_factory.mktemp("result")
     words = ["--models", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--threads", "1", "--quiet"]
-    assert main(["identify", str(session), *words, "--no-command-path", "-o", str(folder)]) == 0
+    assert main(["identify", str(example), *words, "--no-command-path", "-o", str(folder)]) == 0
     words = ["--profile", "q_offset", "--bootstrap", "2", "--threads", "1", "--quiet"]
-    assert main(["certainty", str(session), "--result", str(folder), *words]) == 0
+    assert main(["certainty", str(example), "--result", str(folder), *words]) == 0
     return folder
 
 
 @pytest.fixture(scope="module")
-def page(session, result) -> str:
+def page(example, result) -> str:
     file = result / "report.html"
-    assert main(["report", str(session), str(result)]) == 0
+    assert main(["report", str(example), str(result)]) == 0
     return file.read_text("utf-8")
 
 
@@ -116,8 +110,8 @@ def found(result) -> Identification:
 
 
 @pytest.fixture
-def recordings(session) -> list[Recording]:
-    return Session.open(session).load_for_fit(list(RUNS))
+def recordings(example) -> list[Recording]:
+    return Session.open(example).load_for_fit(list(RUNS))
 
 
 def test_every_section_is_there_and_nothing_from_outside(page) -> None:
@@ -175,7 +169,7 @@ def test_bars_of_models_have_one_hue(found, page) -> None:
     assert amounts[: len(found.results)] == [BAR_COLOUR if r is best else f"{BAR_COLOUR}73" for r in found.results]
 
 
-def test_numbers_are_the_results(page, found, session) -> None:
+def test_numbers_are_the_results(page, found, example) -> None:
     parsed, best = Page(page), found.recommended
     for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
         _, _, value, interval, *_, meaning = parsed.row(parameter.name)
@@ -184,7 +178,7 @@ def test_numbers_are_the_results(page, found, session) -> None:
             assert float(interval) == pytest.approx(known.half_width, rel=0.06)
         assert ("open" in meaning) == (not known.determined)
         assert ("bound" in meaning) == bool(known.at_bound)
-    opened = Session.open(session)
+    opened = Session.open(example)
     for run in RUNS:
         assert parsed.row(run)[-1] == opened.data_hash([run])[:12]
     assert best.model.provenance["data_hash"] in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import pytest
 
@@ -54,13 +53,9 @@ def program(tmp_path):
 class TestRun:
     def test_a_program_until_the_simulation_is_over(self, program, tmp_path, capfd):
         motion, recording = tmp_path / "motion.csv", tmp_path / "recording.csv"
-        code = main(
-            ["webots", "run", program(STEADY), "--duration", "2", "-o", str(motion), "--recording", str(recording)]
-        )
-        printed = capfd.readouterr().out
-
-        assert code == 0
-        assert "ended at 0.5" in printed
+        words = ["run", program(STEADY), "--duration", "2", "-o", str(motion), "--recording", str(recording)]
+        assert main(["webots", *words]) == 0
+        assert "ended at 0.5" in capfd.readouterr().out
         with motion.open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == 250
@@ -70,17 +65,14 @@ class TestRun:
         (run,) = Session.open(session.path).load_all()
         assert (run.samples, run.bench.mass, run.settings.kp) == (250, 0.5, 10.0)
 
-    def test_servos_in_series_and_arguments(self, program, tmp_path, capfd):
+    def test_servos_in_series_and_arguments(self, program, tmp_path, bench):
         picture = tmp_path / "series.svg"
         asked = ["--servo", "motor:maxForce=5,controlP=20,inertia=0.002"]
         asked += ["--servo", "spring:maxForce=0,springConstant=1,dampingConstant=0.05"]
-        asked += ["--timestep", "5", "--figure", str(picture), "--json"]
-        code = main(["webots", "run", *asked, program(IN_C_STYLE), "--", "0.25"])
-        printed = json.loads(capfd.readouterr().out)
-
-        assert code == 0
-        assert [row["servo"] for row in printed["servos"]] == ["motor", "spring"]
-        assert printed["servos"][0]["highest"] == pytest.approx(0.25, abs=1e-3)
+        asked += ["--timestep", "5", "--figure", picture, "--json"]
+        motor, spring = bench("webots", "run", *asked, program(IN_C_STYLE), "--", "0.25").data["servos"]
+        assert (motor["servo"], spring["servo"]) == ("motor", "spring")
+        assert motor["highest"] == pytest.approx(0.25, abs=1e-3)
         assert picture.read_text().startswith("<?xml")
 
     def test_a_program_that_fails_says_where_and_keeps_its_motion(self, program, tmp_path, capfd):
@@ -94,7 +86,7 @@ class TestRun:
         assert "the program ended with an error: ValueError: broken" in errors.splitlines()[-1]
         assert len(motion.read_text().splitlines()) == 1 + 10
 
-    def test_servos_of_a_world(self, program, tmp_path, capfd):
+    def test_servos_of_a_world(self, program, tmp_path, bench, fails):
         """Three nodes of 3.42.12's kind: the tilt's note is printed, and the world's step is taken."""
         world = tmp_path / "head.wbt"
         ball = "boundingObject Sphere { radius 0.05 } physics Physics { mass 0.2 }"
@@ -103,21 +95,16 @@ class TestRun:
             f"DEF TILT Servo {{ rotation 1 0 0 0 {ball} }} ] {ball} }} ] }}\n"
         )
         path = program("from controller import *\nr = Robot()\nr.getServo('PAN').setPosition(0.3)\nr.step(1000)\n")
-        assert main(["webots", "run", "--world", str(world), "--json", path]) == 0
-        printed = json.loads(capfd.readouterr().out)
-
+        printed = bench("webots", "run", "--world", world, "--json", path).data
         assert [row["steps"] for row in printed["servos"]] == [200, 200]
         assert printed["servos"][0]["last"] == pytest.approx(0.3, abs=1e-4)
         assert printed["notes"][0].startswith("TILT: its axis differs from that of PAN")
-        assert main(["webots", "run", "--world", str(world), "--servo", "a", path]) == 1
-        assert "give one of them" in capfd.readouterr().err
+        assert "give one of them" in fails("webots", "run", "--world", world, "--servo", "a", path)
 
-    def test_a_program_s_exit_code_is_the_command_s(self, program):
-        assert main(["webots", "run", program("import sys\nsys.exit(7)\n")]) == 7
-
-    def test_a_program_that_kills_itself(self, program, capfd):
-        assert main(["webots", "run", program("import os\nos._exit(3)\n")]) == 1
-        assert "died without a result (exit code 3)" in capfd.readouterr().err
+    def test_a_program_s_exit_code_is_the_command_s_unless_it_kills_itself(self, program, bench, fails):
+        bench("webots", "run", program("import sys\nsys.exit(7)\n"), code=7)
+        said = fails("webots", "run", program("import os\nos._exit(3)\n"))
+        assert "died without a result (exit code 3)" in said
 
     @pytest.mark.parametrize(
         ("servos", "complaint"),
@@ -131,9 +118,8 @@ class TestRun:
             (["a:gravity=0"], "add inertia=KGM2"),
         ],
     )
-    def test_servos_that_cannot_be(self, servos, complaint, capsys):
-        assert main(["webots", "run", "x.py", *(part for servo in servos for part in ("--servo", servo))]) == 1
-        assert complaint in capsys.readouterr().err
+    def test_servos_that_cannot_be(self, servos, complaint, fails):
+        assert complaint in fails("webots", "run", "x.py", *(part for servo in servos for part in ("--servo", servo)))
 
 
 class TestFit:
@@ -146,11 +132,10 @@ class TestFit:
                 loss, name, lambda *args, function=function, **kwargs: function(*args, generations=2, **kwargs)
             )
 
-    def test_what_a_node_loses_against_models(self, program, capfd, tmp_path):
+    def test_what_a_node_loses_against_models(self, program, bench, tmp_path):
         node, picture = tmp_path / "node.wrl", tmp_path / "loss.png"
-        asked = ["--models", "m1,mx106:m6", "--dt", "0.01", "-o", str(node), "--figure", str(picture), "--json"]
-        assert main(["webots", "fit", "mx106:m6", *asked]) == 0
-        printed = json.loads(capfd.readouterr().out)
+        asked = ["--models", "m1,mx106:m6", "--dt", "0.01", "-o", node, "--figure", picture, "--json"]
+        printed = bench("webots", "fit", "mx106:m6", *asked).data
         m1, m6 = printed["models"]
 
         assert m6["lost"] > m1["lost"] > 0.0
@@ -158,18 +143,12 @@ class TestFit:
         assert {number["name"] for number in printed["numbers"]} == set(fitting.NODE_NUMBERS)
         assert picture.stat().st_size > 5000
 
-        assert main(["webots", "run", "--servo", f"arm:node={node}", program(STEADY), "--duration", "1", "--json"]) == 0
-        text = capfd.readouterr().out
-        (row,) = json.loads(text[text.index("{") :])["servos"]
+        words = ("--servo", f"arm:node={node}", program(STEADY), "--duration", "1", "--json")
+        (row,) = bench("webots", "run", *words).data["servos"]
         assert row["largest_force"] <= printed["node"]["max_force"]
 
-    def test_a_session(self, capsys):
-        from importlib.resources import as_file, files
-
-        with as_file(files("resources") / "examples" / "xl330") as session:
-            assert main(["webots", "fit", str(session), "--models", "m1,m6"]) == 0
-        lines = capsys.readouterr().out.splitlines()
-
+    def test_a_session(self, bench, example):
+        lines = bench("webots", "fit", example, "--models", "m1,m6").out.splitlines()
         assert lines[0].startswith("Webots Servo fitted to 8 recordings of Dynamixel XL330")
         assert [line.split()[0] for line in lines[2:9]] == [
             "controlP", "maxVelocity", "maxForce", "acceleration", "dampingConstant", "armature", "angleOffset",
@@ -179,15 +158,12 @@ class TestFit:
 
 
 @pytest.mark.parametrize("name", ["position", "series"])
-def test_experiments_are_written(name, capsys, tmp_path):
+def test_experiments_are_written(name, bench, tmp_path):
     motion, picture = tmp_path / "motion.csv", tmp_path / "picture.svg"
-    assert main(["webots", "show", name, "-o", str(motion), "--figure", str(picture)]) == 0
-
+    assert "written to" in bench("webots", "show", name, "-o", motion, "--figure", picture).out
     assert motion.read_text().startswith("time [s],")
     assert "</svg>" in picture.read_text()
-    assert "written to" in capsys.readouterr().out
 
 
-def test_a_picture_of_another_kind(capsys, tmp_path):
-    assert main(["webots", "show", "limits", "--figure", str(tmp_path / "picture.gif")]) == 1
-    assert ".svg, .png or .pdf" in capsys.readouterr().err
+def test_a_picture_of_another_kind(fails, tmp_path):
+    assert ".svg, .png or .pdf" in fails("webots", "show", "limits", "--figure", tmp_path / "picture.gif")
