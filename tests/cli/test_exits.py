@@ -252,3 +252,6 @@ def test_an_import_counts_what_came_in_and_what_was_there(capsys, example, tmp_p
     assert main(["import", str(two), str(three), "-o", str(home)]) == 0
     assert capsys.readouterr().out == f"2 runs imported into {home}, 3 in all\n"
     assert len(Session.open(home).runs()) == 3
+    assert main(["import", str(one), "-o", str(home)]) == 0
+    said = f"0 runs imported into {home}, 3 in all\nskipped {one}: same content as run 0001_lift_and_drop_kp100\n"
+    assert capsys.readouterr().out == said
