@@ -81,7 +81,7 @@ def test_identify_evaluate_export(bench, tmp_path, example) -> None:
     result = tmp_path / "result"
     found = bench("identify", example, "--servo", "xl330", "--models", "m1,m3", "--trials", "60", "--threads", "1",
             "--no-command-path", "--repeats", "2",
-            "--seed", "3", "--validation", "kp=400", "-o", result, "--json").data  # fmt: skip
+            "--dt", "0.01", "--seed", "3", "--validation", "kp=400", "-o", result, "--json").data  # fmt: skip
     assert [entry["model"] for entry in found] == ["m1", "m3"]
     for entry in found:
         assert len(entry["repeats"]) == 2
@@ -90,7 +90,7 @@ def test_identify_evaluate_export(bench, tmp_path, example) -> None:
         assert ServoModel.read(entry["file"]).provenance["train_mae"] == entry["train_mae"]
     assert (result / "study.journal").exists()
     model = found[1]["file"]
-    held = bench("evaluate", example, "--model", model, "--json").data
+    held = bench("evaluate", example, "--model", model, "--dt", "0.01", "--json").data
     assert set(held) == {"mean_mae", "mean_rmse", "runs", "selection", "warning"}
     by_id = {entry["id"]: entry["mae"] for entry in held["runs"]}
     kp400 = [mae for name, mae in by_id.items() if name.endswith("kp400")]
@@ -142,7 +142,8 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_pa
 
 
 def test_the_command_path_is_tried_unless_it_is_said_what_to_do(bench, tmp_path, example) -> None:
-    words = ["identify", example, "--models", "m1", "--trials", "32", "--no-polish", "--quiet", "--threads", "1"]
+    words = ["identify", example, "--models", "m1", "--trials", "32", "--dt", "0.02", "--no-polish", "--quiet",
+             "--threads", "1"]  # fmt: skip
     assert "The command path is " in bench(*words, "-o", tmp_path / "tried").out
     text = bench(*words, "--no-command-path", "-o", tmp_path / "without").out
     assert "The command path is " not in text

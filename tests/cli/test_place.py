@@ -19,6 +19,7 @@ from drivers.simulated.servo import starting_bench
 from sessions import Session
 
 SHIPPED = [name for name in servos() if "m6" in shipped_models(name)]
+QUICK = ("mx106", "mx64")
 MORE = pytest.mark.exhaustive("the other servos; one of each sign stays")
 ANGLE_TOLERANCE, STEPS_TOLERANCE = 5e-3, 4.0
 """A hand finds an edge within this angle [rad] or so many encoder steps, whichever is more."""
@@ -28,7 +29,7 @@ def nobody(position_step, time):
     raise AssertionError("a simulated servo needs no person")
 
 
-@pytest.mark.parametrize("servo", [*SHIPPED[:2], *(pytest.param(s, marks=MORE) for s in SHIPPED[2:])])
+@pytest.mark.parametrize("servo", [pytest.param(s, marks=() if s in QUICK else MORE) for s in SHIPPED])
 def test_the_virtual_hand_finds_the_true_boundaries(servo, tmp_path):
     model, spec = load_model(servo, "m6"), load_servo(servo)
     bench = starting_bench(spec)
