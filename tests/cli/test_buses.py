@@ -111,6 +111,7 @@ def test_the_doctor_looks_at_the_buses(capsys):
     assert any(subject.startswith("serial port") for subject in subjects)
 
 
+@pytest.mark.exhaustive("an emulator without a terminal, ended from outside")
 def test_without_anything_to_read_an_emulator_goes_on_until_it_is_ended():
     command = [*BENCH, "emulate", "dynamixel:xl330", "--json"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)

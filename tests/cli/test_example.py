@@ -34,6 +34,7 @@ def readme_commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("bench ")]
 
 
+@pytest.mark.exhaustive("the README's commands one after the other; each has tests of its own")
 def test_the_commands_of_the_readme_run_in_their_order(bench) -> None:
     commands = readme_commands()
     assert [command[0] for command in commands] == ["coverage", "identify", "evaluate", "report", "export"]

@@ -41,7 +41,9 @@ def needs(module):
         "cookbook/bam",
         "own_recordings",
         "python",
-        pytest.param("cookbook/mujoco", marks=needs("mujoco")),
+        pytest.param(
+            "cookbook/mujoco", marks=[needs("mujoco"), pytest.mark.exhaustive("an engine; tests of exports run it")]
+        ),
         pytest.param("cookbook/studies", marks=pytest.mark.exhaustive("searches kept in databases")),
         pytest.param("cookbook/isaaclab", marks=[needs("torch"), pytest.mark.exhaustive("imports torch")]),
     ],
