@@ -26,7 +26,7 @@ STANDS_STILL_FROM = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
-    """How long anything may be silent, late or away [s], unless another unit is given."""
+    """Longest time that anything may be silent, late or away [s], unless another unit is given."""
 
     # Programs and processes.
     window_silence: float = 1.5
@@ -156,7 +156,7 @@ limits = REAL.times(float(os.environ.get(PATIENCE, "1")))
 
 
 class Machine(Protocol):
-    """What the module `time` has: a monotonic clock, the same in every process of the machine, and sleep."""
+    """The part of the module `time` in use: a monotonic clock, the same in every process of the machine, and sleep."""
 
     def perf_counter(self) -> float:
         """Return seconds since an arbitrary origin."""
