@@ -440,13 +440,13 @@ def test_compliant_springs_and_joints(printed, machines, stub) -> None:
     motion = Of(robot_state=state, stiffness=np.array([[9.0, 9.0], [5.0, np.inf]]))
     stub("core.studies.compliant.array.simulate_array", motion)
     stub("bench_gui.cli.commands.compliant_move._columns", {})
-    run("compliant", "move", "--mode", "5,6")
+    run("compliant", "move", "--mode", "5,6", "--first", "0.1,0.2")
     assert printed() == [
         ["joint", "mode", "first command", "second command", "link/rad", "torque/(N·m)", "stiffness/(N·m/rad)"],
         ["joint_1", "5", "reference_1", "reference_2", "1", "3", "5"],
         ["joint_2", "6", "equilibrium_position", "stiffness_preset", "2", "4", "–"],
     ]
-    first, _ = machines("compliant", "move", "--mode", "5,6")["joints"]
+    first, _ = machines("compliant", "move", "--mode", "5,6", "--first", "0.1,0.2")["joints"]
     assert first == {
         "joint": "joint_1", "mode": 5, "topics": ["joint_1/reference_1", "joint_1/reference_2"],
         "last_position": 1.0, "last_effort": 3.0, "last_stiffness": 5.0,
