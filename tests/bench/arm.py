@@ -1,8 +1,7 @@
-"""What friction models are worth on the seed's two arms of servos: `python -m tests.bench.arm [ARM …] [identified]`.
+"""What friction models are worth on the seed's two arms of servos: `python -m tests.bench.arm [ARM …]`.
 
 Fig. 7 of seed 004 with a simulated truth: the published M6 at a tenth of the time step. One line a path and gain, the
-error of each candidate in mrad, both joints; half a minute an arm on one core. With `identified`, models are then
-identified from noisy pendulum runs of the truth, as the seed did with real servos, and judged; some minutes an arm.
+error of each candidate in mrad, both joints; half a minute an arm on one core.
 """
 
 from __future__ import annotations
@@ -11,22 +10,16 @@ import itertools
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.catalogue import load_servo
 from core.diagram import peak_torque
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
-from core.identification.identify import IdentificationRequest, identify
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import simulate_trajectory
 from core.studies.arm.dynamics import FRICTION_SLOTS, arm_step
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.paths import PATHS, arm_path
@@ -38,7 +31,6 @@ from core.studies.arm.validation import (
     GAINS,
     PERIOD,
     TWICE,
-    ArmCandidate,
     ArmValidation,
     arm_candidates,
     arm_servos,
@@ -46,7 +38,6 @@ from core.studies.arm.validation import (
     published_models,
     validate_arm,
 )
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.bench.printing import line
 
 Array = NDArray[np.float64]
@@ -56,17 +47,6 @@ CASES = 6
 """Of eight, in which the fitted M1 is to be at least twice as far off as M6."""
 STEP_BAR = 1.0
 """Error of the truth's own model at the full time step [mrad]."""
-IDENTIFIED = "identified"
-RUNS = 20
-FOUND = ("m1", "m4", "m6")
-"""Models that are identified."""
-TABLE_I = {
-    "dynamixel": ((0.5, 1.0, 1.5), (0.1, 0.15, 0.2), (4.0, 8.0, 16.0, 32.0)),
-    "erob": ((3.1, 8.2, 12.7, 14.6, 19.6), (0.5,), (10.0, 25.0, 50.0, 100.0)),
-}
-"""Load masses [kg], pendulum lengths [m] and proportional gains of the seed's runs."""
-OTHER_STEPS = (5e-3, 2.5e-3, 1e-3, 5e-4)
-"""Time steps between which the discretisation is judged [s]."""
 
 
 def table(name: str) -> ArmValidation:
@@ -148,76 +128,11 @@ def corroboration(name: str) -> None:
     line(f"{name}: the truth against equations of motion of our own, worst case", f"{worst:.4f} mrad")
 
 
-def identified(name: str) -> None:
-    """The whole of the seed's experiment: models identified on the pendulum, from an encoder, judged on the arm."""
-    arm = published_arm(name)
-    truth = published_models(arm.servos, TRUTH)
-    began = time.perf_counter()
-    shoulder, elbow = ({r.model.friction: r.model for r in identify(*pendulum(m, name)).results} for m in truth)
-    candidates = [
-        ArmCandidate(name=f"{friction} identified", friction=friction, models=(shoulder[friction], elbow[friction]))
-        for friction in shoulder
-    ]
-    print(f"\n{arm.title}: models identified from {RUNS} pendulum runs a servo, {time.perf_counter() - began:.0f} s")
-    found = validate_arm(arm.links, truth, candidates)
-    show(found)
-    for candidate in candidates[1:]:
-        ratios = found.ratios(candidates[0].name, candidate.name)
-        bar = f"at least {TWICE:g} in {(ratios >= TWICE).sum()} of {len(ratios)}"
-        line(f"{name}: {candidates[0].name} over {candidate.name}", f"{ratios.min():.2f} … {ratios.max():.2f}", bar)
-
-
-def pendulum(truth: ServoModel, name: str) -> tuple[IdentificationRequest, list[Recording]]:
-    """Runs of a servo on the benches of Table I, read by its encoder with half a step of noise, and what is asked."""
-    masses, lengths, gains = TABLE_I[name]
-    cells = list(itertools.product(PAPER_TRAJECTORIES, masses, lengths, gains))
-    random = np.random.default_rng(7)
-    encoder = load_servo(truth.servo).encoder_step
-    converged = replace(truth, integrator="algorithm1", substeps=50)
-    runs = []
-    for number, place in enumerate(random.permutation(len(cells))[:RUNS]):
-        trajectory, mass, length, kp = cells[place]
-        path, bench = make_trajectory(trajectory), Bench(mass=mass, length=length)
-        motion = simulate_trajectory(converged, path, bench, truth.default_settings(kp), COMMAND_STEP)
-        read = encoder * np.round(motion.position / encoder + random.normal(scale=0.5, size=len(motion.time)))
-        channels = {
-            "time": motion.time,
-            "goal_position": motion.goal_position,
-            "torque_enable": path.torque_enable(motion.time),
-            "position": read,
-        }
-        settings = truth.default_settings(kp)
-        runs.append(Recording(id=f"{number}", trajectory=trajectory, bench=bench, settings=settings, channels=channels))
-    request = IdentificationRequest(
-        servo=truth.servo, models=FOUND, quadratic_gate=truth.quadratic_gate, substeps=5, validation="none", threads=1
-    )
-    return request, runs
-
-
-def discretisation(name: str) -> None:
-    """What the truth's own model loses at other time steps, worst of the paths with high gain."""
-    arm = published_arm(name)
-    truth = published_models(arm.servos, TRUTH)
-    servos = arm_servos(truth, gains_of(truth, "high"))
-    worst = dict.fromkeys(OTHER_STEPS, 0.0)
-    for path in PATHS:
-        goals = arm_path(path, arm.links, PERIOD, COMMAND_STEP).goals
-        fine = simulate_arm(arm.links, servos, goals, timestep=TIMESTEP / FINER).position
-        for step in OTHER_STEPS:
-            coarse = simulate_arm(arm.links, servos, goals, timestep=step).position
-            worst[step] = max(worst[step], 1e3 * float(np.abs(coarse - fine).mean()))
-    for step, error in worst.items():
-        line(f"{name}: M6 at {step * 1e3:g} ms, worst path with high gain", f"{error:.4f} mrad")
-
-
 def main(arguments: Sequence[str]) -> None:
     """Print the named arms, or both."""
-    for name in [word for word in arguments if word != IDENTIFIED] or ARMS:
+    for name in arguments or ARMS:
         judge(name, table(name))
         corroboration(name)
-        discretisation(name)
-        if IDENTIFIED in arguments:
-            identified(name)
 
 
 if __name__ == "__main__":

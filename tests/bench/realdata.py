@@ -14,18 +14,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
 from core.identification.choice.model_choice import CrossValidation, Variant, in_milliradians
 from core.identification.choice.repeatability import repeatability
-from core.identification.choice.terms import term_costs
-from core.identification.choice.transfer import transfer_table
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.model import ServoModel
 from core.recording import Recording
-from core.simulation import simulate_recording
 from core.terms import COMMAND_PATH_TERMS
 from sessions.importers.bam_json import read_bam
 from tests.bench.printing import line
@@ -38,9 +33,6 @@ CV_RUNS = 60
 
 PRIOR = 0.01
 """[rad]"""
-
-RELEASE = 2.0
-"""Moment from which lift_and_drop is released [s]."""
 
 
 @cache
@@ -78,38 +70,22 @@ def fit(
     return result.model
 
 
-def mrad(model: ServoModel, runs: Sequence[Recording], jobs: int | None, supply: str = "logged") -> float:
+def mrad(model: ServoModel, runs: Sequence[Recording], jobs: int | None) -> float:
     """Mean absolute error [mrad]."""
-    return 1e3 * evaluate(model, runs, supply=supply, threads=jobs).mean_mae
+    return 1e3 * evaluate(model, runs, threads=jobs).mean_mae
 
 
 def training(jobs: int | None) -> None:
     """Fits to the 80 runs of small.json."""
     small, every = sts3215()
+    known = {run.id for run in small}
+    unseen = [run for run in every if run.id not in known]
     m6, m1 = (Variant(friction=name, command_path=COMMAND_PATH_TERMS) for name in ("m6", "m1"))
     for variant, bar in ((m6, "≤ 11.5"), (m1, "≤ 17")):
         for seed in (0, 1) if variant != m1 else (0,):
             model = fit("sts3215", small, variant, jobs, seed)
             line("    training MAE", f"{mrad(model, small, jobs):.2f} mrad", bar)
-            line("    on all 296", f"{mrad(model, every, jobs):.2f} mrad")
-        print_conditions(model, every, jobs)
-
-
-def print_conditions(model: ServoModel, runs: Sequence[Recording], jobs: int | None) -> None:
-    """Error by trajectory, and of lift_and_drop before and after the release, whose goals were sent again."""
-    errors = {run.id: run.mae for run in evaluate(model, runs, threads=jobs).runs}
-    for name in sorted({run.trajectory for run in runs}):
-        mean = np.mean([errors[run.id] for run in runs if run.trajectory == name])
-        line(f"    {name}", f"{1e3 * mean:.2f} mrad")
-    drops = [run for run in runs if run.trajectory == "lift_and_drop"]
-    parts: dict[str, list[float]] = {"held": [], "released": []}
-    for run in drops:
-        apart = np.abs(simulate_recording(model, run).position - run.position)
-        held = run.time - run.time[0] < RELEASE
-        parts["held"].append(float(apart[held].mean()))
-        parts["released"].append(float(apart[~held].mean()))
-    for part, values in parts.items():
-        line(f"    lift_and_drop while {part}", f"{1e3 * np.mean(values):.2f} mrad")
+            line("    on the 216 others", f"{mrad(model, unseen, jobs):.2f} mrad")
 
 
 def crossvalidation(jobs: int | None, models: Sequence[str]) -> None:
@@ -160,25 +136,6 @@ def print_crossvalidation(found: CrossValidation, bars: dict[str, str]) -> None:
     print(found.choice.text)
 
 
-def transfer_and_terms(jobs: int | None) -> None:
-    """Fitted to one mass, and to one gain, judged on each; and what each term of M6 buys."""
-    small, every = sts3215()
-    m6 = Variant(friction="m6", command_path=COMMAND_PATH_TERMS)
-    request = IdentificationRequest(servo="sts3215", trials=CV_TRIALS, threads=jobs)
-    for condition in ("mass", "kp"):
-        table = transfer_table(request, every, condition, m6, most_training_runs=CV_RUNS)
-        for label, row in zip(table.labels, table.errors, strict=True):
-            line(f"  fitted to {label}", " ".join(f"{1e3 * error:.1f}" for error in row))
-        print(table.text)
-    known = {run.id for run in small}
-    unseen = [run for run in every if run.id not in known]
-    costs = term_costs(fit("sts3215", small, m6, jobs), request, small, unseen)
-    for cost in costs.terms:
-        held = "" if cost.held_out is None else f"held out {in_milliradians(cost.held_out)} mrad"
-        line(f"  without {cost.term.title}", f"training {1e3 * cost.training:+.2f} mrad", held)
-    print(costs.text)
-
-
 def xl330(jobs: int | None) -> None:
     """Eight runs at two gains."""
     runs = list(recordings("xl330").values())
@@ -203,11 +160,11 @@ def xl330(jobs: int | None) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the sections that were asked for, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", default=[], help="training, xl330, crossvalidation, transfer")
+    parser.add_argument("sections", nargs="*", default=[], help="training, xl330, crossvalidation")
     parser.add_argument("--models", default="m1,m4,m6", help="friction models of the cross-validation (%(default)s)")
     parser.add_argument("--jobs", type=int, help="threads")
     chosen = parser.parse_args(arguments)
-    wanted = chosen.sections or ["training", "xl330", "crossvalidation", "transfer"]
+    wanted = chosen.sections or ["training", "xl330", "crossvalidation"]
     if "xl330" in wanted:
         xl330(chosen.jobs)
     small, every = sts3215()
@@ -218,8 +175,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         training(chosen.jobs)
     if "crossvalidation" in wanted:
         crossvalidation(chosen.jobs, tuple(chosen.models.split(",")))
-    if "transfer" in wanted:
-        transfer_and_terms(chosen.jobs)
 
 
 if __name__ == "__main__":

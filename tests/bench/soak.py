@@ -205,42 +205,6 @@ def _ends(values: np.ndarray) -> tuple[float, float, float, float]:
     return values[0], values.min(), values.max(), values[-1]
 
 
-def draw(rows: list[Row], path: Path) -> None:
-    """Draw memory, counts and runs over the bench's time."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 8), layout="constrained")
-    memory, counts, work = figure.subplots(3, 1, sharex=True, height_ratios=(5, 4, 3))
-    time = column(rows, "bench_h")
-    counted = after_warm_up(rows)
-    middle, low, high = slope(counted, "rss")
-    at = column(counted, "bench_h")
-    level = float(np.median(column(counted, "rss") - middle * at))
-    memory.plot(time, column(rows, "rss"), lw=0.8, label="window")
-    memory.plot(at, level + middle * at, "k--", lw=1, label=f"{middle:+.2f} MB/h ({low:+.2f} … {high:+.2f})")
-    memory.plot(time, column(rows, "recorder_rss"), lw=0.8, label="recorder")
-    memory.plot(time, column(rows, "others_rss"), lw=0.5, alpha=0.6, label="computing processes")
-    memory.set_ylabel("resident memory [MB]")
-    memory.plot(time, column(rows, "own"), "C0:", lw=0.8, label="window, of no file")
-    memory.set_ylim(0, 1.3 * max(memory.get_ylim()))
-    memory.legend(loc="upper left", ncols=3, fontsize=8)
-    rest = [row for row in rows if row.idle]
-    for name, title in (("threads", "threads"), ("handles", "handles"), ("processes", "processes")):
-        counts.plot(column(rest, "bench_h"), column(rest, name), lw=0.8, label=f"{title}, at rest")
-    counts.plot(column(rest, "bench_h"), column(rest, "widgets") / 100.0, lw=0.8, label="widgets / 100, at rest")
-    counts.set_ylabel("of the window")
-    counts.set_ylim(0, 1.3 * max(counts.get_ylim()))
-    counts.legend(loc="upper left", ncols=4, fontsize=8)
-    work.plot(time, column(rows, "samples") / 1e3, lw=0.8, label="samples [1000]")
-    work.plot(time, column(rows, "runs"), lw=0.8, label="runs")
-    work.set_ylabel("recorded")
-    work.set_xlabel("time of the bench [h]")
-    work.legend(loc="upper left", fontsize=8)
-    for axes in (memory, counts, work):
-        axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=110)
-
-
 def possible_speed(day_of: Any) -> float:
     """The highest speed at which this machine, as busy as it is, skips next to no cycle."""
     for speed in SPEEDS:
@@ -266,16 +230,10 @@ def main(arguments: list[str] | None = None) -> int:
         help="bench's time from one round of work, about four runs, to the next; 0: no rest (%(default)s) [min]",
     )
     parser.add_argument("--rate", type=float, default=100.0, help="samples per second of the bench (%(default)s)")
-    parser.add_argument("--out", type=Path, default=Path("soak"), help="takes soak.csv and soak.png (%(default)s)")
-    parser.add_argument("--tell", action="store_true", help="only say what the soak.csv in OUT holds so far")
+    parser.add_argument("--out", type=Path, default=Path("soak"), help="takes soak.csv (%(default)s)")
     chosen = parser.parse_args(arguments)
     chosen.out.mkdir(parents=True, exist_ok=True)
     place = chosen.out / "soak.csv"
-    if chosen.tell:
-        rows = read_rows(place)
-        tell(rows, rows[-1].bench_h * HOUR / rows[-1].wall_s)
-        draw(rows, chosen.out / "soak.png")
-        return 0
     speed = possible_speed(lambda folder, at: Day(folder, at, chosen.rate)) if chosen.speed == "auto" else 0.0
     speed = speed or float(chosen.speed)
     with tempfile.TemporaryDirectory() as folder:
@@ -288,7 +246,6 @@ def main(arguments: list[str] | None = None) -> int:
         day.end()
         rows = read_rows(place)
         tell(rows, speed)
-        draw(rows, chosen.out / "soak.png")
         from sessions import Session
 
         evidence = check_runs(Session.open(day.session), day.ledger.runs())

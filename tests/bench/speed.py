@@ -14,18 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from core.actuator import setup_row
 from core.benchmark import best_time, random_candidates, sample_recordings
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch, available_threads
-from core.kernel.layout import Setup
 from core.kernel.population import LANES
 from core.model import build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.terms import COMMAND_PATH_TERMS
-from tests.bench import numpy_reference
+from core.terms import COMMAND_PATH_TERMS, CONTACTS
 from tests.bench.printing import line
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -37,9 +31,8 @@ def per_step(batch: Batch, candidates: np.ndarray) -> float:
 
 
 def speed() -> None:
-    """The kernel against NumPy, threads, and linearity."""
+    """The kernel, threads, and linearity."""
     model = build_model("mx106", "m6")
-    truth = replace(load_model("mx106", "m6"), integrator="algorithm1", quadratic_gate="larger_torque")
     recordings = sample_recordings(16)
     candidates = random_candidates(model, 4 * LANES)
     single = Batch(model, recordings, threads=1)
@@ -47,23 +40,20 @@ def speed() -> None:
     single.scores(candidates)
     line("first call of the kernel", f"{time.perf_counter() - started:.2f} s", "cached after the first time")
 
-    reference = reference_time(recordings)
-    ours = per_step(single, candidates)
-    line("M6, voltage law, one thread", f"{ours:.1f} ns/step", "≤ 15")
-    line("NumPy, one candidate over the same 16 recordings", f"{reference:.0f} ns/step")
-    line("kernel against NumPy", f"{reference / ours:.0f} ×", "≥ 150")
-    gap = reference_gap(recordings, truth)
-    line("largest difference between the two", f"{gap:.1e} rad")
+    line("M6, voltage law, one thread", f"{per_step(single, candidates):.1f} ns/step", "≤ 15")
     full = build_model("mx106", "m6", command_path=COMMAND_PATH_TERMS)
     line(
         "M6 with command path, one thread",
         f"{per_step(Batch(full, recordings, threads=1), random_candidates(full, 4 * LANES)):.1f} ns/step",
     )
-    for law, servo in (("current law", "erob80_100"),):
-        other = build_model(servo, "m6")
-        runs = [replace(r, settings=replace(r.settings, servo=servo, kp=50.0)) for r in recordings]
-        figure = per_step(Batch(other, runs, threads=1), random_candidates(other, 4 * LANES))
-        line(f"M6, {law}, one thread", f"{figure:.1f} ns/step")
+    for contact in list(CONTACTS)[1:]:
+        yielding = build_model("mx106", "m6", contact=contact)
+        figure = per_step(Batch(yielding, recordings, threads=1), random_candidates(yielding, 4 * LANES))
+        line(f"M6, {contact}, one thread", f"{figure:.1f} ns/step")
+    other = build_model("erob80_100", "m6")
+    runs = [replace(r, settings=replace(r.settings, servo="erob80_100", kp=50.0)) for r in recordings]
+    figure = per_step(Batch(other, runs, threads=1), random_candidates(other, 4 * LANES))
+    line("M6, current law, one thread", f"{figure:.1f} ns/step")
     if available_threads() > 1:
         ratios = []
         both = Batch(model, sample_recordings(64), threads=2)
@@ -75,14 +65,8 @@ def speed() -> None:
             f"{max(ratios):.2f} ×",
             "≥ 1.8 (best of 5 pairs; other programs share the machine)",
         )
-    for what, few, many in (
-        (
-            "samples",
-            Batch(model, sample_recordings(16, 600), threads=1),
-            Batch(model, sample_recordings(16, 4800), threads=1),
-        ),
-    ):
-        line(f"8 × the {what} cost", f"{best_ratio(few, many, candidates, candidates):.2f} ×", "8")
+    few, many = (Batch(model, sample_recordings(16, samples), threads=1) for samples in (600, 4800))
+    line("8 × the samples cost", f"{best_ratio(few, many, candidates, candidates):.2f} ×", "8")
     line(
         "8 × the candidates cost",
         f"{best_ratio(single, single, candidates[:LANES], np.tile(candidates, (2, 1))):.2f} ×",
@@ -93,36 +77,6 @@ def speed() -> None:
 def best_ratio(few: Batch, many: Batch, fewer: np.ndarray, more: np.ndarray) -> float:
     """Cost of the larger over the smaller."""
     return best_time(lambda: many.scores(more), 9) / best_time(lambda: few.scores(fewer), 9)
-
-
-def _reference_arguments(recordings: list[Recording]) -> tuple:
-    model = build_model("mx106", "m6")
-    setups = np.array([setup_row(model.control, r.bench, r.settings, 0.005) for r in recordings])
-    return (
-        np.array([r.goal_position for r in recordings]),
-        np.array([r.torque_enable for r in recordings], dtype=float),
-        setups[:, Setup.KP] * model.control.error_gain,
-        model.supply_voltage,
-        model.control.output_limit,
-        setups[:, Setup.INERTIA],
-        setups[:, Setup.GRAVITY_TORQUE],
-        0.005,
-    )
-
-
-def reference_time(recordings: list[Recording]) -> float:
-    """NumPy's nanoseconds per step."""
-    values = load_model("mx106", "m6").values
-    arguments = _reference_arguments(recordings)
-    seconds = best_time(lambda: numpy_reference.rollout(values, *arguments), 3)
-    return seconds / sum(r.samples for r in recordings) * 1e9
-
-
-def reference_gap(recordings: list[Recording], truth) -> float:
-    """How far NumPy's positions are from the kernel's [rad]."""
-    theirs = numpy_reference.rollout(truth.values, *_reference_arguments(recordings))
-    ours = np.array([simulate_recording(truth, r).position for r in recordings])
-    return float(np.abs(theirs - ours).max())
 
 
 def identification_speed() -> None:

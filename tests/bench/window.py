@@ -6,7 +6,6 @@ Figures of a shared machine scatter; every ratio is taken within one run.
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -358,38 +357,9 @@ def stops() -> None:
     line("Esc to confirmed release, slowest state", f"{max(found.values()):.1f} ms", f"≤ 50; {each}")
 
 
-def soak(minutes: float = 30.0, speed: float = 20.0) -> None:
-    """Memory of the window over a stretch of bench time, accelerated."""
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, f"simulated:mx106?speed={speed:g}")
-        bench.controller.setup.rate = 100.0
-        bench.connect()
-        sizes: list[float] = []
-        begin = time.monotonic()
-        while (time.monotonic() - begin) * speed < 60.0 * minutes:
-            bench.controller.recording.record_paper_set()
-            until(lambda: not bench.controller.queue.active)
-            sizes.append(_resident())
-        bench.window.leave()
-    half = sizes[len(sizes) // 2 :]
-    hours = minutes / 60.0 / 2.0
-    slope = (half[-1] - half[0]) / hours if len(half) > 1 else float("nan")
-    line(
-        f"memory after {len(sizes)} × 4 runs: second half grew by",
-        f"{half[-1] - half[0]:.1f} MB ({slope:.1f} MB/h)",
-        f"of {half[-1]:.0f} MB; flat",
-    )
-
-
-def _resident() -> float:
-    """Resident memory of this process now [MB]."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
-
-
 def main() -> None:
     """Print the figures; arguments name those wanted."""
-    wanted = sys.argv[1:] or ["start", "gaps", "smooth", "stops", "soak"]
+    wanted = sys.argv[1:] or ["start", "gaps", "smooth", "stops"]
     if "start" in wanted:
         cold_start()
     if "gaps" in wanted:
@@ -400,8 +370,6 @@ def main() -> None:
         smoothness(10.0)
     if "stops" in wanted:
         stops()
-    if "soak" in wanted:
-        soak()
 
 
 if __name__ == "__main__":
