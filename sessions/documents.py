@@ -217,11 +217,15 @@ def _format(name: str) -> str:
 
 def _bounded(path: Path) -> bytes:
     """Return a file's content, at most one byte beyond MAX_DOCUMENT; empty for pipes and devices."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with open(path, "rb", opener=_unblocked) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return b""
         return file.read(MAX_DOCUMENT + 1)
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _check_plain(value: Any) -> None:

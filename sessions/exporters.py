@@ -159,8 +159,8 @@ def _export(
                 raise SessionError(f"{shown(target)}: the file exists; export into another folder")
             content = text(recording).encode("ascii")
             place.mkdir(parents=True, exist_ok=True)
-            write_atomically(target, content)
             written.append(target)
+            write_atomically(target, content)
     except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Literal
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, missing_documents, store_contents
+from sessions.documents import DOCUMENT_NAMES
 from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.sources import NO_TABLES, find_sources, read_source
@@ -182,8 +183,9 @@ def _import_into_new(folder: Path, contents: list[Contents], stored: Callable[[i
         return store_contents(Session.create(folder), contents, stored)
     except BaseException:
         with contextlib.suppress(OSError):
-            (folder / "session.json").unlink(missing_ok=True)
-            shutil.rmtree(folder / "runs")
+            for name in ("session", *DOCUMENT_NAMES):
+                (folder / f"{name}.json").unlink(missing_ok=True)
+            shutil.rmtree(folder / "runs", ignore_errors=True)
             for place in missing:
                 place.rmdir()
         raise

@@ -191,9 +191,8 @@ def read_bounded(path: Path) -> bytes:
         InputError: if it cannot be read or is larger than MAX_BYTES.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        with open(path, "rb", opener=_unblocked) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise InputError(f"{shown(path)}: not a file")
             zipped = file.read(2) == b"\x1f\x8b"
             file.seek(0)
@@ -204,3 +203,8 @@ def read_bounded(path: Path) -> bytes:
     if len(content) > MAX_BYTES:
         raise InputError(f"{shown(path)}: larger than {MAX_BYTES // 2**20} MB; split it")
     return content
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -54,8 +54,8 @@ class Part:
         """
         header = _checked_line(_header(facts))
         self._path, self._end_line = path, len(header)
-        write_atomically(path, header + b" " * (END_ROOM - 1) + b"\n")
         try:
+            write_atomically(path, header + b" " * (END_ROOM - 1) + b"\n")
             self._file = path.open("r+b", buffering=0)
         except BaseException:
             path.unlink(missing_ok=True)
