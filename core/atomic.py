@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import sys
 import time
 from pathlib import Path
+
+SYNC = "servobench.sync"
+"""Audit event before a descriptor is synced. Python itself announces opening, renaming and removing files, not this."""
 
 STALE_AFTER = 60.0
 """Age from which a temporary file counts as abandoned by a dead process [s]."""
@@ -23,7 +27,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         with aside.open("xb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            _sync(file.fileno())
         os.replace(aside, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -59,9 +63,14 @@ def sync(path: Path) -> None:
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        _sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    sys.audit(SYNC, descriptor)
+    os.fsync(descriptor)
 
 
 def remove_stale(folder: Path, name: str) -> None:
