@@ -16,7 +16,7 @@ from core.errors import InputError, ServoBenchError
 from sessions import Annotation, Session, SessionError, UnreadableError, export_single, import_paths
 from sessions.annotations import MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_TIME
 from tests.sessions.foreign_documents import any_json, wrapped
-from tests.sessions.scribe import start
+from tests.sessions.writing.steps import forked
 
 words = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=","), min_size=1, max_size=MAX_TAG)
 notes = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -153,12 +153,14 @@ def test_a_damaged_run_can_be_noted_and_excluded_but_not_trimmed(session, ids):
 
 
 def test_two_processes_do_not_lose_each_others_notes(session, ids):
-    scribes = [start("tag", session.path, ids[0], who, 15) for who in "ab"]
-    for scribe in scribes:
-        scribe.stdin.write("\n")
-        scribe.stdin.flush()
+    def tag(who):
+        own = Session.open(session.path)
+        for number in range(15):
+            own.revise([ids[0]], lambda _, old, word=f"{who}{number}": replace(old, tags=(*old.tags, word)))
+
+    others = [forked(lambda who=who: tag(who)) for who in "ab"]
     session.annotate(ids[1], Annotation(note="meanwhile"))
-    assert [(scribe.communicate()[0], scribe.returncode) for scribe in scribes] == [("", 0)] * 2
+    assert [os.waitpid(other, 0)[1] for other in others] == [0, 0]
     found = session.annotations()
     assert set(found[ids[0]].tags) == {f"{who}{number}" for who in "ab" for number in range(15)}
     assert found[ids[1]].note == "meanwhile"
@@ -219,7 +221,7 @@ def is_json(value):
     name: any_json.filter(is_json) | st.lists(st.text(max_size=5), max_size=3) | st.floats(-1, 1)
     for name in ("note", "tags", "excluded", "reason", "trim_begin", "trim_end", "later")
 }))  # fmt: skip
-@settings(max_examples=150)
+@settings(max_examples=40)
 def test_any_entry_is_taken_or_named_and_can_be_replaced(entry):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))

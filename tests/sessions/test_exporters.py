@@ -34,6 +34,7 @@ def test_runs_come_back_the_same(session, recording, same, tmp_path, export):
     assert again.data_hash() == session.data_hash()
 
 
+@pytest.mark.exhaustive("real recordings go the way of others")
 @pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
 def test_measured_runs_come_back_the_same(measured, same, tmp_path, export):
     ids = import_paths(
@@ -46,28 +47,6 @@ def test_measured_runs_come_back_the_same(measured, same, tmp_path, export):
         assert original.provenance["header"].items() <= back.provenance["header"].items() or export is export_csv
 
 
-def test_bams_fields_have_bams_names_and_meaning(session, recording, tmp_path):
-    identity = session.add(recording())
-    [path] = export_bam(session, [identity], tmp_path)
-    data = json.loads(path.read_text())
-    run = session.load(identity)
-    assert {key: data[key] for key in ("mass", "arm_mass", "length", "kp", "vin", "motor", "trajectory")} == {
-        "mass": 0.49, "arm_mass": 0.05, "length": 0.1, "kp": 400, "vin": 7.4, "motor": "xl330", "trajectory": "sin_sin"
-    }  # fmt: skip
-    entry = data["entries"][7]
-    assert entry["timestamp"] == run.time[7]
-    assert entry["position"] == run.position[7]
-    assert entry["torque_enable"] is bool(run.torque_enable[7])
-    assert np.int16(np.uint16(entry["load"])) / 885 == run.channels["duty_cycle"][7]
-
-
-def test_a_csv_opens_with_its_units(session, recording, tmp_path):
-    [path] = export_csv(session, [session.add(recording())], tmp_path)
-    table = np.genfromtxt(path, delimiter=",", skip_header=2, names=True, deletechars="")
-    assert path.read_text().splitlines()[2].startswith("time [s],goal_position [rad],torque_enable [1],position [rad]")
-    assert np.array_equal(table["time_[s]"], session.load_all()[0].time)
-
-
 @pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
 def test_no_file_is_replaced(session, recording, tmp_path, export):
     session.add(recording())
@@ -78,14 +57,6 @@ def test_no_file_is_replaced(session, recording, tmp_path, export):
     with pytest.raises(SessionError, match="cannot be exported"):
         export(session, None, tmp_path / "file")
     assert len(os.listdir(tmp_path / "out")) == 1
-
-
-@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
-def test_a_failed_export_leaves_no_file(session, recording, tmp_path, export):
-    identity = session.add(recording())
-    with pytest.raises(SessionError, match="no run"):
-        export(session, [identity, "0009_x"], tmp_path / "out")
-    assert os.listdir(tmp_path / "out") == []
 
 
 values = st.floats(-1e6, 1e6, allow_subnormal=True)
@@ -122,7 +93,7 @@ def recordings(draw):
 
 
 @given(original=recordings())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_any_run_survives_both_formats(same, original):
     same(original, read_csv(csv_text(original).encode(), "x.csv"))
     same(original, read_bam(bam_text(original).encode(), "x.json"))

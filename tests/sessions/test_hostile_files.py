@@ -52,31 +52,31 @@ def survives(content, name):
 
 
 @given(content=st.binary(max_size=300), ending=st.sampled_from(["json", "json.gz", "csv", "csv.gz"]))
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_arbitrary_bytes(content, ending):
     survives(content, f"x.{ending}")
 
 
 @given(content=st.binary(max_size=200))
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_arbitrary_bytes_in_gzip(content):
     survives(gzip.compress(content), "x.json.gz")
 
 
 @given(data=anything)
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_arbitrary_json(data):
     survives(json.dumps(data).encode(), "x.json")
 
 
 @given(key=st.sampled_from([*HEADER, "entries", "arm_mass", "inertia_total", "servobench", "comment"]), value=anything)
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_a_log_with_any_header(key, value):
     survives(json.dumps({**LOG, key: value}).encode(), "x.json")
 
 
 @given(name=st.sampled_from([*FACT_NAMES, "header", "source_file", "creator"]), value=anything)
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_a_log_with_any_facts(name, value):
     survives(json.dumps({**LOG, "servobench": {name: value}}).encode(), "x.json")
 
@@ -86,7 +86,7 @@ def test_a_log_with_any_facts(name, value):
     key=st.sampled_from([*ENTRIES[0], "temp", "input_volts", "skipped_cycles"]),
     value=st.one_of(anything, st.floats(-10, 10), st.integers(-10, 70_000)),
 )
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_a_log_with_any_sample(index, key, value):
     entries = [dict(entry) for entry in ENTRIES]
     entries[index][key] = value
@@ -94,20 +94,17 @@ def test_a_log_with_any_sample(index, key, value):
 
 
 @given(position=st.integers(0, len(TEXT) - 1), change=st.binary(max_size=4), removed=st.integers(0, 4))
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_a_log_with_any_bytes_changed(position, change, removed):
     survives(TEXT[:position] + change + TEXT[position + removed :], "x.json")
 
 
-@pytest.mark.parametrize("end", sorted({*range(0, len(TEXT) - 1, 23), 1, len(TEXT) - 2, len(TEXT) - 1}))
-def test_a_log_cut_off_anywhere(end):
-    assert not survives(TEXT[:end], "x.json")
-
-
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.1, 0.5, 0.9, 0.99])
-def test_a_gzipped_log_cut_off_anywhere(share):
-    content = gzip.compress(TEXT)
-    assert not survives(content[: int(len(content) * share)], "x.json.gz")
+def test_a_log_cut_off_anywhere():
+    for end in (*range(0, len(TEXT) - 1, 90), 1, len(TEXT) - 2, len(TEXT) - 1):
+        assert not survives(TEXT[:end], "x.json")
+    zipped = gzip.compress(TEXT)
+    for share in (0.0, 0.01, 0.1, 0.5, 0.9, 0.99):
+        assert not survives(zipped[: int(len(zipped) * share)], "x.json.gz")
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +116,7 @@ def csv(tmp_path_factory):
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=30)
 def test_a_csv_with_any_bytes_changed(csv, data):
     position = data.draw(st.integers(0, len(csv) - 1))
     removed = data.draw(st.integers(0, 4))
@@ -128,7 +125,7 @@ def test_a_csv_with_any_bytes_changed(csv, data):
 
 
 @given(facts=anything)
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_a_csv_with_any_facts(csv, facts):
     first, second, rest = csv.split(b"\n", 2)
     known = json.loads(second[2:])
@@ -145,14 +142,14 @@ def run_file(tmp_path_factory):
     return (folder / "session" / "runs" / f"{identity}.h5").read_bytes()
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.25, 0.5, 0.75, 0.99])
-def test_a_run_file_cut_off_anywhere(run_file, share):
-    assert not survives(run_file[: int(len(run_file) * share)], "x.h5")
+def test_a_run_file_cut_off_anywhere(run_file):
+    for share in (0.0, 0.001, 0.25, 0.75, 0.99):
+        assert not survives(run_file[: int(len(run_file) * share)], "x.h5")
 
 
 @pytest.mark.parametrize("name", ["session.json", "index.json"])
 @given(content=st.one_of(st.binary(max_size=100), anything.map(lambda data: json.dumps(data).encode())))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_a_session_with_any_bytes_in_its_own_files(run_file, name, content):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))

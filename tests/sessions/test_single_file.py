@@ -17,7 +17,7 @@ def exported(session, recording, tmp_path):
     return export_single(session, tmp_path / "all.h5")
 
 
-def test_an_exported_session_opens_like_a_session(session, exported, same):
+def test_an_exported_session_opens_like_a_session_and_comes_back(session, exported, tmp_path, same):
     opened = Session.open(exported)
     assert opened.uid == session.uid
     assert opened.title == "bench 7"
@@ -26,9 +26,6 @@ def test_an_exported_session_opens_like_a_session(session, exported, same):
     for here, there in zip(session.load_all(), opened.load_all(), strict=True):
         same(here, there)
         assert here.provenance == there.provenance
-
-
-def test_channels_are_the_same_bytes_after_the_round_trip(session, exported, tmp_path, same):
     back = Session.create(tmp_path / "back")
     for original, identity in zip(session.load_all(), import_single(exported, back), strict=True):
         same(original, back.load(identity))
@@ -113,7 +110,7 @@ def test_huge_and_foreign_channels_are_refused(exported, tmp_path):
         Session.open(exported).load("0001_sin_sin_kp400")
 
 
-@pytest.mark.parametrize("place", [0, 9, 700, 5000, -200, -40, -3])
+@pytest.mark.parametrize("place", [0, 5000, -40, -3])
 def test_a_changed_byte_is_noticed_before_hdf5_sees_it(session, recording, exported, tmp_path, place):
     run = session.path / "runs" / f"{session.runs()[0].id}.h5"
     for path in (exported, run):

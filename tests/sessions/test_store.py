@@ -16,7 +16,6 @@ import pytest
 from core.errors import InputError
 from core.recording import CHANNELS, SampleSink, SinkDescription
 from sessions import Annotation, Selection, Session, SessionError, UnreadableError, selection_note, selection_text
-from sessions.errors import EmptyRunError
 from sessions.run_file.schema import channels_sha256
 from sessions.selection import LeftOut
 from sessions.writing import writer
@@ -46,14 +45,6 @@ def test_a_run_comes_back_as_it_was_appended(session, header, rows):
     assert loaded.provenance["reason"] == "Esc pressed"
 
 
-def test_channels_without_any_value_are_not_kept(session, header, rows):
-    kept = session.load(record(session, header, rows)).channels
-    assert set(kept) == {
-        "time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage", "skipped_cycles",
-        "bus_errors",
-    }  # fmt: skip
-
-
 def test_a_finished_run_leaves_only_its_file(session, header, rows):
     identity = record(session, header, rows)
     assert os.listdir(session.path / "runs") == [f"{identity}.h5"]
@@ -72,30 +63,6 @@ def test_the_file_describes_itself(session, header, rows):
             assert dataset.attrs["description"]
             assert dataset.fletcher32
         assert "units" in file["provenance"].attrs
-
-
-def test_a_summary_says_what_the_run_was_about(session, header, rows):
-    record(session, header, rows)
-    data = session.runs()[0].to_json()
-    expected = {
-        "id": "0001_sin_sin_kp400",
-        "trajectory": "sin_sin",
-        "duration": 99 * 0.005,
-        "samples": 100,
-        "mass": 0.49,
-        "length": 0.1,
-        "arm_mass": 0.05,
-        "kp": 400.0,
-        "vin": 7.4,
-        "supply_voltage": 7.4,
-        "servo": "xl330",
-        "exit_status": "success",
-        "rate": 200.0,
-        "file": "runs/0001_sin_sin_kp400.h5",
-    }
-    assert {name: data[name] for name in expected} == expected
-    assert data["started"] < data["finished"]
-    json.dumps(data)
 
 
 def test_the_sink_description_travels_to_another_process(session, header, rows):
@@ -130,14 +97,6 @@ def test_no_sample_is_in_memory_only_for_longer_than_the_interval(session, heade
             flushed, oldest = sink.rows_flushed, now
         assert now + period - oldest <= max(writer.FLUSH_INTERVAL, period) + 1e-9
     sink.finish("success")
-
-
-def test_a_run_that_ended_before_its_second_sample_is_no_run(session, header, rows):
-    sink = session.sink().open(header)
-    sink.append(rows(1))
-    with pytest.raises(EmptyRunError):
-        sink.finish("abort")
-    assert os.listdir(session.path / "runs") == []
 
 
 def test_a_finished_run_takes_no_more_samples(session, header, rows):
@@ -194,13 +153,6 @@ def test_added_recordings_come_back_to_the_last_bit(session, recording, same):
         same(original, loaded)
         assert loaded.provenance["operator"] == "Ada"
         assert loaded.provenance["exit_status"] == "success"
-
-
-def test_a_copied_run_keeps_its_identity(session, header, rows, tmp_path):
-    original = session.load(record(session, header, rows, exit_status="abort"))
-    other = Session.create(tmp_path / "other")
-    copy = other.load(other.add(original))
-    assert copy.provenance == original.provenance
 
 
 @pytest.mark.parametrize("trajectory", ["../../etc/passwd", "a/b\\c", "…", "", "x" * 300, "\ud800\0"])
@@ -265,12 +217,12 @@ def test_runs_of_other_processes_and_removed_runs_are_noticed(session, recording
     assert [run.id[:4] for run in session.runs()] == ["0001"]
 
 
-def test_ten_thousand_runs_are_listed_without_opening_them(session, recording):
+def test_runs_in_the_index_are_listed_by_number_without_opening_them(session, recording):
     identity = session.add(recording())
     summary = {key: value for key, value in session.runs()[0].to_json().items() if key != "vin"}
     status = (session.path / "runs" / f"{identity}.h5").stat()
     entries = {}
-    for number in range(2, 10_001):
+    for number in (2, 9999, 10_000):  # files without a byte, which could not be opened
         name = f"{number:04d}_sin_sin_kp400.h5"
         path = session.path / "runs" / name
         path.touch()
@@ -278,7 +230,7 @@ def test_ten_thousand_runs_are_listed_without_opening_them(session, recording):
         entries[name] = [0, status.st_mtime_ns, {**summary, "id": path.stem, "file": f"runs/{name}"}]
     (session.path / "index.json").write_text(json.dumps({"format_version": 1, "runs": entries}))
     runs = Session.open(session.path).runs()
-    assert [run.id[:5] for run in runs[:2] + runs[-1:]] == ["0001_", "0002_", "10000"]
+    assert [run.id[:5] for run in runs] == ["0001_", "0002_", "9999_", "10000"]
 
 
 # Provenance

@@ -68,20 +68,32 @@ def room_of(size):
 
 def killed_at(step, work):
     """Run `work` in a child that is killed before its n-th step; return False if it took fewer."""
+    left = step
+
+    def die(event, arguments):
+        nonlocal left
+        if changes(event, arguments) or event in REMOVALS:
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def watched():
+        with heard(die):
+            work()
+
+    status = os.waitpid(forked(watched), 0)[1]
+    assert status in (0, signal.SIGKILL)
+    return status != 0
+
+
+def forked(work):
+    """Begin `work` in a child, which ends with status 1 if that raises; return its process id."""
     child = os.fork()
     if child == 0:
-        left = step
-
-        def die(event, arguments):
-            nonlocal left
-            if changes(event, arguments) or event in REMOVALS:
-                left -= 1
-                if left < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
+        status = 1
         try:
-            with heard(die):
-                work()
+            work()
+            status = 0
         finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+            os._exit(status)
+    return child

@@ -64,7 +64,7 @@ class Disk:
 
     def remove_part(self, path):
         final = Path(path.removesuffix(PART))
-        if final.exists() and identity_of(final.parent) in self.unsynced_folders:
+        if not final.exists() or identity_of(final.parent) in self.unsynced_folders:
             self.faults.append(f"{final.name}{PART} goes before the name of its run is on the disk")
 
 

@@ -1,6 +1,7 @@
 """After any crash: finished runs are intact, at most a second of the running one is lost, nobody has to do anything."""
 
 import contextlib
+import errno
 import gzip
 import json
 import os
@@ -8,6 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -23,11 +25,12 @@ from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.writing import recovery
 from sessions.writing.part import PART, Part, read_part, row_dtype
 from tests.forked_trial import tried
+from tests.sessions.writing.steps import Refusal, heard, killed_at, room_of
 
 EARLIER = Path(__file__).with_name("earlier")
 """Parts of 100 rows that a version left behind whose parts were HDF5."""
 VICTIM = Path(__file__).with_name("victim.py")
-LANES, KILLS = 3, 2
+LANES, KILLS = 2, 2
 
 
 @pytest.fixture
@@ -45,22 +48,24 @@ def abandoned(session, header, rows):
     return part
 
 
-def run_victim(*arguments):
-    environment = {**os.environ, "PYTHONPATH": str(VICTIM.parents[3])}
-    command = [sys.executable, str(VICTIM), *map(str, arguments)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def assert_known_sequence(recording):
     index = np.arange(recording.samples)
     assert np.array_equal(recording.goal_position, index)
     assert np.allclose(recording.position, np.cos(index / 10), atol=1e-12)
 
 
+@pytest.mark.exhaustive("moments between the steps at which test_durability kills, and several recorders at once")
 def test_kill_at_random_moments_while_recording(session, tmp_path, monkeypatch):
     # That a damaged part is tried in another process first is tested below and in test_trial.
     monkeypatch.setattr(trial, "_started", lambda path, limit: 0)
-    lanes = [run_victim("lane", session.path, tmp_path / f"diary{i}", KILLS, i) for i in range(LANES)]
+    lanes = [
+        subprocess.Popen(
+            [sys.executable, VICTIM, session.path, tmp_path / f"diary{i}", str(KILLS), str(i)],
+            env={**os.environ, "PYTHONPATH": str(VICTIM.parents[3])},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for i in range(LANES)
+    ]  # fmt: skip
     opened = 0
     while any(process.poll() is None for process in lanes):
         # Others may open the session meanwhile: they must not take a run from the process that records it.
@@ -155,16 +160,27 @@ def test_an_unreadable_part_is_set_aside_once_and_kept(abandoned, session, size)
     assert Session.open(session.path).recovery.messages == ()
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_part_with_any_bytes_changed_is_recovered_or_set_aside(abandoned, session, seed):
-    damage = random.Random(seed)
-    content = bytearray(abandoned.read_bytes())
+def damaged_bytes(content, seed):
+    damage, changed = random.Random(seed), bytearray(content)
     for _ in range(8):
-        content[damage.randrange(20_000)] = damage.choice((0, 255, damage.randrange(256)))
-    abandoned.write_bytes(content)
+        changed[damage.randrange(20_000)] = damage.choice((0, 255, damage.randrange(256)))
+    return changed
+
+
+def recovered_or_set_aside(session, part, changed):
+    """Open a session with this part; the session is empty afterwards."""
+    part.write_bytes(changed)
     opened = Session.open(session.path)
     assert len(opened.recovery.recovered) + len(opened.recovery.damaged) == 1
     assert len(opened.load_all()) == len(opened.recovery.recovered)
+    shutil.rmtree(session.path / "runs")
+    (session.path / "runs").mkdir()
+
+
+def test_a_part_with_any_bytes_changed_is_recovered_or_set_aside(abandoned, session):
+    content = abandoned.read_bytes()
+    for seed in range(10):
+        recovered_or_set_aside(session, abandoned, damaged_bytes(content, seed))
 
 
 def test_a_changed_provenance_of_a_part_is_noticed(abandoned, session):
@@ -247,17 +263,12 @@ def test_an_hdf5_part_of_an_earlier_version_is_recovered(session, header, rows, 
     assert os.listdir(session.path / "runs") == [f"{run.id}.h5"]
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_an_hdf5_part_with_any_bytes_changed_is_recovered_or_set_aside(session, earlier, monkeypatch, seed):
+def test_an_hdf5_part_with_any_bytes_changed_is_recovered_or_set_aside(session, earlier, monkeypatch):
     monkeypatch.setattr(trial, "_started", lambda path, limit: tried(path, 1))
-    part, damage = earlier("crashed"), random.Random(seed)
-    content = bytearray(part.read_bytes())
-    for _ in range(8):
-        content[damage.randrange(20_000)] = damage.choice((0, 255, damage.randrange(256)))
-    part.write_bytes(content)
-    opened = Session.open(session.path)
-    assert len(opened.recovery.recovered) + len(opened.recovery.damaged) == 1
-    assert len(opened.load_all()) == len(opened.recovery.recovered)
+    part = earlier("crashed")
+    content = part.read_bytes()
+    for seed in range(3):
+        recovered_or_set_aside(session, part, damaged_bytes(content, seed))
 
 
 def test_a_torn_row_of_an_hdf5_part_costs_only_what_follows_it(session, rows, earlier):
@@ -329,44 +340,83 @@ def test_remains_that_hold_no_sample_are_swept_up(session):
 
 @pytest.mark.parametrize("size", [1_520_000, 2_500_000], ids=["room to seal", "no room to seal"])
 @pytest.mark.parametrize(("end", "exit_status"), [("finish", "fail"), ("die", "crashed")])
-def test_a_full_disk_costs_only_the_samples_it_refused(session, size, end, exit_status):
-    output, complaints = run_victim("full", session.path, size, end).communicate()
-    told = json.loads(output)
-    assert complaints == ""
-    assert "samples cannot be written" in told["error"]
-    assert told["flushed"] > 0
+def test_a_full_disk_costs_only_the_samples_it_refused(session, header, rows, size, end, exit_status):
+    sink = session.sink().open(header)
 
-    recovered = Session.open(session.path).load("0001_sin_sin_kp400")
+    def fill():
+        while sink.rows_flushed < 50_000:
+            table = rows(1000, sink.rows_flushed)
+            for name in ("current", "duty_cycle", "temperature", "read_duration", "command_time"):
+                table[name] = 0.0  # channels without a value would not be written
+            sink.append(table)
+            sink.flush()
+
+    with room_of(size), pytest.raises(SessionError, match="samples cannot be written") as refusal:
+        fill()
+    safe = sink.rows_flushed
+    assert f"{safe} samples before them are safe" in str(refusal.value)
+    if end == "die":
+        sink._part.close()
+        sink._lock.release()
+    else:
+        # The finished file may be larger than the part; the next opening writes it then.
+        with room_of(size), nullcontext() if size < 2_000_000 else pytest.raises(SessionError, match="samples stay in"):
+            sink.finish("fail", "the disk is full")
+    recovered = Session.open(session.path).load(sink.id)
     assert recovered.provenance["exit_status"] == exit_status
-    assert recovered.samples >= told["flushed"]
-    assert_known_sequence(recovered)
+    assert recovered.samples == safe > 10_000
+    assert np.array_equal(recovered.position, rows(safe)["position"])
 
 
-def test_the_longest_reason_leaves_the_rows_alone(session, header, rows):
+def test_a_recovery_that_is_stopped_at_any_step_costs_no_sample(abandoned, session):
+    """Refused, interrupted or killed: the part stays until its run is there; nothing is held, and the next one ends."""
+    content, opened_before = abandoned.read_bytes(), len(os.listdir("/dev/fd"))
+
+    def refused(step):
+        refusal = Refusal(step, lambda: OSError(errno.ENOSPC, "No space left on device"))
+        with heard(refusal):
+            session.recover()
+        return refusal.happened
+
+    def interrupted(step):
+        refusal = Refusal(step, KeyboardInterrupt, everything=True)
+        with contextlib.suppress(KeyboardInterrupt), heard(refusal):
+            session.recover()
+        return refusal.happened
+
+    for stopped in (refused, interrupted, lambda step: killed_at(step, session.recover)):
+        step = 0
+        while stopped(step):
+            step += 1
+            again = Session.open(session.path)
+            assert again.recovery.recording == ()
+            assert again.recovery.damaged == ()
+            assert again.load("0001_sin_sin_kp400").samples == 100
+            assert os.listdir(session.path / "runs") == ["0001_sin_sin_kp400.h5"]
+            assert len(os.listdir("/dev/fd")) == opened_before
+            (session.path / "runs" / "0001_sin_sin_kp400.h5").unlink()
+            abandoned.write_bytes(content)
+        assert step > 3
+        (session.path / "runs" / "0001_sin_sin_kp400.h5").unlink()
+        abandoned.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "reason", "kept"), [("abort", "\U0001f980" * 3000, "\U0001f980" * MAX_TEXT), ("success", "", "")]
+)
+def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows, exit_status, reason, kept):
+    """Also with the longest reason, which leaves the rows alone."""
     sink = session.sink().open(header)
     sink.append(rows(100))
     in_the_way = session.path / "runs" / f"{sink.id}.h5"
     in_the_way.mkdir()
-    with pytest.raises(SessionError, match="100 samples stay in"):
-        sink.finish("abort", "\U0001f980" * 3000)
-    in_the_way.rmdir()
-    [run] = Session.open(session.path).runs()
-    assert (run.samples, run.exit_status, run.reason) == (100, "abort", "\U0001f980" * MAX_TEXT)
-
-
-def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows):
-    sink = session.sink().open(header)
-    sink.append(rows(100))
-    in_the_way = session.path / "runs" / f"{sink.id}.h5"
-    in_the_way.mkdir()
-    with pytest.raises(SessionError, match="cannot be written"):
-        sink.finish("success")
+    with pytest.raises(SessionError, match=r"cannot be written.*100 samples stay in"):
+        sink.finish(exit_status, reason)
     in_the_way.rmdir()
     opened = Session.open(session.path)
     assert (opened.recovery.recovered, opened.recovery.completed) == ((), (sink.id,))
-    assert session.load(sink.id).samples == 100
     [run] = opened.runs()
-    assert (run.exit_status, run.reason) == ("success", "")
+    assert (run.samples, run.exit_status, run.reason) == (100, exit_status, kept)
 
 
 @pytest.mark.parametrize("more", [0, 15_000], ids=["before the end", "before more room is reserved"])

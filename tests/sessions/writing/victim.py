@@ -1,9 +1,7 @@
 """A process that records, to be killed. Not a test: `test_recovery` runs it.
 
-`victim.py lane SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into the
-diary what the recorder had said and done until then, and starts over, until so many have died amid a run. `victim.py
-full SESSION BYTES END` records onto a disk that takes files of at most so many bytes and then finishes the run or
-dies.
+`victim.py SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into the diary
+what the recorder had said and done until then, and starts over, until so many have died amid a run.
 
 Row i of every run has goal_position i and position cos(i/10). Time is the recorder's own, PERIOD from row to row; how
 long a recorder lives is counted in the processor's time. So nothing depends on how busy the machine is.
@@ -14,7 +12,6 @@ import math
 import mmap
 import os
 import random
-import resource
 import signal
 import struct
 import sys
@@ -24,7 +21,6 @@ import numpy as np
 
 import sessions.writing.writer
 from core.bench import Bench
-from core.errors import ServoBenchError
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
 from sessions.writing.writer import SessionSink
 
@@ -109,28 +105,5 @@ def lane(path, diary_path, kills, seed):
             amid_a_run += flushed >= 2
 
 
-def full(path, size, end):
-    run = SessionSink(os.path.join(path, "runs")).open(HEADER)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    try:
-        for index in range(10**6):
-            run.append(row(index))
-            if index % 100 == 99:
-                run.flush()
-    except ServoBenchError as error:
-        print(json.dumps({"error": str(error), "flushed": run.rows_flushed}), flush=True)
-    if end == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    try:
-        run.finish("fail", "the disk is full")
-    except ServoBenchError as error:
-        # The finished file may be larger than the part; the next opening writes it then.
-        if "samples stay in" not in str(error):
-            raise
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "lane":
-        lane(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
-    else:
-        full(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    lane(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
