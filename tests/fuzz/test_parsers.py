@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.fuzz.parser import FINDINGS
 from tests.fuzz.parsers import PARSERS, parser_named
 
-MUTANTS = 12
+MUTANTS = 4
 
 
 @pytest.mark.parametrize("name", PARSERS)
