@@ -16,7 +16,7 @@ from drivers.servo import ServoState
 from drivers.simulated import SimulatedServo
 from sessions import Annotation, Session, SessionError
 
-SMALL, LARGE = "4m", "16m"
+SMALL, LARGE = "1m", "16m"
 
 
 def mount(*arguments):
@@ -71,7 +71,7 @@ def test_a_disk_that_fills_up_during_a_run_costs_no_sample_that_was_safe(disk, m
     # The servo's clock runs ahead of the machine's: what takes a minute there is over here before a flush is due.
     monkeypatch.setattr("sessions.writing.writer.FLUSH_INTERVAL", 0.001)
     session = Session.create(disk.path / "lab")
-    result, state, _ = record(session, 120.0)
+    result, state, _ = record(session, 30.0)
     assert result.exit_status == "fail"
     assert state is not ServoState.ENABLED
     assert "free some space on that disk" in result.reason

@@ -141,6 +141,7 @@ def before():
     return living()
 
 
+@pytest.mark.exhaustive("all of a person's work in one window; the tests of the window do it part by part")
 def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(before, day):
     day.arrive()
     day.record(("sin_sin",))
