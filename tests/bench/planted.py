@@ -1,6 +1,6 @@
-"""Planted faults: simulated and real sessions with one thing wrong, and whether the program names it.
+"""Planted faults: simulated sessions with one thing wrong, and whether the program names it.
 
-`python -m tests.bench.planted [clean|faults|real] [servos]` prints for each fault, on servos with random numbers, how
+`python -m tests.bench.planted [clean|faults] [servos]` prints for each fault, on servos with random numbers, how
 often it was named, then how often a session without a fault was accused.
 """
 
@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.identification.coverage.audit import audit
@@ -29,7 +26,6 @@ from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.trajectories import make_trajectory
-from sessions import Session
 from tests.bench.printing import line
 
 RATE = 200.0
@@ -284,58 +280,10 @@ def show_clean(servos: int) -> None:
             line(f"{name}: sound sessions accused, fitted with {friction.upper()}", f"{loud}/{servos}", "0")
 
 
-def show_real() -> None:
-    """The XL330 recordings of the example session, as they are and with faults planted into them."""
-    with tempfile.TemporaryDirectory() as folder:
-        sound = list(Session.open(example_session(Path(folder))).load_all())
-    for name, recordings, kinds in real_cases(sound):
-        said = ask(recordings, None)
-        words = [str(x) for x in (*said.findings, *said.doubts)]
-        good = any(x.kind in kinds for x in said.findings) or any(
-            kind == d.fact or kind in [f for f, _ in d.alternatives] for d in said.doubts for kind in kinds
-        )
-        line(f"XL330 example: {name}", ("named" if good else "not named") if kinds else f"{len(words)} said")
-        print(*(f"    {text}" for text in words), sep="\n", flush=True)
-
-
-def real_cases(sound: Sequence[Recording]) -> list[tuple[str, list[Recording], tuple[str, ...]]]:
-    """Sessions made of real recordings: name, recordings, kinds that name the fault."""
-
-    def changed(places: Sequence[int], change) -> list[Recording]:
-        return [change(run) if i in places else run for i, run in enumerate(sound)]
-
-    def with_kp(factor: float):
-        return lambda run: replace(run, settings=replace(run.settings, kp=run.settings.kp * factor))
-
-    def with_supply(run: Recording) -> Recording:
-        channels = {name: values for name, values in run.channels.items() if name != "supply_voltage"}
-        return replace(run, channels=channels, settings=replace(run.settings, supply_voltage=9.25))
-
-    def stepped(run: Recording) -> Recording:
-        late = run.time - run.time[0] > 0.5 * run.duration
-        return replace(run, channels={**run.channels, "position": run.position + 0.1 * late})
-
-    every, strong = range(len(sound)), [i for i, run in enumerate(sound) if run.settings.kp == 400.0]
-    return [
-        ("as it is", list(sound), ()),
-        ("gap of 40 ms", changed([5], lambda run: without(run, 2.0, 0.04)), ("gap",)),
-        ("sign of one run", changed([2], negated), ("sign",)),
-        ("sign of all runs", changed(every, negated), ("sign",)),
-        ("position steps by 0.1 rad", changed([3], stepped), ("step",)),
-        ("kp 400 written as 800", changed(strong, with_kp(2.0)), ("kp",)),
-        ("kp doubled everywhere", changed(every, with_kp(2.0)), ("kp",)),
-        ("9.25 V written for 7.4 V, no log", changed(every, with_supply), ("supply_voltage",)),
-        ("9.25 V written, 7.3 V logged", changed(every, lambda run: replace(
-            run, settings=replace(run.settings, supply_voltage=9.25))), ("header_supply_voltage",)),
-    ]  # fmt: skip
-
-
 def main() -> None:
     """Run what is asked for."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else "all"
     servos = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    if wanted in ("all", "real"):
-        show_real()
     if wanted in ("all", "faults"):
         show_faults(servos)
     if wanted in ("all", "clean"):

@@ -45,11 +45,6 @@ def test_a_run_comes_back_as_it_was_appended(session, header, rows):
     assert loaded.provenance["reason"] == "Esc pressed"
 
 
-def test_a_finished_run_leaves_only_its_file(session, header, rows):
-    identity = record(session, header, rows)
-    assert os.listdir(session.path / "runs") == [f"{identity}.h5"]
-
-
 def test_the_file_describes_itself(session, header, rows):
     identity = record(session, header, rows)
     units = {channel.name: channel.unit for channel in CHANNELS}

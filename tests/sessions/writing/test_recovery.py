@@ -19,11 +19,11 @@ import pytest
 import sessions.writing.part as part_module
 from core.recording import SAMPLE_DTYPE
 from sessions import Session, SessionError
-from sessions.facts import MAX_TEXT, RunFacts
+from sessions.facts import MAX_TEXT
 from sessions.run_file import trial
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.writing import recovery
-from sessions.writing.part import PART, Part, read_part, row_dtype
+from sessions.writing.part import PART, row_dtype
 from tests.forked_trial import tried
 from tests.sessions.writing.steps import Refusal, heard, killed_at, room_of
 
@@ -443,12 +443,3 @@ def test_a_run_that_was_deleted_and_cannot_be_kept_is_not_called_safe(session, h
     with pytest.raises(SessionError, match="deleted while it was recorded") as refusal:
         sink.finish("success")
     assert "stay in" not in str(refusal.value)
-
-
-def test_a_part_is_readable_from_the_moment_it_has_its_name(tmp_path, header):
-    part = tmp_path / "0001_sin_sin_kp400.h5.part"
-    open_part = Part(part, RunFacts.from_header("0001_sin_sin_kp400", header))
-    facts, found = read_part(part)
-    open_part.close()
-    assert facts.settings == header.settings
-    assert len(found) == 0
