@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, ServoBenchError
+from core.recording import REQUIRED_CHANNELS
 from sessions import Annotation, Session, SessionError, UnreadableError, export_single, import_paths
 from sessions.annotations import MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_TIME
 from tests.sessions.foreign_documents import any_json, wrapped
@@ -271,6 +272,21 @@ def test_fits_see_only_what_runs_are_trimmed_to(session, ids, same):
     same(untouched, session.load(ids[1]))
     same(session.load(ids[0]), whole)
     assert session.runs()[0].samples == whole.samples
+
+
+def test_runs_that_turn_out_to_be_damaged_are_left_out_named_and_the_others_trimmed(session, ids):
+    since = session.load(ids[0]).time - session.load(ids[0]).time[0]
+    session.annotate(ids[0], Annotation(trim_begin=since[10], trim_end=since[39]))
+    path = session.path / "runs" / f"{ids[1]}.h5"
+    path.write_bytes(path.read_bytes()[:-200])
+    [trimmed, whole] = session.load_readable(ids[:3], {*REQUIRED_CHANNELS, "velocity"})
+    assert (trimmed.id, trimmed.samples, whole.id, whole.samples) == (ids[0], 30, ids[2], 50)
+    assert set(trimmed.channels) == {*REQUIRED_CHANNELS, "velocity"}
+    assert set(trimmed.unread) == {"duty_cycle", "skipped_cycles"}
+    assert session.missing([ids[1], "0099_x", ids[0]]) == [
+        session.damaged()[ids[1]], f"{session.path}: run 0099_x is gone"
+    ]  # fmt: skip
+    assert session.damage() == f"1 of 4 runs cannot be read and is left out: {session.damaged()[ids[1]]}"
 
 
 @pytest.mark.parametrize("trim", [(0.0, 99.0), (99.0, None), (0.1, 0.1000001)])

@@ -145,7 +145,7 @@ DAMAGE = {
     "no version": b'{"format": "servobench-plan", "data": 1}',
     "true version": b'{"format": "servobench-plan", "format_version": true, "data": 1}',
     "no data": b'{"format": "servobench-plan", "format_version": 1}',
-    "huge": b" " * (MAX_DOCUMENT + 1),
+    "huge": json.dumps(wrapped("plan", 1)).encode().ljust(MAX_DOCUMENT + 1),
 }
 
 

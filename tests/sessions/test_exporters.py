@@ -144,6 +144,21 @@ def test_a_column_that_is_there_twice_is_named(recording):
         read_csv(text.encode(), "x.csv")
 
 
+@pytest.mark.parametrize("cell", ["1_0", "x", "", "1e7", "inf", "-inf"])
+def test_a_cell_that_is_no_number_is_named_by_its_line(recording, cell):
+    lines = csv_text(recording()).splitlines(keepends=True)
+    lines[5] = ",".join([cell, *lines[5].split(",")[1:]])
+    with pytest.raises(InputError, match=r"line 6: .* is not a valid time"):
+        read_csv("".join(lines).encode(), "x.csv")
+
+
+def test_a_csv_that_ends_within_a_row_or_its_last_number_is_refused(recording):
+    text = csv_text(recording())
+    for cut in (text.rstrip("\n"), text[:-2], text[: text.rindex(",")]):
+        with pytest.raises(InputError, match="may be truncated"):
+            read_csv(cut.encode(), "x.csv")
+
+
 def test_every_condition_leaves_for_bam_under_its_own_name(recording):
     bench = Bench(mass=0.3, length=0.2, arm_mass=0.04, gravity=9.7, angle_offset=0.05, measured_inertia=0.006,
                   measured_gravity_torque=0.7)  # fmt: skip

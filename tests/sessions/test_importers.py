@@ -1,6 +1,7 @@
 """Logs of other tools become the runs they describe; what cannot be imported is named and leaves no trace."""
 
 import gzip
+import hashlib
 import json
 import os
 
@@ -119,6 +120,7 @@ def test_the_rest_of_the_header_stays_in_the_provenance(write_log, home):
     run = only_run(write_log(**extra), home)
     assert {key: run.provenance["header"][key] for key in extra} == extra
     assert run.provenance["source_file"] == "log.json"
+    assert run.provenance["source_sha256"] == hashlib.sha256((home.parents[1] / "log.json").read_bytes()).hexdigest()
     assert run.provenance["started"] == "2025-03-17T16:35:47"
     assert run.bench.angle_offset == 0.0
 

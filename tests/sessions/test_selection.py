@@ -78,3 +78,36 @@ def test_simulated_runs_are_kept_apart_from_real_ones_unless_named(session, reco
     for run in (*real, aborted):
         session.annotate(run, Annotation(excluded=True))
     assert session.fit_ids() == [simulated]
+
+
+def test_every_run_is_in_one_place_and_runs_that_were_not_asked_for_are_not_chosen(session, recording):
+    """Twelve runs, of each kind one that was asked for and one that was not."""
+    real, excluded, aborted, damaged = (session.add_all([recording(seed=2 * k), recording(seed=2 * k + 1)]) for k in
+                                        range(4))  # fmt: skip
+    made = [session.add(recording(seed=seed, provenance={"simulated": True})) for seed in (8, 9)]
+    crashed = session.add_all([recording(seed=10), recording(seed=11)], "crashed")
+    for run in excluded:
+        session.annotate(run, Annotation(excluded=True, reason="slipped"))
+    for run in (*damaged, *aborted):
+        path = session.path / "runs" / f"{run}.h5"
+        path.write_bytes(path.read_bytes()[:-200])
+    session.annotate(aborted[0], Annotation(excluded=True, reason="torn"))
+    asked = {kind[0] for kind in (real, excluded, aborted, damaged, made, crashed)}
+    found = session.selection(session.load_all([real[0]]), asked)
+    assert found.runs == (real[0],)
+    assert [(out.run, out.why, out.reason) for out in found.left_out] == [
+        (aborted[0], "excluded", "torn"),
+        (damaged[0], "damaged", session.damaged()[damaged[0]]),
+        *((run, "excluded", "slipped") for run in excluded),
+        *((run, "simulated", "") for run in made),
+        *((run, "recovered", "") for run in crashed),
+    ]
+    assert found.not_chosen == (aborted[1], damaged[1], real[1])
+    assert found.total == 12
+
+
+def test_a_result_of_simulated_runs_alone_mixes_nothing(session, recording):
+    for seed in range(2):
+        session.add(recording(seed=seed, provenance={"simulated": True}))
+    found = session.selection(session.load_for_fit())
+    assert (found.simulated, found.complete, found.text) == ((), True, "all 2 runs")

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from sessions.writing.locks import RunLock
+from sessions.writing.locks import RunLock, claim_numbers
 from tests.sessions.writing.steps import heard
 
 
@@ -43,3 +43,15 @@ def test_a_lock_file_is_removed_while_it_is_locked(tmp_path):
         lock.release()
     assert len(locked) == 1
     assert RunLock.reserve(tmp_path, 1) is not None
+
+
+def test_a_number_whose_owner_finished_before_it_was_locked_is_not_taken(tmp_path):
+    def finished(event, _):
+        if event == "fcntl.flock":
+            (tmp_path / "0001_sin_sin_kp8.h5").touch()
+
+    with heard(finished):
+        [lock] = claim_numbers(tmp_path, 1)
+    assert lock.number == 2
+    lock.release()
+    assert [path.name for path in tmp_path.iterdir()] == ["0001_sin_sin_kp8.h5"]
