@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,16 +133,3 @@ def write_log(tmp_path, log):
         return path
 
     return write
-
-
-@pytest.fixture
-def measured():
-    """Folder of measured data; the test is skipped where it is absent."""
-
-    def folder(name):
-        path = Path(__file__).parents[3] / "shared" / "data" / name
-        if not path.is_dir():
-            pytest.skip(f"measured data {name} is not here")
-        return path
-
-    return folder

@@ -34,19 +34,6 @@ def test_runs_come_back_the_same(session, recording, same, tmp_path, export):
     assert again.data_hash() == session.data_hash()
 
 
-@pytest.mark.exhaustive("real recordings go the way of others")
-@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
-def test_measured_runs_come_back_the_same(measured, same, tmp_path, export):
-    ids = import_paths(
-        [sorted(measured("xl330").iterdir())[0], sorted(measured("sts3215").glob("*.gz"))[0]], tmp_path / "a"
-    )
-    session = Session.open(tmp_path / "a")
-    again = import_paths(export(session, ids, tmp_path / "out"), tmp_path / "b")
-    for original, back in zip(session.load_all(ids), Session.open(tmp_path / "b").load_all(again), strict=True):
-        same(original, back)
-        assert original.provenance["header"].items() <= back.provenance["header"].items() or export is export_csv
-
-
 @pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
 def test_no_file_is_replaced(session, recording, tmp_path, export):
     session.add(recording())

@@ -142,41 +142,6 @@ def test_values_some_samples_lack_are_missing_there_only(write_log, log, home):
     assert list(np.isnan(run.channels["temperature"])) == [False, False, False, False, True]
 
 
-@pytest.mark.exhaustive("real logs go the way of others")
-def test_measured_xl330_logs_come_in_exactly(measured, home):
-    folder = measured("xl330")
-    ids = import_paths([folder], home)
-    files = sorted(folder.iterdir())
-    assert len(ids) == len(files) == 8
-    for file, run in zip(files, Session.open(home).load_all(ids), strict=True):
-        data = json.loads(gzip.decompress(file.read_bytes()))
-        entries = data["entries"]
-        assert [entry["timestamp"] for entry in entries] == run.time.tolist()
-        assert [entry["position"] for entry in entries] == run.position.tolist()
-        assert [entry["goal_position"] for entry in entries] == run.goal_position.tolist()
-        assert [entry["torque_enable"] for entry in entries] == run.torque_enable.tolist()
-        assert [np.int16(np.uint16(entry["load"])) for entry in entries] == np.round(
-            run.channels["duty_cycle"] * 885
-        ).tolist()
-        assert run.settings.kp == data["kp"]
-        assert run.provenance["started"].startswith("2026-")
-
-
-@pytest.mark.exhaustive("real logs go the way of others")
-def test_a_list_of_measured_runs_is_imported_in_its_order(measured, home):
-    folder = measured("sts3215")
-    names = json.loads((folder / "small.json").read_text())[:10]
-    short = home.parent / "short.json"
-    short.parent.mkdir()
-    for name in names:
-        (short.parent / name).symlink_to(folder / name)
-    short.write_text(json.dumps(names))
-    runs = [Session.open(home).load(identity) for identity in import_paths([short], home)]
-    assert [run.provenance["source_file"] for run in runs] == names
-    assert {run.settings.servo for run in runs} == {"sts3215"}
-    assert all(run.bench.measured_inertia and run.bench.measured_gravity_torque for run in runs)
-
-
 # Files, folders, lists
 
 
@@ -199,9 +164,12 @@ def test_a_folder_is_walked_in_order_and_foreign_files_are_reported(write_log, t
         assert told == [(done, count) for done in range(1, count + 1)]
 
 
-def test_a_list_names_files_beside_it_or_below(write_log, home):
+def test_a_list_names_files_beside_it_or_below_in_their_order(write_log, home):
     write_log("sub/a.json", kp=7)
-    assert only_run(write_log("list.json", data=["sub/a.json"]), home).settings.kp == 7
+    write_log("b.json", kp=5)
+    ids = import_paths([write_log("list.json", data=["sub/a.json", "b.json"])], home)
+    assert [run.settings.kp for run in Session.open(home).load_all(ids)] == [7, 5]
+    assert [identity[:4] for identity in ids] == ["0001", "0002"]
 
 
 @pytest.mark.parametrize("name", ["../a.json", "/etc/passwd", "sub/../../a.json", "missing.json", "list.json", "a\0"])

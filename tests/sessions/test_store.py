@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.recording import CHANNELS, SampleSink, SinkDescription
+from core.recording import CHANNELS, SampleSink
 from sessions import Annotation, Selection, Session, SessionError, UnreadableError, selection_note, selection_text
 from sessions.run_file.schema import channels_sha256
 from sessions.selection import LeftOut
@@ -58,13 +57,6 @@ def test_the_file_describes_itself(session, header, rows):
             assert dataset.attrs["description"]
             assert dataset.fletcher32
         assert "units" in file["provenance"].attrs
-
-
-def test_the_sink_description_travels_to_another_process(session, header, rows):
-    description: SinkDescription = pickle.loads(pickle.dumps(session.sink()))
-    sink = description.open(pickle.loads(pickle.dumps(header)))
-    sink.append(rows(3))
-    assert sink.finish("success") == session.runs()[0].id
 
 
 def test_rows_a_recording_cannot_hold_are_dropped_and_counted(session, header, rows):
