@@ -175,7 +175,9 @@ def test_a_list_names_files_beside_it_or_below_in_their_order(write_log, home):
 @pytest.mark.parametrize("name", ["../a.json", "/etc/passwd", "sub/../../a.json", "missing.json", "list.json", "a\0"])
 def test_a_list_reaches_nothing_else(write_log, home, name):
     write_log("a.json")
-    refused(write_log("list.json", data=[name]), home)
+    write_log("in/sub/b.json")
+    told = refused(write_log("in/list.json", data=[name]), home)
+    assert ("in the folder of the list or below it" in told) == (".." in name or name[0] == "/" or "\0" in name)
 
 
 def test_imports_add_to_a_session_that_exists(write_log, home):
