@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from drivers.errors import BusError
@@ -20,6 +20,10 @@ PATIENCE = "SERVOBENCH_PATIENCE"
 """Environment variable with the factor of `TimeLimits.times`."""
 LONGEST_PATIENT = 300.0
 """No limit is lengthened beyond this [s], so that nothing that has lost its program lives long."""
+UNHURRIED = frozenset(
+    {"guardian_handover", "guardian_persistence", "recorder_end", "storage_backlog", "configure", "swing"}
+)
+"""Limits that no busy machine reaches, and that are waited out where a bus or a process is gone; they stay."""
 STANDS_STILL_FROM = 30.0
 """Factor from which on a simulated servo stands still while its process does."""
 
@@ -144,9 +148,9 @@ class TimeLimits:
         longer = {
             field.name: type(value)(min(factor * value, max(value, LONGEST_PATIENT)))
             for field in fields(self)
-            if not isinstance(value := getattr(self, field.name), bool)
+            if not isinstance(value := getattr(self, field.name), bool) and field.name not in UNHURRIED
         }
-        return TimeLimits(**longer, simulated_stands_still=factor >= STANDS_STILL_FROM)
+        return replace(self, **longer, simulated_stands_still=factor >= STANDS_STILL_FROM)
 
 
 REAL = TimeLimits()

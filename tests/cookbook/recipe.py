@@ -16,7 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,8 +79,8 @@ def _run_commands(text: str) -> None:
             print(subprocess.run(["sh", "-e", "-c", line], stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
-def follow_in_a_shell(page: Path, folder: Path, environment: Mapping[str, str], around: Sequence[str] = ()) -> None:
-    """Do what a page says, in a folder, in one shell that starts every program anew. around: what starts the shell."""
+def follow_in_a_shell(page: Path, folder: Path, environment: Mapping[str, str]) -> None:
+    """Do what a page says, in a folder, in one shell that starts every program anew."""
     script, ran = ["set -e"], []
     for number, block in enumerate(blocks(page)):
         if block.file:
@@ -94,7 +94,7 @@ def follow_in_a_shell(page: Path, folder: Path, environment: Mapping[str, str], 
             script += [command, f"echo; echo '{_END}'"]
             ran.append(block)
     done = subprocess.run(
-        [*around, "sh", "-c", "\n".join(script)],
+        ["sh", "-c", "\n".join(script)],
         cwd=folder,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,

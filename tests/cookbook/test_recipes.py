@@ -10,7 +10,6 @@ import pytest
 
 from bench_gui.headless.places import HOME_VARIABLE
 from tests.cookbook.recipe import blocks, follow, follow_in_a_shell, hold_to
-from tests.drivers.own_network import way
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = ROOT / "resources" / "help"
@@ -67,11 +66,9 @@ def environment(folder, source):
 
 
 @pytest.mark.exhaustive("a servo in another terminal; the same commands are in tests/cli")
-@pytest.mark.parametrize("name", ["dynamixel", "erob"])
+@pytest.mark.parametrize("name", ["dynamixel", pytest.param("erob", marks=pytest.mark.own_network)])
 def test_recipe_of_a_bus(name, tmp_path):
-    if name == "erob" and not way():
-        pytest.skip("no network of its own: the kernel refuses `unshare -n` and `-Urn`")
-    follow_in_a_shell(BOOK / f"{name}.md", tmp_path, environment(tmp_path, ROOT), way() if name == "erob" else ())
+    follow_in_a_shell(BOOK / f"{name}.md", tmp_path, environment(tmp_path, ROOT))
 
 
 @pytest.mark.exhaustive("a copy of the program, whose processes load all of it again")
