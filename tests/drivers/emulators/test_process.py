@@ -69,7 +69,7 @@ def nothing_stays_open(left, warm):
     before = len(os.listdir("/proc/self/fd"))
     yield
     assert not active_children()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 @pytest.mark.parametrize(

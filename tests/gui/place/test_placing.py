@@ -173,7 +173,8 @@ def test_the_arrow_keys_push_and_a_torque_beyond_the_limits_is_refused(hands):
         hands.until(lambda: hands.placing.stage is Stage.IDLE)
         assert f"{beyond} N·m is beyond the servo's limit" in hands.problems.pop()
         assert hands.controller.servo.view.state is ServoState.READY
-    # Disconnecting ends a hold.
+    # Disconnecting ends a hold. A pendulum that still swings would end it by its speed.
+    hands.until(lambda: abs(hands.angle) < 0.1 and abs(hands.controller.servo.view.velocity) < 0.05)
     type_torques(hands.page, "0.4")
     hands.hold()
     hands.controller.servo.disconnect_servo()

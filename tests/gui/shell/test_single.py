@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import tempfile
 import threading
 from pathlib import Path
 
@@ -20,10 +21,13 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on t
 
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch):
+    """In a folder with a short name, as a socket's path has 107 bytes at most."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr(single.tempfile, "tempdir", str(tmp_path))
-    return tmp_path / f"servobench-{os.getuid()}"
+    with tempfile.TemporaryDirectory() as short:
+        monkeypatch.setattr(single.tempfile, "tempdir", short)
+        yield Path(short) / f"servobench-{os.getuid()}"
+        monkeypatch.undo()
 
 
 def test_it_is_the_users_runtime_folder(tmp_path, monkeypatch):
