@@ -77,7 +77,8 @@ def test_the_pendulum_rests_between_the_boundaries(servo, sign):
     assert 3 <= len(torques) <= 6
     for torque in (sign * torques[0], sign * torques[-1]):
         low, high = expected_angles(model, bench, torque)
-        assert LOWEST_ANGLE <= min(sign * low, sign * high) < max(sign * low, sign * high) <= HIGHEST_ANGLE
+        nearest, farthest = sorted(sign * (angle + bench.angle_offset) for angle in (low, high))
+        assert LOWEST_ANGLE <= nearest < farthest <= HIGHEST_ANGLE
         middle = 0.5 * (low + high)
         found = (
             edge(model, bench, torque, middle, low - 0.05 * sign),
