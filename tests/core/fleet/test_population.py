@@ -176,7 +176,9 @@ def test_each_parameter_has_the_remedy_of_what_changes_it(name, changed, remedy)
     units[4] = unit("odd", {name: changed})
     found = find_outliers(population(units, "m1"), units)
     (outlier,) = found.found
-    assert (outlier.unit, outlier.what) == ("odd", name)
+    assert (outlier.unit, outlier.what, outlier.value) == ("odd", name, changed)
+    others = [one.results["m1"].model.values[name] for one in units if one is not units[4]]
+    assert outlier.range == pytest.approx((min(others), max(others)))
     assert remedy in outlier.text
 
 
