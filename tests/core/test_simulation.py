@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from core.comparison import compare
 from core.errors import ModelError
 from core.recording import Recording
 from core.simulation import (
@@ -48,6 +49,23 @@ def test_the_stepper_is_the_simulation_bit_for_bit(law, path, substeps):
 
     for column, name in enumerate(("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage")):
         np.testing.assert_array_equal(stepped[:, column], getattr(motion, name), err_msg=name)
+
+
+def test_a_comparison_has_goal_measured_and_simulated_motion_in_their_columns():
+    model = model_of("voltage")
+    goal = 0.5 * np.sin(np.arange(300) / 40.0)
+    run = commands(model, goal, position=0.3 * np.cos(np.arange(300) / 50.0))
+    found = compare(model, run, DT)
+    columns = found.columns()
+    np.testing.assert_allclose(columns["time"], run.time, atol=1e-12)
+    np.testing.assert_allclose(columns["goal"], goal, atol=1e-12)
+    np.testing.assert_allclose(columns["measured"], run.position, atol=1e-12)
+    np.testing.assert_array_equal(columns["simulated"], simulate_recording(model, run, DT).position)
+    np.testing.assert_array_equal(columns["residual"], columns["simulated"] - columns["measured"])
+    assert (found.mae, found.rmse) == pytest.approx(
+        (np.abs(found.residual).mean(), np.sqrt(np.square(found.residual).mean()))
+    )
+    assert found.mae < found.rmse
 
 
 def test_a_reset_stepper_starts_over():

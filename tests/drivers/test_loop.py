@@ -204,6 +204,16 @@ def test_a_servo_is_driven_blindly_for_no_longer_than_a_tenth_of_a_second(lost, 
     assert ("no answer to a read" in result.reason) == (status == "fail")
 
 
+def test_a_fast_motion_is_no_jump_when_answers_were_lost_on_the_way():
+    """At 2 rad/s, in 0.09 s: more than the limit of 3 rad/s allows within one cycle."""
+    servo = fake(lost_reads=tuple(range(70, 78)))
+    servo.limits = Limits(speed=3.0)
+    times = np.arange(0.0, 1.0, 1.0 / RATE)
+    back_and_forth = recorded_trajectory("test", times, 0.5 - np.abs(2.0 * times % 2.0 - 1.0) / 2.0, times >= 0.0)
+    result = record_inline(servo, back_and_forth, HEADER)
+    assert (result.exit_status, result.skipped_cycles) == ("success", 8), result.reason
+
+
 class Repeating(FakeServo):
     """Its bus made transactions again: seven before the run, two and one during it."""
 

@@ -92,6 +92,17 @@ class TestAgainstTheKernel:
         assert np.abs(expected.position).max() > 0.3
         np.testing.assert_allclose(found, expected.position, atol=1e-8)
 
+    @pytest.mark.parametrize("direction", [1.0, -1.0])
+    def test_friction_stops_a_joint_or_is_the_budget_against_it(self, direction):
+        """Algorithm 1 of seed 004, lines 4–6."""
+        model = load_model("mx106", "m6")
+        p = servo.load_servo(servo_numbers(model, model.default_settings()))
+        inertia, step, velocity, torque, load = 0.02, 1e-3, 0.7 * direction, 0.4 * direction, -0.1 * direction
+        budget = servo.static_friction(p, torque, load, velocity) + p[servo.KV_FRICTION] * abs(velocity)
+        assert inertia / step * abs(velocity) > budget
+        assert servo.applied_friction(p, inertia, step, velocity, torque, load) == pytest.approx(-budget * direction)
+        assert servo.applied_friction(p, inertia, step, 0.0, 1e-3 * direction, 0.0) == pytest.approx(-1e-3 * direction)
+
 
 class TestBristle:
     """Seed 001: y = Φ(w) with w = x − Z·y, and e' by eq. (18), of any friction function that is one (eq. 14)."""
@@ -144,6 +155,14 @@ class TestFiles:
         assert rigid["version"] == 1
         assert not {"contact", "bristle_stiffness", "bristle_damping"} & set(rigid)
         assert servo_numbers(BRISTLED, BRISTLED.default_settings())["version"] == 2
+
+    @pytest.mark.parametrize("contact", ELASTOPLASTIC)
+    @pytest.mark.parametrize("number", ["bristle_stiffness", "bristle_damping"])
+    def test_a_bristle_has_a_stiffness_and_a_damping(self, contact, number):
+        numbers = servo_numbers(with_contact(load_model("mx106", "m2"), contact), BRISTLED.default_settings())
+        servo.load_servo(numbers)
+        with pytest.raises(ValueError, match=f"{number} = 0.0: impossible value"):
+            servo.load_servo(numbers | {number: 0.0})
 
 
 def test_without_numba_it_is_the_same(tmp_path):

@@ -10,7 +10,7 @@ from core.errors import ExportError
 from core.export.approximation import Approximation, Form
 from core.export.contract import Check
 from core.export.files import README, add_notes, readme_section, state_check, write_files
-from core.export.notes import fit_notes, lead_note, settings_note
+from core.export.notes import fit_notes, lead_note, settings_note, zero_notes
 from core.export.randomisation.files import Engine, Nearest, Preparation, RandomisationOptions, native_spread
 from core.export.references import GridRun
 from core.fleet.agreement import Agreement
@@ -45,6 +45,15 @@ def test_the_settings_that_are_fixed_are_all_said(gains, said):
 def test_a_joint_leads_by_half_a_time_step(timestep, said):
     """At 1 rad/s it turns 1 mrad in 1 ms."""
     assert f"by half a time step: {said}." in lead_note(timestep)
+
+
+@pytest.mark.parametrize("offset", [0.25, -0.25])
+def test_a_servos_zero_is_added_to_its_goal_and_subtracted_from_its_reading(offset):
+    """Where the servo reads 0 the joint is at the offset, so the joint's own zero is at minus that in the servo."""
+    parameters = load_model("mx106", "m1").parameters.with_values({"q_offset": offset})
+    [note] = zero_notes(replace(load_model("mx106", "m1"), parameters=parameters))
+    assert f"reads 0, its shaft is at {offset:g} rad" in note
+    assert f"moves to its goal {offset:+g} rad and reads the joint's angle {-offset:+g} rad" in note
 
 
 def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():
