@@ -183,7 +183,7 @@ class Limits:
 
     def check_hold(self, reading: Reading) -> LimitViolation | None:
         """Return the first violation of a reading while a torque is held for the user to work against, or None."""
-        speed, limit = abs(reading.velocity), min(self.hold_speed, self.speed)
+        speed, limit = abs(reading.velocity), self.hold_speed
         violation = self.check(reading, driven=True)
         if violation is None and speed > limit:
             remedy = "keep the pendulum in your hand, hold less torque, or raise the speed limit for holding"
