@@ -28,8 +28,10 @@ def record(session, header, rows, count=100, exit_status="success"):
 
 def test_a_run_comes_back_as_it_was_appended(session, header, rows):
     sink: SampleSink = session.sink().open(header)
+    block = rows(10)
     for first in range(0, 100, 10):
-        sink.append(rows(10, first))
+        block[:] = rows(10, first)  # the caller fills the same block again
+        sink.append(block)
     identity = sink.finish("abort", "Esc pressed")
 
     loaded = session.load(identity)
