@@ -216,7 +216,7 @@ def test_a_bus_that_cannot_be_reached_is_tried_again_soon(machine, monkeypatch):
 @pytest.mark.parametrize(("failure", "driven"), [(BusError, 1), (NoAnswer, 0)])
 def test_only_a_bus_that_cannot_be_reached_is_given_up_after_half_a_minute(machine, monkeypatch, failure, driven):
     """A hundred attempts a second for three seconds, then two: the 401st, after 53 s, switches the motor off."""
-    monkeypatch.setattr(os, "fork", lambda: 0)  # it goes on in a process of its own
+    monkeypatch.setattr(guardian, "_go_on_alone", lambda: None)
     guarded = Guarded(machine, monkeypatch, 101.0, dies=True, deaf=400, failure=failure)
     guarded.guard()
     assert guarded.log["driven"] == driven
