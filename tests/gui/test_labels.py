@@ -125,6 +125,20 @@ def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
     assert facts_of(card)["Model"] == "v42"
 
 
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        ({}, ""),
+        ({"locked_for": 1.2}, "the emergency stop was pressed; wait 2 s"),
+        ({"state": ServoState.DISCONNECTED, "locked_for": 1.2}, "connect the servo first"),
+        ({"state": ServoState.FAULT, "fault": EMERGENCY, "locked_for": 1.2}, "press Ready again first"),
+        ({"state": ServoState.FAULT, "fault": "too hot", "locked_for": 1.2}, "acknowledge the servo's fault first"),
+    ],
+)
+def test_a_servo_that_refuses_says_what_to_do_and_for_how_long_at_most(view, said):
+    assert replace(READY, **view).refusal == said
+
+
 def test_the_card_says_what_the_servo_is_doing(controller, card):
     moving = {"state": ServoState.ENABLED}
     views = {

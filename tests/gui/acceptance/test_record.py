@@ -193,7 +193,7 @@ def test_live_plots(person):
     person.window.show_task(person.window.pages.index(record))
     person.click(record.start.abort_button)
     person.until(lambda: statuses(person) == ["abort"])
-    assert drawn.getData()[0][-1] == pytest.approx(live.column("time")[-1])
+    person.until(lambda: drawn.getData()[0][-1] == pytest.approx(live.column("time")[-1]))
     # Every sample that was written was held.
     recording = Session.open(person.controller.library.path).load(person.controller.library.runs[0].id)
     np.testing.assert_array_equal(live.column("position"), recording.position)
