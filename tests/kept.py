@@ -17,8 +17,9 @@ MOST = 8
 
 @functools.cache
 def version_of_sources() -> str:
-    """Checksum of the program's code and data: what is kept of another version is not found."""
-    files = (path for room in ("core", "drivers", "sessions", "resources") for path in (ROOT / room).rglob("*"))
+    """Checksum of the program, its data and what tests share: what is kept of another version is not found."""
+    files = {path for room in ("core", "drivers", "sessions", "resources") for path in (ROOT / room).rglob("*")}
+    files |= {path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")}
     told = (path for path in sorted(files) if path.is_file() and "__pycache__" not in path.parts)
     value = 0
     for path in told:
