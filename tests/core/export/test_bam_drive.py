@@ -1,6 +1,7 @@
 """The BAM drives of Isaac Lab, Newton and mjlab: the servo's values under these engines' names."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from core.export import export_model
 from core.export.approximation import Approximation
 from core.export.drives import bam as bam_drive
-from core.export.drives.bam import deployment_of, drive_values, in_bam_drive, in_drive, motor_of
+from core.export.drives.bam import deployment_of, drive_notes, drive_values, in_bam_drive, in_drive, motor_of
 from core.export.drives.carrying import Carried
 from core.export.drives.reference import delay_steps
 from core.export.references import default_bench
@@ -162,3 +163,32 @@ def test_newton_reads_the_drive(tmp_path):
 
     expected = drive_values(in_bam_drive(model)[0], model.default_settings(), 0.001)
     assert parsed.drive_kwargs == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("model", "step", "said"),
+    [
+        (replace(load_model("mx106", "m1"), quadratic_gate="opposing"), 0.005, []),
+        (load_model("mx106", "m3"), 0.005, ["M3 is written as the drive's M5 with equal load coefficients on both"]),
+        (replace(load_model("mx106", "m6"), quadratic_gate="opposing"), 0.005, ["always counts the quadratic term"]),
+        (replace(load_model("mx106", "m6"), quadratic_gate="larger_torque"), 0.005, []),
+        (load_model("mx106", "m1"), 0.002, ["At 2 ms it is 1.50 mrad on average with the identified values."]),
+        (
+            catalogue_model("mx106", "m1", command_path=tuple(PATH), values=PATH),
+            0.005,
+            ["The delay of 21 ms is 5 steps of 5 ms, rounded up. ", ": it sags too much."],
+        ),
+    ],
+    ids=["nothing", "M3", "gate", "no gate", "time step", "command path"],
+)
+def test_what_the_drive_does_differently_is_noted(monkeypatch, model, step, said):
+    monkeypatch.setattr(bam_drive, "engine_errors", lambda *_: lambda held: [np.array([-0.002]), np.array([0.001])])
+    plain = Approximation(model=model, refitted=(), errors=np.ones(1), runs=(), held_back_error=1.0)
+    found = Carried(plain=plain, carried=None)
+    law, *notes = drive_notes(model, default_bench(model), model.default_settings(), step, found, "a file")
+    order = [note for note in notes if "update order" not in note]
+    assert law.endswith(f"The values were identified with {model.integration}.")
+    assert len(order) == len(said) == len(notes) - 1
+    for note, words in zip(order, said, strict=True):
+        assert words in note

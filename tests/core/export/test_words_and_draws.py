@@ -8,20 +8,25 @@ import pytest
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form
-from core.export.contract import Check
+from core.export.contract import Check, ExportResult
+from core.export.drives.carrying import Carried
+from core.export.drives.fit import torque_law
 from core.export.files import README, add_notes, readme_section, state_check, write_files
-from core.export.notes import fit_notes, lead_note, settings_note, zero_notes
+from core.export.notes import bristle_notes, fit_notes, lead_note, settings_note, step_notes, zero_comment, zero_notes
 from core.export.randomisation.files import Engine, Nearest, Preparation, RandomisationOptions, native_spread
 from core.export.references import GridRun
+from core.export.targets.bam_json import firmware
 from core.fleet.agreement import Agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model
+from core.model import with_contact
 from core.recording import ServoSettings
 from core.shipped import load_model
 from tests.core.fleet.specimens import fleet
 
 BENCH = Bench(mass=0.5, length=0.15)
 MODEL = load_model("mx106", "m6")
+RUN = GridRun(trajectory="sin_sin", bench=BENCH, settings=MODEL.default_settings())
 
 
 @pytest.mark.parametrize(
@@ -54,6 +59,102 @@ def test_a_servos_zero_is_added_to_its_goal_and_subtracted_from_its_reading(offs
     [note] = zero_notes(replace(load_model("mx106", "m1"), parameters=parameters))
     assert f"reads 0, its shaft is at {offset:g} rad" in note
     assert f"moves to its goal {offset:+g} rad and reads the joint's angle {-offset:+g} rad" in note
+
+
+def test_a_comment_states_a_servos_zero_in_radians_and_degrees():
+    model = load_model("mx106", "m1")
+    assert zero_comment(model, "# ", "Add it.") == zero_comment(model) == ""
+    moved = replace(model, parameters=model.parameters.with_values({"q_offset": -np.pi / 6}))
+    said = "Where this servo reads 0, its shaft is at -0.523599 rad (-30 degrees)."
+    assert zero_comment(moved) == said
+    assert zero_comment(moved, "# ", "Add it.") == f"# {said} Add it.\n"
+
+
+def test_a_bristle_is_described_by_its_stiffness_and_its_damping():
+    assert bristle_notes(MODEL, "reset()") == []
+    soft = with_contact(MODEL, "elastoplastic")
+    numbers = {"bristle_stiffness": 123.4, "bristle_damping": 5.678}
+    [note] = bristle_notes(replace(soft, parameters=soft.parameters.with_values(numbers)), "reset()")
+    assert "a spring of 123.4 N·m/rad with a damper of 5.678 N·m·s/rad." in note
+    assert note.startswith("The contact is elastoplastic: ")
+    assert note.endswith("reset() zeroes it.")
+
+
+@pytest.mark.parametrize("mean", [0.49, 0.51])
+def test_an_identified_time_step_is_stated_if_it_costs_half_a_milliradian(monkeypatch, mean):
+    monkeypatch.setattr("core.export.notes._step_difference", lambda *_: mean)
+    model = replace(MODEL, integrator="bam", dt=0.006, substeps=3)
+    notes = step_notes(model, BENCH, model.default_settings())
+    assert notes == [
+        "The model was identified with integrator bam at a time step of 2 ms. At that time step its motion is 0.51 "
+        "mrad on average from the converged motion, which is the exported one."
+    ] * (mean > 0.5)
+
+
+@pytest.mark.parametrize(
+    ("friction", "values", "said"),
+    [
+        ("m1", {"friction_base": 0.0}, "viscous friction only"),
+        ("m1", {}, "Coulomb–viscous friction"),
+        ("m2", {"alpha": 1.5}, "Stribeck friction of exponent 1.5"),
+    ],
+)
+def test_the_friction_of_a_written_model_is_named(friction, values, said):
+    written = load_model("mx106", friction).with_values(values)
+    found = Approximation(model=written, refitted=(), errors=np.ones(1), runs=(RUN,), held_back_error=0.0)
+    what, _ = fit_notes(found, "An engine", [])
+    assert what == (
+        "An engine cannot represent friction as a budget. The export holds the best "
+        f"servo with {said}, with its values unchanged."
+    )
+
+
+def test_values_carried_over_are_stated_beside_the_identified_ones():
+    plain, carried = (
+        Approximation(model=MODEL, refitted=(), errors=np.array(errors), runs=(RUN, RUN), held_back_error=held_back)
+        for errors, held_back in (((0.002, 0.009), 0.007), ((0.001, 0.003), 0.004))
+    )
+    said = "5.50 mrad on average, 9.00 mrad in the worst run"
+    assert Carried(plain=plain, carried=None).statement("a.json") == said
+    assert Carried(plain=plain, carried=carried).statement("a.json") == (
+        f"{said}; with the values carried over to that time step (`a.json`), 2.00 mrad and 3.00 mrad, 4.00 mrad at a "
+        "load and gain that the fit did not use (7.00 mrad with the identified ones)"
+    )
+
+
+@pytest.mark.parametrize(("servo", "law", "unit"), [("mx106", "voltage", "duty cycle"), ("erob80_50", "current", "A")])
+def test_a_control_law_is_described_in_the_unit_of_its_output(servo, law, unit):
+    model = load_model(servo, "m1")
+    model = replace(model, control=replace(model.control, error_gain=0.125, output_limit=0.75))
+    assert firmware(model) == f"{law} law, 0.125 {unit} per rad and unit of kp, at most 0.75 {unit}"
+
+
+def test_a_result_tells_its_files_notes_and_error(tmp_path):
+    paths = [tmp_path / name for name in ("one.json", "two.md", "gone.md")]
+    for size, path in zip((3, 70), paths, strict=False):
+        path.write_bytes(b"x" * size)
+    result = ExportResult(files=tuple(paths), notes=("A note.", "Another."), error_mrad=1.234)
+    assert result.heading() == f"3 files in {tmp_path}, 1.23 mrad from the identified model, 2 notes"
+    assert replace(result, error_mrad=None).heading() == f"3 files in {tmp_path}, 2 notes"
+    assert replace(result, notes=()).heading() == f"3 files in {tmp_path}, 1.23 mrad from the identified model, 0 notes"
+    assert result.columns() == {"file": ["one.json", "two.md", "gone.md"], "size [bytes]": [3, 70, None]}
+
+
+def test_a_control_law_in_torque_is_that_of_its_motor():
+    """Eqs (12–15): the stall torque is U·D·k_t/R of a voltage law, which also loses k_t²/R, and k_t·I of a current law."""
+    model = load_model("mx106", "m1")
+    settings = replace(model.default_settings(8.0), supply_voltage=11.0)
+    kt, resistance, limit = model.values["kt"], model.values["R"], model.control.output_limit
+    law = torque_law(model, settings)
+    assert law.limit == pytest.approx(11.0 * limit * kt / resistance)
+    assert law.stiffness == pytest.approx(11.0 * kt / resistance * 8.0 * model.control.error_gain)
+    assert (law.back_emf, law.no_load_speed) == pytest.approx((kt**2 / resistance, 11.0 * limit / kt))
+    model = load_model("erob80_50", "m1")
+    settings = replace(model.default_settings(50.0), supply_voltage=40.0)
+    law, kt = torque_law(model, settings), model.values["kt"]
+    assert law.limit == pytest.approx(kt * model.control.output_limit)
+    assert law.stiffness == pytest.approx(kt * 50.0 * model.control.error_gain)
+    assert (law.back_emf, law.no_load_speed) == (0.0, pytest.approx(40.0 / kt))
 
 
 def test_the_error_of_a_refit_is_its_mean_and_its_worst_run():

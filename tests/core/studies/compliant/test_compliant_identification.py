@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.errors import IdentificationError
+from core.errors import IdentificationError, ModelError
 from core.recording import CHANNELS, Recording, RunHeader
 from core.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
@@ -21,7 +21,7 @@ from core.studies.compliant.identification import CompliantRequest, identify_com
 from core.studies.compliant.joint import simulate_joint
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid
-from core.studies.compliant.runs import GROUPS, MOTOR, SPRINGS, CompliantRuns, unit_with, unknowns
+from core.studies.compliant.runs import GROUPS, LINK, MOTOR, SPRINGS, CompliantRuns, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
@@ -102,6 +102,38 @@ def found(unit, runs, start=None, **request):
 def errors_of(unit, truth, names):
     ours, theirs = unknowns(unit).numbers(), unknowns(truth).numbers()
     return {name: ours[name] / theirs[name] - 1.0 for name in names}
+
+
+def test_numbers_of_link_and_motor_have_units_bounds_and_groups():
+    """Free numbers begin above 0: at a millionth of their upper bound at the least."""
+    unit = CompliantUnit(
+        actuator=Sea(), motor=Motor(inertia=0.02, damping=0.3, friction=0.0), pid=Pid(kp=90.0, ki=1.0, kd=4.0),
+        link_damping=0.05, link_friction=20.0,
+    )  # fmt: skip
+    rows = {
+        "link_damping": ("d", "N·m·s/rad", 0.05, 10.0, LINK),
+        "link_friction": ("F", "N·m", 20.0, 5.0, LINK),
+        "motor_inertia": ("J", "kg·m²", 0.02, 1.0, MOTOR),
+        "motor_damping": ("D", "N·m·s/rad", 0.3, 50.0, MOTOR),
+        "motor_friction": ("τ_f", "N·m", 0.0, 10.0, MOTOR),
+        "motor_kp": ("k_p", "N·m/rad", 90.0, 1e4, MOTOR),
+        "motor_kd": ("k_d", "N·m·s/rad", 4.0, 1e3, MOTOR),
+    }
+    for groups in ((LINK,), (MOTOR,), GROUPS):
+        found = unknowns(unit, groups)
+        for name, (symbol, text, value, upper, group) in rows.items():
+            p = found[name]
+            assert (p.symbol, p.unit, p.upper, p.frozen) == (symbol, text, upper, group not in groups), name
+            least = 0.0 if p.frozen else 1e-6 * upper
+            assert (p.lower, p.value) == (least, value if p.frozen else min(max(value, least), upper)), name
+
+
+@pytest.mark.parametrize("name", ["link_damping", "link_friction"])
+@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf])
+def test_a_loss_that_no_link_has_is_refused(name, value):
+    assert getattr(CompliantUnit(actuator=Sea(), **{name: 0.0}), name) == 0.0
+    with pytest.raises(ModelError, match=f"{name} = .* must be a finite number of 0 or more"):
+        CompliantUnit(actuator=Sea(), **{name: value})
 
 
 def test_springs_of_a_qbmove_come_back():

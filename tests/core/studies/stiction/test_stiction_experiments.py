@@ -20,6 +20,7 @@ from core.studies.stiction.experiments import (
     PULLED,
     SPRING,
     STEPS,
+    StepResponse,
     alternatives,
     elastoplastic,
     hold_for,
@@ -29,7 +30,7 @@ from core.studies.stiction.experiments import (
     step_response,
 )
 from core.studies.stiction.friction import ElastoplasticFriction
-from core.studies.stiction.joint import JointDrive, NaiveSign, simulate_joint
+from core.studies.stiction.joint import JointDrive, JointMotion, NaiveSign, simulate_joint
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, SEED_RESTS, SEED_STOP, STEP, STIFFNESS
 
 STICTION = ("stribeck", "rational")
@@ -207,3 +208,40 @@ class TestStickSlip:
         assert (SPRING * stretched).max() == pytest.approx(PULLED.static, rel=0.02)
         assert 0.5 < sticks.mean() < 1.0
         assert motion.position[-1] == pytest.approx(PULL_SPEED * 60.0, abs=PULL_SPEED / found.frequency)
+
+
+def response(velocity, torque, position=None):
+    """A step response with these samples, 0.1 s apart."""
+    velocity, torque = np.array(velocity), np.array(torque)
+    position = np.cumsum(velocity) if position is None else np.array(position)
+    time = 0.1 * np.arange(len(velocity))
+    motion = JointMotion(
+        time=time,
+        position=position,
+        velocity=velocity,
+        torque=torque,
+        friction=torque,
+        integral_torque=torque,
+        step=0.1,
+    )
+    return StepResponse(law=LAWS["stribeck"], drive=PLAIN, motion=motion)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_joint_stops_when_it_last_moved_unless_it_creeps(side):
+    """Below 1 mrad/s it rests; at more torque than F_S = 2.5 N·m it creeps, whichever way the torque acts."""
+    velocity = side * np.array([0.0, 1.0, -0.0011, 0.0009, 0.0, 0.0])
+    assert response(velocity, [side * 2.4] * 6).stop_time == pytest.approx(0.2)
+    assert response(velocity, [side * 2.6] * 6).stop_time is None
+    assert response([0.0, 0.0, side, side, side, side], [0.0] * 6).stop_time is None
+    found = response(velocity, [side * 2.4] * 6, side * np.arange(6))
+    assert (found.rest, found.held_torque) == (5.0 * side, side * 2.4)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_slip_is_farther_than_a_hundredth_of_a_radian_and_not_the_start(side):
+    velocity = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0])
+    position = side * np.array([0.0, 0.0, 0.5, 0.5, 0.509, 0.509, 0.520, 0.520, 0.540])
+    found = response(side * velocity, side * np.arange(9.0), position)
+    assert found.slips == (5, 7)
+    assert found.breakaway_torques == (5.0, 7.0)

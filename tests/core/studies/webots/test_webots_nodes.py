@@ -93,6 +93,48 @@ def test_every_field_is_the_manuals(tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"max_velocity": 0.0}, "maxVelocity = 0 must be above 0"),
+        ({"control_p": 0.0}, "controlP = 0 must be above 0"),
+        ({"acceleration": 0.0}, "acceleration = 0 must be −1 or above 0"),
+        ({"acceleration": -2.0}, "acceleration = -2 must be −1 or above 0"),
+        ({"max_force": -0.1}, "maxForce = -0.1 must not be negative"),
+        ({"spring_constant": -0.1}, "springConstant = -0.1 must not be negative"),
+        ({"damping_constant": -0.1}, "dampingConstant = -0.1 must not be negative"),
+        ({"min_position": 0.1}, "minPosition = 0.1 must be 0 or below"),
+        ({"max_position": -0.1}, "maxPosition = -0.1 must be 0 or above"),
+        ({"min_stop": 0.1}, "minStop = 0.1 must be −π … 0 or below"),
+        ({"min_stop": -3.2}, "minStop = -3.2 must be −π … 0 or below"),
+        ({"max_stop": -0.1}, "maxStop = -0.1 must be 0 … π"),
+        ({"max_stop": 3.2}, "maxStop = 3.2 must be 0 … π"),
+        ({"min_stop": -1.0, "max_stop": 1.0, "min_position": -1.1}, "soft limits -1.1 … 0 must lie within"),
+        ({"min_stop": -1.0, "max_stop": 1.0, "max_position": 1.1}, "soft limits 0 … 1.1 must lie within"),
+        ({"min_stop": -1.0, "max_stop": 1.0, "position": -1.1}, "position -1.1 lies beyond the hard limits -1 … 1"),
+        ({"min_stop": -1.0, "max_stop": 1.0, "position": 1.1}, "position 1.1 lies beyond the hard limits -1 … 1"),
+        *(({field: math.nan}, "= nan must be a finite number") for field in list(vars(ServoFields()))[1:]),
+    ],
+)
+def test_values_outside_the_manuals_ranges_are_refused(values, rule):
+    with pytest.raises(ServoBenchError, match=rule):
+        ServoFields(**values)
+
+
+def test_the_ends_of_the_manuals_ranges_are_allowed():
+    """A passive joint without spring or damper, stops at ±π, and soft limits at the hard ones."""
+    at_stops = {"min_stop": -math.pi, "max_stop": math.pi, "min_position": -math.pi, "max_position": math.pi}
+    for position in (-math.pi, math.pi):
+        fields = ServoFields(
+            position=position, max_force=0.0, acceleration=-1.0, spring_constant=0.0, damping_constant=0.0, **at_stops
+        )
+        assert fields.soft_limits == fields.stops == (-math.pi, math.pi)
+    one = ServoFields(min_stop=-1.0, max_position=0.5, max_stop=0.5)
+    assert (one.soft_limits, one.stops) == ((0.0, 0.5), (-1.0, 0.5))
+    free = ServoFields(min_position=-1.0)
+    assert (free.soft_limits, free.stops) == ((-1.0, 0.0), (-math.inf, math.inf))
+
+
 @pytest.mark.parametrize(("axis", "offset"), [("1 0 0", 0.0), ("0 1 0", math.pi / 2), ("0 -1 0", -math.pi / 2)])
 def test_gravity_pulls_a_slide_along_its_axis(tmp_path, axis, offset):
     """m·g·sin α, downwards along −y; a slide moves its mass, wherever that is."""
