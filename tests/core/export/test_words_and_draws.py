@@ -141,7 +141,7 @@ def test_a_result_tells_its_files_notes_and_error(tmp_path):
 
 
 def test_a_control_law_in_torque_is_that_of_its_motor():
-    """Eqs (12–15): the stall torque is U·D·k_t/R of a voltage law, which also loses k_t²/R, and k_t·I of a current law."""
+    """Eqs (12–15): at most U·D·k_t/R, less k_t²/R·q̇, of a voltage law, and k_t·I of a current law."""
     model = load_model("mx106", "m1")
     settings = replace(model.default_settings(8.0), supply_voltage=11.0)
     kt, resistance, limit = model.values["kt"], model.values["R"], model.control.output_limit
