@@ -175,7 +175,7 @@ class TestInGenesis:
         servo = file_of(model, tmp_path, "servo.json")
         servo.write_text(servo.read_text().replace('"kp": ', '"kp": -'))
 
-        with pytest.raises(ExportError, match="Genesis did not run it: ValueError"):
+        with pytest.raises(ExportError, match="Genesis failed to run it: ValueError"):
             check_genesis(model, tmp_path, options)
         (tmp_path / genesis.PROGRAM).write_text("print(1)\n")
         with pytest.raises(ExportError, match="differs from an export of this model with these options"):

@@ -16,16 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.export.approximation import Approximation
 from core.export.contract import ServoOptions
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import STANDALONE, servo_numbers
+from core.export.targets import isaaclab
 from core.export.targets.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import build_model, with_contact
 from core.shipped import load_model
 from core.trajectories import make_trajectory
-from tests.core.conftest import PENDULUM
+from tests.core.conftest import PENDULUM, catalogue_model
 
 DT = 0.005
 
@@ -324,3 +326,31 @@ def test_the_check_runs_the_exported_servo(tmp_path):
 
     assert set(check.errors) == {"sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"}
     assert 0.0 < check.mean_mrad < 5.0
+
+
+@pytest.mark.parametrize(
+    ("friction", "changes", "lost"),
+    [
+        ("m1", {}, ""),
+        ("m4", {}, "friction M4"),
+        ("m1", {"bridge": "coast"}, "drive/coast bridge"),
+        ("m1", {"command_path": ("dead_band",), "values": {"dead_band": 0.01}}, "dead band"),
+    ],
+)
+def test_what_the_dc_motor_lacks_is_said_with_its_error(monkeypatch, friction, changes, lost):
+    model = catalogue_model("mx106", friction, **changes)
+    nearest = load_model("mx106", "m1")
+    found = Approximation(
+        model=nearest, refitted=("kt", "R"), errors=np.array([0.002, 0.004]), runs=(), held_back_error=0.0
+    )
+    monkeypatch.setattr(isaaclab, "approximate", lambda *_: found)
+    held, said = isaaclab._plain(model, PENDULUM, model.default_settings())
+    kt, resistance = (nearest.values[name] for name in ("kt", "R"))
+    assert said == (
+        f"The engine's DC motor has no {lost}; refitted to the model's motion: kt = {kt:.6g}, R = {resistance:.6g}. "
+        "It is 3.00 mrad from the model on average, 4.00 mrad in the worst run."
+        if lost
+        else "The engine's DC motor represents the servo exactly, friction included."
+    )
+    assert (held is nearest) == bool(lost)
+    assert isaaclab._plain(with_contact(model, "elastoplastic"), PENDULUM, model.default_settings())[0] is nearest

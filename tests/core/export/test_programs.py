@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.export import export_model
+from core.errors import ExportError
+from core.export import apart, export_model
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.plugin import load_plugin
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS
 from tests.core.export.pushed import PATH, STEP, STEPS, law_model, low_supply, pushed
 
@@ -263,3 +265,29 @@ def test_a_servo_on_a_flywheel_has_the_kernels_torques(tmp_path, target, law):
         # A program that only sees positions knows no velocity in its first step, nor the sag of the supply after it.
         np.testing.assert_allclose(found[10:], expected[10:], atol=1e-5 * np.abs(expected).max())
         assert np.ptp(expected) > np.abs(expected).max()
+
+
+def test_a_program_gets_commands_and_gives_angles(tmp_path, monkeypatch):
+    """Its commands are goal and enable at each step of the longest trajectory; its last error is told."""
+    monkeypatch.setattr(apart, "STANDALONE", tmp_path)
+    scene = tmp_path / "a scene.xml"
+    names = ("sin_sin", "lift_and_drop")
+
+    def ran(text):
+        (tmp_path / "program.py").write_text(f"import shutil, sys\n{text}\n")
+        return apart.positions_apart("program.py", [scene], names, 0.005, "An engine")
+
+    paths = [make_trajectory(name) for name in names]
+    time = 0.005 * np.arange(round(max(path.duration for path in paths) / 0.005))
+    found = ran("assert sys.argv[1].endswith('a scene.xml') and sys.argv[3] == '0.005'; shutil.copy(*sys.argv[2::2])")
+    assert found.shape == (2, len(time), 2)
+    for run, path in zip(found, paths, strict=True):
+        np.testing.assert_array_equal(run, np.transpose([path.goal(time), path.torque_enable(time)]))
+    for text, reason in (
+        ("print('KeyError: first'); sys.exit('Traceback\\nValueError: the last\\nmore')", "ValueError: the last"),
+        ("print('one'); print('two')", "two"),
+        ("", "no error message"),
+    ):
+        with pytest.raises(ExportError) as told:
+            ran(text)
+        assert str(told.value) == f"{scene}: An engine failed to run it: {reason}"

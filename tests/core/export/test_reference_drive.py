@@ -12,7 +12,8 @@ import pytest
 
 from core.bench import Bench
 from core.export.contract import ServoOptions
-from core.export.drives.reference import STEP, as_reference_drive, reference_motion, refusal
+from core.export.drives.carrying import Carried
+from core.export.drives.reference import FIRMWARE, STEP, as_reference_drive, reference_motion, refusal
 from core.export.references import default_bench
 from core.export.targets.mjlab import EXPORTER
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
@@ -20,6 +21,7 @@ from core.kernel.layout import Slot
 from core.model import build_model
 from core.shipped import load_model
 from core.trajectories import make_trajectory
+from tests.core.conftest import catalogue_model
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 BENCH = Bench(mass=0.5, length=0.15)
@@ -124,6 +126,32 @@ def test_a_delay_is_rounded_up_and_the_rest_of_the_path_is_named():
     assert found.lost == ("dead band",)
 
 
+@pytest.mark.parametrize(
+    ("servo", "changes", "gains", "lost"),
+    [
+        ("mx106", {}, {}, ()),
+        ("mx106", {"bridge": "coast"}, {"ki": 1.0}, ("drive/coast bridge", "integral gain")),
+        ("mx106", {"output_limit": 0.9}, {}, ("a largest duty cycle other than 0.9625",)),
+        ("xl330", {}, {}, ("a motor without its current limit of 1.75 A",)),
+    ],
+)
+def test_what_the_actuator_lacks_or_adds_is_named(monkeypatch, servo, changes, gains, lost):
+    asked = []
+    monkeypatch.setattr(
+        "core.export.drives.reference.in_engine_order",
+        lambda *given: asked.append(given) or Carried(plain=None, carried=None),
+    )
+    model = catalogue_model(servo, "m1", bridge=changes.get("bridge", "brake"))
+    model = replace(model, control=replace(model.control, **changes))
+    found = as_reference_drive(model, BENCH, replace(model.default_settings(), **gains))
+    assert found.lost == lost
+    ((_, held, *_, step, limits),) = asked
+    assert (held.control.bridge, step) == ("brake", 0.005)
+    error_gain, duty, current = FIRMWARE[servo]
+    assert (limits.duty, limits.current, limits.sag) == (duty, current, 0.0)
+    assert found.gain == pytest.approx(model.default_settings().kp * model.control.error_gain / error_gain)
+
+
 @pytest.mark.parametrize(("name", "why"), [("erob80_100", "voltage law only"), ("sts3215", "servo sts3215")])
 def test_what_it_cannot_be_is_said(tmp_path, name, why):
     model = load_model(name, "m1")
@@ -147,6 +175,7 @@ def test_mjlab_gets_files_of_the_reference_with_both_errors(tmp_path):
         values = {name: value for name, value in moved.model.values.items() if name != "error_gain_ratio"}
         assert json.loads(file.read_text()) == values | {"actuator": "mx106", "model": "m1"}
         assert any(f"{moved.mean_mrad:.2f}" in note and f"{moved.worst_mrad:.2f} mrad" in note for note in result.notes)
+    assert "Its delay is 3 steps, 12 ms rounded up at 5 ms. It does not read the delay from its file." in result.notes
     readme = (tmp_path / "README.md").read_text()
     for said in (f'json_path="{carried.name}"', f"kp_fw={found.gain:.6g}", "delay_min_lag=3", "delay_max_lag=3"):
         assert said in readme

@@ -13,7 +13,16 @@ from core.export.drives.carrying import Carried
 from core.export.drives.fit import torque_law
 from core.export.files import README, add_notes, readme_section, state_check, write_files
 from core.export.notes import bristle_notes, fit_notes, lead_note, settings_note, step_notes, zero_comment, zero_notes
-from core.export.randomisation.files import Engine, Nearest, Preparation, RandomisationOptions, native_spread
+from core.export.randomisation.files import (
+    COMPARED,
+    Engine,
+    NativeSpread,
+    Nearest,
+    Preparation,
+    RandomisationOptions,
+    _notes,
+    native_spread,
+)
 from core.export.references import GridRun
 from core.export.targets.bam_json import firmware
 from core.fleet.agreement import Agreement
@@ -277,6 +286,30 @@ def test_ranges_of_an_engine_hold_the_middle_95_percent(spread):
     assert edge.inside("friction") == edge.all_inside == 1.0
     narrow = replace(found, ranges={**found.ranges, "friction": (low, 0.999 * high)})
     assert narrow.inside("friction") == narrow.all_inside == 0.8
+
+
+def test_notes_of_a_fleet_state_its_agreement_and_its_ranges(spread):
+    native = NativeSpread(
+        names=("friction", "armature"), nominal={}, units=np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0], [4.0, 8.0]]),
+        draws=np.empty((0, 2)), ranges={"friction": (1.5, 4.0), "armature": (4.5, 6.5)},
+    )  # fmt: skip
+    prepared = Preparation(
+        spread=spread, options=RandomisationOptions(draws=7), bench=BENCH, settings=spread.model.default_settings(),
+        agreement=Agreement(ratio=0.875, covered=0.93, energy=0.125, spread=0.0125), names=(),
+        draws=np.empty((0, 0)), units=np.empty((0, 0)),
+    )  # fmt: skip
+    full, own = [note for note in _notes(prepared, native) if note.startswith(("Full", "The engine's"))]
+    assert full == (
+        "Full specimens: motions of the draws have 0.88 times the spread of the units' (12.5 mrad), 93 % of the units' "
+        "positions lie within the central 95 % of the draws', energy distance 0.12 (7 draws, 5 units, four "
+        "trajectories)."
+    )
+    assert own == (
+        "The engine's own parameters, each 95 % of the fleet, with the share of units inside: friction 1.5 … 4 (75 %), "
+        "armature 4.5 … 6.5 (50 %); all at once 25 %. They include the uncertainty of the units' values."
+    )
+    more = replace(prepared, options=RandomisationOptions(draws=10_000))
+    assert any(f"({COMPARED} draws, 5 units, " in note for note in _notes(more, native))
 
 
 def test_each_unit_and_form_has_a_nearest_model_of_its_own(spread):

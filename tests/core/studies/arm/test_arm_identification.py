@@ -3,6 +3,7 @@
 Simulated arms are commanded smooth random torques; their encoders have steps of 0.38 mrad, as those of DFKI's arm.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from core.errors import IdentificationError, ModelError
 from core.parameters import ParameterSet
 from core.studies.arm.dynamics import simulate_windows
-from core.studies.arm.identification import ArmRequest, identify_arm, split_arm_recordings
+from core.studies.arm.identification import ArmFit, ArmIdentification, ArmRequest, identify_arm, split_arm_recordings
 from core.studies.arm.links import ArmLinks, ArmParameters, read_arm_parameters
 from core.studies.arm.parameters import arm_parameters, candidate_rows, corrected_links
 from core.studies.arm.recording import ArmRecording, read_arm_csv
@@ -153,6 +154,55 @@ def test_what_cannot_be_identified_is_told():
         ArmRequest(terms=("gears",))
     with pytest.raises(IdentificationError, match="not possible"):
         ArmRequest(windows=(-1.0,))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "refused"),
+    [
+        ({"dt": 0.01}, {"dt": 0.0101}),
+        ({"dt": 1e-4}, {"dt": 0.0}),
+        ({"substeps": 1}, {"substeps": 0}),
+        ({"fitted": 60.0}, {"fitted": 60.1}),
+        ({"fitted": 0.002}, {"fitted": 0.0019}),
+        ({"windows": (0.002, 60.0)}, {"windows": (0.1, 60.1)}),
+        ({"windows": (0.002,)}, {"windows": (0.0019, 0.1)}),
+        ({"held_out": 0.0}, {"held_out": -0.01}),
+        ({"held_out": 0.99}, {"held_out": 1.0}),
+        ({"budget": 1}, {"budget": 0}),
+    ],
+    ids=lambda values: "".join(f"{name} {value}" for name, value in values.items()),
+)
+def test_requests_have_limits(allowed, refused):
+    assert {name: getattr(ArmRequest(**allowed), name) for name in allowed} == allowed
+    with pytest.raises(IdentificationError):
+        ArmRequest(**refused)
+
+
+def test_the_table_holds_errors_in_milliradians_below_their_headings():
+    parameters = arm_parameters("m1", (), LINKS, 8.0)
+    upper = parameters["friction_base_1"].upper
+    fit = ArmFit(
+        model="m1", parameters=parameters.with_values({"friction_base_1": upper}), links=LINKS,
+        training=(0.001, 0.002), held_out=(0.003, 0.004),
+    )  # fmt: skip
+    request = ArmRequest(models=("m1",), windows=(0.25, 0.5))
+    found = ArmIdentification(request=request, train=("a", "b"), held_out=("c",), fits=(fit,))
+    assert found.headings == ("model", "training 0.25 s", "training 0.5 s", "held out 0.25 s", "held out 0.5 s")
+    assert found.table == (("m1", 1.0, 2.0, 3.0, 4.0),)
+    assert "friction_base_1" in fit.at_bounds
+    assert "friction_base_2" not in fit.at_bounds
+    data = found.to_json()
+    assert (data["train"], data["held_out"], data["windows"], data["stopped"]) == (
+        ["a", "b"],
+        ["c"],
+        [0.25, 0.5],
+        False,
+    )
+    own = data["fits"][0]
+    assert (own["training"], own["held_out"], own["evaluations"]) == ([0.001, 0.002], [0.003, 0.004], 0)
+    alone = ArmIdentification(request=request, train=("a",), held_out=(), fits=(replace(fit, held_out=None),))
+    assert (alone.headings, alone.table) == (("model", "training 0.25 s", "training 0.5 s"), (("m1", 1.0, 2.0),))
+    assert alone.to_json()["fits"][0]["held_out"] is None
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recordings of DFKI's double pendulum are not part of the project")

@@ -97,3 +97,23 @@ def test_links_no_body_can_be_made_of_are_refused():
     links = ArmLinks(masses=(0.01, 1.0), lengths=(0.2, 0.2), centres=(0.0, 0.3), inertias=(0.5, 0.05))
     with pytest.raises(InputError, match="physically possible links"):
         links.as_bodies()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("name", ["masses", "lengths", "inertias", "centres", "armatures", "angle_offsets"])
+def test_numbers_of_either_link_that_it_cannot_have_are_refused(name, place):
+    """A centre on the axis, a motor without inertia and an offset of any sign are possible."""
+    numbers = {"masses": (0.6, 0.5), "lengths": (0.3, 0.2), "centres": (0.2, 0.1), "inertias": (0.05, 0.02)}
+
+    def links(value):
+        pair = list(numbers.get(name, (0.0, 0.0)))
+        pair[place] = value
+        return ArmLinks(**{**numbers, name: tuple(pair)})
+
+    positive, signed = name in ("masses", "lengths", "inertias"), name == "angle_offsets"
+    wrong = [math.nan, math.inf, 1.1e12, *([0.0] if positive else []), *([] if signed else [-0.01])]
+    for value in wrong:
+        with pytest.raises(InputError, match=f"{name} = "):
+            links(value)
+    possible = 0.6 if positive else -0.01 if signed else 0.0
+    assert getattr(links(possible), name)[place] == possible

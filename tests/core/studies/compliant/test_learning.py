@@ -16,6 +16,7 @@ from core.studies.compliant.learning import (
     Reference,
     chirp,
     held_step,
+    in_words,
     learn,
     minimum_jerk,
     read_reference,
@@ -185,6 +186,50 @@ def test_too_much_gain_diverges_and_is_told_so():
 )
 def test_a_warning_names_the_remedy(worst, law, remedy):
     assert re.search(remedy, warning_of(worst, law))
+
+
+@pytest.mark.parametrize(
+    ("worst", "law", "warning"),
+    [
+        (
+            [0.4, 0.3, 0.2], LearningLaw(tolerance=0.05),
+            "it has not converged: 200 mrad after 3 iterations, 50 mrad are required; allow more iterations",
+        ),
+        (
+            [0.4, 0.2, 0.3], LearningLaw(),
+            "it does not settle: 300 mrad after 3 iterations, 200 mrad before; lower the gain",
+        ),
+        (
+            [0.4, 1.26], LearningLaw(),
+            "it diverges: the largest error grew from 400 mrad to 1.3 rad; lower the gain, or use a slower reference",
+        ),
+        (
+            [0.3], LearningLaw(decay=0.4),
+            "it has not converged: 300 mrad after 1 iterations, in which the gain has decayed to nothing; "
+            "let it decay more slowly",
+        ),
+    ],
+)  # fmt: skip
+def test_a_warning_states_the_errors_and_their_units(worst, law, warning):
+    assert warning_of(worst, law) == warning
+
+
+def test_an_error_of_a_radian_is_stated_in_radians():
+    assert [in_words(error) for error in (0.0, 0.0816, 0.999, 1.0, 6.28)] == [
+        "0 mrad", "82 mrad", "999 mrad", "1.0 rad", "6.3 rad",
+    ]  # fmt: skip
+
+
+def test_learning_has_converged_at_its_tolerance_and_the_best_iteration_is_the_nearest(learned):
+    def with_errors(*errors):
+        each = [replace(learned.best, number=k, error=np.array([[e, -0.01]])) for k, e in enumerate(errors, 1)]
+        return replace(learned, law=LearningLaw(tolerance=0.25), iterations=tuple(each))
+
+    found = with_errors(0.5, -0.25, 0.26)
+    assert (found.best.number, found.converged) == (2, False)
+    assert found.warning.startswith("it does not settle: 260 mrad")
+    found = with_errors(0.5, -0.25)
+    assert (found.best.number, found.converged, found.warning) == (2, True, "")
 
 
 @pytest.mark.parametrize("wrong", [{"gain": 0.0}, {"decay": 0.0}, {"tolerance": -1.0}, {"iterations": 0}])
