@@ -14,13 +14,24 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import build_parser, main
-from bench_gui.cli.arguments import add_several, options_from
+from bench_gui.cli.arguments import (
+    add_several,
+    bounds_of,
+    friction_models,
+    frozen_value,
+    not_negative,
+    options_from,
+    positive_float,
+    positive_int,
+)
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
+from core.errors import IdentificationError
 from core.identification.options import IdentificationOptions, options_of
 from core.identification.request import IdentificationRequest
 from core.recording import ServoSettings
 from core.shipped import load_model
+from core.terms import FRICTION_MODELS
 from sessions import Annotation, Session
 
 RUNS = ("0001_lift_and_drop_kp100", "0003_sin_sin_kp100")
@@ -564,3 +575,62 @@ def test_bench_identify_offers_every_option() -> None:
     asked = options_from(build_parser().parse_args(words))
     assert [*options_of(IdentificationOptions)] == [field.name for field in fields(IdentificationOptions)]
     assert asked == {field.name: field.default for field in fields(IdentificationOptions)}
+
+
+@pytest.mark.parametrize(
+    ("parser", "taken", "refused"),
+    [
+        (not_negative, {"0": 0.0, "2.5": 2.5}, ("-0.001", "inf", "nan")),
+        (positive_float, {"1e-9": 1e-9, "0.5": 0.5}, ("0", "-1", "inf", "nan")),
+        (positive_int, {"1": 1, "12": 12}, ("0", "-1")),
+        (friction_models, {"M2, m1": ("m2", "m1"), "all": FRICTION_MODELS}, ("", "m1,all", "m7")),
+    ],
+)
+def test_numbers_and_names_at_the_edge_of_what_an_option_takes(parser, taken, refused) -> None:
+    assert {text: parser(text) for text in taken} == taken
+    for text in refused:
+        with pytest.raises(argparse.ArgumentTypeError):
+            parser(text)
+
+
+ABOVE_ZERO = (
+    "--duration --rate --mass --length --supply-voltage --dt --steady --torque-max --speed --alpha --stiffness "
+    "--inertia --rotor-inertia --ratio --timestep --torque-limit --torque --hours --fastest --amplitude --decay "
+    "--tolerance --load --period --fit-window --repetitions --sample --threads --count --repeats --substeps --trials "
+    "--most-training-runs --simulated --workers --draws --points --iterations"
+)
+FROM_ZERO = "--prior --static --coulomb --viscous --gravity"
+
+
+def parsers_below(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """A parser and those of its commands and tasks."""
+    found = [parser]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found += [below for chosen in action.choices.values() for below in parsers_below(chosen)]
+    return found
+
+
+@pytest.mark.parametrize(("names", "refused"), [(ABOVE_ZERO, ("0", "-1")), (FROM_ZERO, ("-1", "nan", "inf"))])
+def test_every_command_refuses_the_same_numbers_of_an_option(names, refused) -> None:
+    """`bench import` takes what a file says, and its header is judged as a whole."""
+    met = set()
+    for parser in parsers_below(build_parser()):
+        for action in parser._actions:
+            name = next((flag for flag in action.option_strings if flag in names.split()), "")
+            if not name or action.nargs == 0 or parser.prog == "bench import":
+                continue
+            met.add(name)
+            assert action.type is not None, (parser.prog, name)
+            for text in refused:
+                with pytest.raises((argparse.ArgumentTypeError, ValueError)):
+                    pytest.fail(f"{parser.prog} {name} {text} gives {action.type(text)}")
+    assert met == set(names.split())
+
+
+def test_bounds_are_given_from_the_lowest_to_the_highest() -> None:
+    assert bounds_of("kt=1:2.5") == ("kt", 1.0, 2.5)
+    assert frozen_value("kt=2.5") == ("kt", 2.5)
+    for text in ("kt", "kt=1", "kt=1:b", "kt=:2"):
+        with pytest.raises(IdentificationError, match=f"--bounds {text}: expected NAME=LOW:HIGH"):
+            bounds_of(text)
