@@ -7,38 +7,46 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QWidget
 
+from bench_gui.compare.heat_map import HeatTable
 from bench_gui.controller import Controller
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
+from bench_gui.plots.contents import HeatPanel
+from bench_gui.plots.heat import CIVIDIS
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.run_list import RunList
+from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.shell.under_way import UnderWay
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
-from bench_gui.state.setup import BenchSetup
+from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
 from bench_gui.widgets.pendulum import at
 from bench_gui.widgets.status_bar import StatusBar
+from bench_gui.widgets.text_table import VALUE_ROLE
 from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
 from core.bench import Bench
 from core.catalogue import load_servo
+from core.errors import InputError
 from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
 from core.placement import PlacedPoint
+from core.plan import Cell
 from core.sealed import EDITED, SEAL, is_edited
 from core.shipped import load_model
 from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS, with_uncertainty
 from drivers.recorder import Phase, RunResult
+from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState
 from sessions import Annotation
 from tests.gui.session.test_run_words import RUN
@@ -270,3 +278,82 @@ def test_a_negative_number_has_a_true_minus_sign_and_either_is_taken(qtbot):
         box.interpretText()
         assert box.value() == -2.5
         assert box.text() == "−2.5 N·m"
+
+
+@pytest.mark.parametrize(
+    ("view", "word", "kind", "refusal"),
+    [
+        ({}, "OFF", "off", "connect the servo first"),
+        ({"connecting": True}, "CONNECTING", "off", "connect the servo first"),
+        ({"state": ServoState.READY}, "READY", "ready", ""),
+        ({"state": ServoState.READY, "phase": Phase.HOLD}, "READY", "ready", ""),
+        (
+            {"state": ServoState.READY, "locked_for": 2.1},
+            *("READY", "ready", "the emergency stop was pressed; wait 3 s"),
+        ),
+        ({"state": ServoState.ENABLED, "phase": Phase.HOLD}, "HOLDING", "moving", ""),
+        ({"state": ServoState.ENABLED, "phase": Phase.RUN}, "MOVING", "moving", ""),
+        ({"state": ServoState.READY, "fault": EMERGENCY}, "READY", "ready", ""),
+        ({"state": ServoState.FAULT, "fault": EMERGENCY}, "STOPPED", "stopped", "press Ready again first"),
+        ({"state": ServoState.FAULT, "fault": "too hot"}, "FAULT", "fault", "acknowledge the servo's fault first"),
+    ],
+)
+def test_a_servo_s_state_in_a_word_and_what_it_waits_for(view, word, kind, refusal):
+    shown = ServoView(**view)
+    assert (shown.word, shown.kind, shown.refusal) == (word, kind, refusal)
+
+
+@pytest.mark.parametrize("name", ["kp", "ki", "kd", "damping"])
+def test_each_gain_of_a_file_is_a_number_of_at_least_0(name):
+    for value in (0.0, 2.5, 999_999_999.0):
+        assert getattr(Gains.from_json({"kp": 1.0, name: value}), name) == value
+    for value in (-0.001, math.nan, math.inf, 1e9, "2"):
+        with pytest.raises(InputError, match="not a number of at least 0"):
+            Gains.from_json({"kp": 1.0, name: value})
+
+
+def test_a_rate_is_positive(qapp):
+    setup = BenchSetup(load_servo("mx106"))
+    for rate in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="give a positive number"):
+            setup.set_rate(rate)
+    assert setup.rate == 200.0
+
+
+def test_waiting_runs_of_a_file_are_as_they_were_and_have_positive_numbers(qapp):
+    setup, motion = BenchSetup(load_servo("mx106")), make_trajectory("steps")
+    setup.set_bench(mass=0.7, length=0.12)
+    setup.set_gains(Gains(kp=9.0, ki=0.5, kd=0.25))
+    setup.edit_direction(-1)
+    setup.set_rate(123.0)
+    cell = Cell(trajectory="steps", length=0.12, mass=0.7, kp=9.0, repetition=2)
+    header = setup.header(motion, "simulated:mx106")
+    (data,) = waiting_to_json([(motion, header, cell)])
+    assert waiting_from_json([data]) == [(motion, header, cell)]
+    for name in ("length", "mass", "kp", "repetition"):
+        for wrong in (0, -1.0, math.nan):
+            with pytest.raises(InputError, match="must be positive numbers"):
+                waiting_from_json([{**data, "cell": {**data["cell"], name: wrong}}])
+    for wrong in (0.0, -1.0, math.inf):
+        with pytest.raises(InputError, match="must be positive numbers"):
+            waiting_from_json([{**data, "rate": wrong}])
+    with pytest.raises(InputError, match="not a list"):
+        waiting_from_json({"0": data})
+
+
+def test_a_cell_of_a_heat_map_says_its_place_and_loses_a_digit_from_10_on(qapp):
+    table = HeatTable()
+    table.show_panel(
+        HeatPanel("Mass [kg]", "Gain kp", ("1", "2"), ("8", "9"), np.array([[9.994, 10.04], [30.0, math.nan]]), "M1")
+    )
+    assert [[table.index(row, column).data() for column in (0, 1)] for row in (0, 1)] == [
+        ["9.99", "10.0"],
+        ["30.0", "–"],
+    ]
+    assert table.index(0, 1).data(Qt.ItemDataRole.ToolTipRole) == "Mass [kg] 1, Gain kp 9: 10.04 mrad"
+    assert table.index(1, 1).data(Qt.ItemDataRole.AccessibleTextRole) == "Mass [kg] 2, Gain kp 9: error unknown"
+    assert [table.index(row, 0).data(VALUE_ROLE) for row in (0, 1)] == [CIVIDIS[0], CIVIDIS[-1]]
+    assert [table.headerData(row, Qt.Orientation.Vertical) for row in (0, 1, 2)] == ["1", "2", None]
+    # Where all numbers are the same, none is high.
+    table.show_panel(HeatPanel("Mass [kg]", "Gain kp", ("1",), ("8", "9"), np.array([[4.0, 4.0]]), "M1"))
+    assert {table.index(0, column).data(VALUE_ROLE) for column in (0, 1)} == {CIVIDIS[0]}
