@@ -10,7 +10,7 @@ import pytest
 from bench_gui.cli.commands.place import PromptedHand
 from bench_gui.headless.place.measuring import PlacementPlan, place_points
 from bench_gui.headless.place.rests import Target
-from bench_gui.headless.place.torques import torques_from
+from bench_gui.headless.place.torques import MOST_TORQUES, torques_from
 from core.catalogue import load_servo, servos
 from core.errors import ServoBenchError
 from core.placement import expected_angles, placement_residuals, points_from_json, suggest_torques
@@ -113,6 +113,14 @@ def test_torques_as_typed(text, torques):
 @pytest.mark.parametrize("text", ["a", "0", "0.1:0.5", "0.1:0.5:-0.1", "0.1:100:0.001", "nan", "1:2:0"])
 def test_torques_that_are_none_are_refused_in_words(text):
     assert isinstance(torques_from(text), str)
+
+
+def test_as_many_torques_as_can_be_placed_and_one_more():
+    assert len(torques_from("1:60:1")) == MOST_TORQUES == 60
+    assert torques_from(",".join(map(str, range(1, 62)))).startswith("61 torques are too many")
+    assert torques_from("1:61:1").startswith("61 torques are too many")
+    assert torques_from("1:62:1") == "1:62:1: a step of 1 does not lead from 1 to 62 N·m"
+    assert torques_from("0.3, 0") == "0 N·m has no drive direction; remove it"
 
 
 # A person on the terminal.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_gui.headless.report import ReportContents, page, report, write_report
+from bench_gui.headless.report import ReportContents, cautions, page, report, write_report
 from bench_gui.headless.report.examined import Examination, Part
 from core.bench import Bench
 from core.identification.request import IdentificationRequest
@@ -319,3 +319,16 @@ def test_provenance(tables) -> None:
 )
 def test_sentences(tables, sentence) -> None:
     assert sentence in tables.paragraphs
+
+
+def test_a_search_that_still_improves_is_warned_of_if_all_of_the_model_s_do(examination) -> None:
+    best = examination.contents.found.recommended.model.friction
+
+    def warned(*late: bool, friction: str = best) -> list[str]:
+        traces = [Of(friction=friction, late=each, total=1234) for each in late]
+        return [found.text for found in cautions._about_search(replace(examination, traces=Part(traces)))]
+
+    assert warned(True, True) == [
+        f"the search of {best.upper()} still improved by more than 1 % in its last tenth (1234 evaluations)"
+    ]
+    assert warned(True, False) == warned(False) == warned() == warned(True, friction="m5") == []

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import main
+from bench_gui.headless.fleet import gather
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
-from core.fleet.plan import FleetRequest, make_plan
+from core.errors import InputError
+from core.fleet.plan import FleetRequest, UnitFacts, make_plan
 from core.fleet.spread import Spread
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
@@ -74,3 +76,32 @@ def test_what_cannot_be_is_one_line(folder, tmp_path, fails):
     assert "at least 3" in fails("spread", folder, "--friction-model", "m6")
     with pytest.raises(SystemExit):
         main(["spread", str(folder), "-t", "unity"])
+
+
+def test_units_of_one_name_are_told_apart_by_their_sessions(monkeypatch):
+    """Two sessions with a unit of the same name, one of another servo, and a choice of one servo."""
+    held = {"/a/mon.h5": ("unit", "mx106"), "/b/mon day": ("unit", "mx106"), "/c/tue": ("unit", "xl330")}
+
+    def units_of(path, servo):
+        name, kind = held[str(path)]
+        facts = UnitFacts(name=name, servo=kind, source=str(path), runs=("0001",), data_hash="0")
+        return [facts] if servo in (None, kind) else []
+
+    monkeypatch.setattr(gather, "_units_of", units_of)
+    first, second, other = held
+    assert [unit.name for unit in gather_units([first, first])] == ["unit"]
+    found = gather_units([first, second])
+    assert [(unit.name, unit.source) for unit in found] == [("unit_mon_1", first), ("unit_mon_day_2", second)]
+    with pytest.raises(InputError, match="of several servos: mx106, xl330; choose one with --servo"):
+        gather_units([first, other])
+    assert [unit.servo for unit in gather_units([first, other], "xl330")] == ["xl330"]
+    with pytest.raises(InputError, match="no session has runs of mx64 to fit"):
+        gather_units([first, other], "mx64")
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("SN-7/8", "SN-7_8"), ("a  b", "a_b"), ("..", "unit"), ("_x_.", "x"), ("y" * 90, "y" * 80), ("Ä.1", "Ä.1")],
+)
+def test_a_unit_s_name_becomes_one_of_a_folder(name, folder):
+    assert gather._safe(name) == folder

@@ -10,12 +10,14 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QWidget
 
+from bench_gui.compare.channels import shown
 from bench_gui.compare.heat_map import HeatTable
 from bench_gui.controller import Controller
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
+from bench_gui.place.hold_plan import HoldPlan
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS
@@ -23,6 +25,7 @@ from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.run_list import RunList
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
+from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.shell.under_way import UnderWay
 from bench_gui.state.models import ModelList
@@ -243,10 +246,10 @@ def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):
     runs = [QueuedRun(number, motion, setup.header(motion, "simulated:mx106")) for number in range(1, 8)]
     past = [(run, RunResult(run=run.number, id=f"000{run.number}_steps", exit_status="success")) for run in runs[:4]]
     queue = SimpleNamespace(past=past, running=None, waiting=runs[4:], keep=None)
-    shown = RunList(queue, SimpleNamespace(done={}, changed=SimpleNamespace(connect=lambda _: None)))
-    qtbot.addWidget(shown)
-    shown.show()
-    assert [shown.list.item(place).text().rpartition("·  ")[2] for place in range(shown.list.count())] == [
+    made = RunList(queue, SimpleNamespace(done={}, changed=SimpleNamespace(connect=lambda _: None)))
+    qtbot.addWidget(made)
+    made.show()
+    assert [made.list.item(place).text().rpartition("·  ")[2] for place in range(made.list.count())] == [
         "2 earlier runs", "0.5 kg at 0.1 m", "0003", "0004", "waiting", "waiting", "and 1 more",
     ]  # fmt: skip
 
@@ -299,8 +302,8 @@ def test_a_negative_number_has_a_true_minus_sign_and_either_is_taken(qtbot):
     ],
 )
 def test_a_servo_s_state_in_a_word_and_what_it_waits_for(view, word, kind, refusal):
-    shown = ServoView(**view)
-    assert (shown.word, shown.kind, shown.refusal) == (word, kind, refusal)
+    seen = ServoView(**view)
+    assert (seen.word, seen.kind, seen.refusal) == (word, kind, refusal)
 
 
 @pytest.mark.parametrize("name", ["kp", "ki", "kd", "damping"])
@@ -357,3 +360,56 @@ def test_a_cell_of_a_heat_map_says_its_place_and_loses_a_digit_from_10_on(qapp):
     # Where all numbers are the same, none is high.
     table.show_panel(HeatPanel("Mass [kg]", "Gain kp", ("1",), ("8", "9"), np.array([[4.0, 4.0]]), "M1"))
     assert {table.index(0, column).data(VALUE_ROLE) for column in (0, 1)} == {CIVIDIS[0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "said"),
+    [
+        ("position", RADIANS, ("Position", "rad", 1.0, "mrad", 1e3)),
+        ("position", DEGREES, ("Position", "°", 180.0 / math.pi, "mrad", 1e3)),
+        ("goal_position", DEGREES, ("Goal position", "°", 180.0 / math.pi, "mrad", 1e3)),
+        ("velocity", RADIANS, ("Velocity", "rad/s", 1.0, "rad/s", 1.0)),
+        ("velocity", DEGREES, ("Velocity", "°/s", 180.0 / math.pi, "°/s", 180.0 / math.pi)),
+        ("current", DEGREES, ("Current", "A", 1.0, "A", 1.0)),
+        ("duty_cycle", DEGREES, ("Duty cycle", "", 1.0, "", 1.0)),
+        ("temperature", RADIANS, ("Temperature", "°C", 1.0, "°C", 1.0)),
+    ],
+)
+def test_a_channel_and_its_error_have_their_units(name, unit, said):
+    found = shown(name, unit)
+    assert (found.title, found.unit, found.factor, found.error_unit, found.error_factor) == said
+    assert found.name == name
+
+
+def test_a_run_is_excluded_for_a_reason_only(qtbot):
+    window, given = QWidget(), []
+    qtbot.addWidget(window)
+    dialog = ExcludeDialog(window, 2, ("late", "hit a stop"), given.append)
+    assert dialog.title.text() == "Exclude 2 runs from fits"
+    for text, possible in (("", False), ("  ", False), ("a slip", True)):
+        dialog.reason.setText(text)
+        assert dialog.exclude_button.isEnabled() == possible
+        assert (dialog.exclude_button.toolTip() == "Enter a reason first") == (not possible)
+    known = dialog.reason.completer().model()
+    offered = [known.data(known.index(row, 0)) for row in range(known.rowCount())]
+    assert offered[:3] == ["late", "hit a stop", "recovered after a crash"]
+    assert len(set(offered)) == len(offered) == 1 + len(COMMON_REASONS)
+    dialog.exclude_button.click()
+    assert given == ["a slip"]
+
+
+def test_torques_and_repeats_to_hold_come_back_as_they_were_chosen(qapp):
+    plan = HoldPlan(BenchSetup(load_servo("mx106")), ModelList())
+    assert plan.state() == {"torques": [], "repeats": 1}
+    plan.restore({"torques": [0.4, -0.6], "repeats": 2})
+    assert plan.state() == {"torques": [0.4, -0.6], "repeats": 2}
+    assert [(t.torque, t.repeat, t.side) for t in plan.targets[1:4]] == [
+        (0.4, 1, "backdrive"),
+        (0.4, 2, "drive"),
+        (0.4, 2, "backdrive"),
+    ]
+    assert len(plan.targets) == 8
+    for torques, repeats in (([0.4], 0), ([0.4], -1), ([0.4], 1.0), ([0.4], True), ([math.nan], 1), (["1"], 1)):
+        with pytest.raises(InputError, match="are not possible"):
+            plan.restore({"torques": torques, "repeats": repeats})
+    assert plan.state() == {"torques": [0.4, -0.6], "repeats": 2}
