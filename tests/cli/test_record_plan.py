@@ -10,14 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench_gui.cli import main
-from bench_gui.cli.commands.record import _ask
+from bench_gui.cli import build_parser, main
+from bench_gui.cli.commands.record import _ask, _grid
 from bench_gui.cli.terminal import ProgressBar
 from bench_gui.headless import recording
 from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
 from core.bench import Bench
+from core.catalogue import load_servo
 from core.errors import InputError
-from core.plan import GridPlan, dynamixel_plan
+from core.plan import GridPlan, dynamixel_plan, suggested_plan
 from drivers.recorder import RunResult
 from sessions import Annotation, Session
 
@@ -126,3 +127,33 @@ def test_only_a_simulated_servo_can_be_fast(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="simulated"):
         recording.record_grid(dynamixel_plan(), plan, tmp_path / "s", lambda s, t: None, lambda c: True)
     assert not (tmp_path / "s").exists()
+
+
+def grid_of(*words):
+    return _grid(build_parser().parse_args(["record", "-o", "s", "--servo", "simulated:mx106", *words]))
+
+
+GRID_CHANGES = {
+    "--masses": ("0.4,0.8", "masses", (0.4, 0.8)),
+    "--lengths": ("0.11,0.13", "lengths", (0.11, 0.13)),
+    "--kps": ("5,7", "kps", (5.0, 7.0)),
+    "--repetitions": ("3", "repetitions", 3),
+}
+
+
+@pytest.mark.parametrize("option", GRID_CHANGES)
+def test_each_option_of_a_grid_needs_a_plan_and_changes_that_alone(option):
+    text, name, value = GRID_CHANGES[option]
+    with pytest.raises(InputError, match=f"^{option} changes a grid; add --plan$"):
+        grid_of(option, text)
+    usual = suggested_plan(load_servo("mx106"))
+    assert grid_of("--plan", "paper", option, text) == replace(usual, title="", source="", **{name: value})
+
+
+def test_a_plan_is_the_paper_s_unless_something_is_changed():
+    usual = suggested_plan(load_servo("mx106"))
+    assert usual.title
+    assert grid_of() is None
+    assert grid_of("--plan", "paper") == usual
+    changed = grid_of("--plan", "paper", "--duration", "2.5", "--trajectory", "sin_sin,steps")
+    assert changed == replace(usual, title="", source="", duration=2.5, trajectories=("sin_sin", "steps"))

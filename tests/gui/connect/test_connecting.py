@@ -54,6 +54,15 @@ def test_the_servos_own_value_is_no_edit_and_limits_that_contradict_each_other_a
     assert "lowest angle" in wrong.problem()
     with pytest.raises(InputError):
         wrong.wanted()
+    same = wrong.edited(entry("highest_position"), 1.0)
+    assert same.problem() == "the lowest angle must be below the highest"
+    assert same.edited(entry("highest_position"), 1.01).problem() == ""
+    # One edit alone is judged against the other limit of the servo.
+    limits = replace(draft().limits, lowest_position=-1.0, highest_position=1.0)
+    alone = replace(draft(), limits=limits)
+    for name, taken, refused in (("lowest_position", 0.9, 1.0), ("highest_position", -0.9, -1.0)):
+        assert alone.edited(entry(name), taken).problem() == ""
+        assert alone.edited(entry(name), refused).problem() == same.problem()
 
 
 def test_edits_outlive_a_run_that_wrote_other_gains(qapp):
