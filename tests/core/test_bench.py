@@ -34,6 +34,8 @@ def test_offset_turns_gravity():
 
     assert bench.external_torque(-0.1) == pytest.approx(0.0)
     assert bench.external_torque(math.pi / 2 - 0.1) == pytest.approx(-0.980665)
+    assert Bench(mass=1.0, length=0.1, angle_offset=-0.1).external_torque(0.1) == 0.0
+    assert Bench(mass=1.0, length=0.1, angle_offset=-2 * math.pi).angle_offset < -6.28
 
 
 @given(size, size, size, st.none() | size, st.none() | size)
@@ -53,7 +55,9 @@ def test_json_round_trip(mass, length, rod, inertia, gravity_torque):
         {"arm_mass": math.inf},
         {"gravity": "down"},
         {"angle_offset": -7.0},
+        {"gravity": -9.8},
         {"measured_inertia": -1.0},
+        {"measured_gravity_torque": -1.0},
     ],
 )
 def test_impossible_benches_are_refused(wrong):

@@ -72,6 +72,9 @@ def test_a_servo_the_paper_does_not_name_gets_loads_of_the_same_share_of_its_tor
     share = dynamixel_plan().heaviest_torque / load_servo("mx106").stall_torque
     assert scaled_plan(spec).heaviest_torque / spec.stall_torque == pytest.approx(share, rel=0.05)
     assert spec.default_kp in scaled_plan(spec).kps
+    torque = spec.stall_torque / load_servo("mx106").stall_torque
+    assert scaled_plan(spec).masses == pytest.approx([mass * torque for mass in (0.5, 1.0, 1.5)], rel=0.05)
+    assert scaled_plan(spec).lengths == (0.1, 0.15, 0.2)
 
 
 @given(plans)
@@ -142,7 +145,18 @@ def test_a_measured_load_holds_only_where_it_was_measured():
     [
         ({"masses": ()}, "no mass"),
         ({"masses": (1.0, -1.0)}, "-1"),
+        ({"masses": (1001.0,)}, "a mass of 1001.0 is not possible"),
         ({"lengths": (float("nan"),)}, "nan"),
+        ({"lengths": (10.1,)}, "a length of 10.1 is not possible"),
+        ({"lengths": (0.1, 0.0)}, "a length of 0.0 is not possible"),
+        ({"kps": (1.1e6,)}, "a gain of 1100000.0 is not possible"),
+        ({"lengths": ()}, "no length"),
+        ({"kps": ()}, "no gain"),
+        ({"masses": (1.0, 1.0)}, "a mass is given twice"),
+        ({"lengths": (0.1, 0.1000000001)}, "a length is given twice"),
+        ({"trajectories": ("sin_sin", "sin_sin")}, "a trajectory is given twice"),
+        ({"repetitions": 101}, "101 repetitions; choose 1 to 100"),
+        ({"repetitions": True}, "True repetitions"),
         ({"kps": (8.0, 8.0)}, "twice"),
         ({"trajectories": ()}, "no trajectory"),
         ({"trajectories": ("loop",)}, "loop"),
@@ -156,6 +170,13 @@ def test_what_no_plan_can_be(changed, said):
         replace(dynamixel_plan(), **changed)
 
 
+def test_the_limits_of_a_plan_are_themselves_possible():
+    plan = replace(dynamixel_plan(), masses=(1e3, 0.5), lengths=(10.0, 0.1), kps=(1e6,), repetitions=100)
+    assert plan.heaviest_torque == pytest.approx(1e4 * 9.80665)
+    assert status(plan, []).remaining() == len(plan) * 9.5
+    assert status(plan, []).remaining(2.0) == len(plan) * 8.0
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -163,6 +184,9 @@ def test_what_no_plan_can_be(changed, said):
         "[]",
         "{}",
         '{"format": "servobench-plan", "version": 99}',
+        json.dumps({**dynamixel_plan().to_json(), "version": 2}),
+        json.dumps({**dynamixel_plan().to_json(), "version": "1"}),
+        json.dumps({**dynamixel_plan().to_json(), "format": "servobench-model"}),
         json.dumps({**dynamixel_plan().to_json(), "masses": "1"}),
         json.dumps({**dynamixel_plan().to_json(), "kps": [True]}),
         json.dumps({**dynamixel_plan().to_json(), "trajectories": [1]}),

@@ -8,7 +8,7 @@ import pytest
 from core.bench import Bench
 from core.errors import InputError
 from core.identification.evaluate import evaluate
-from core.recording import CHANNELS, FIT_CHANNELS
+from core.recording import CHANNELS, FIT_CHANNELS, ServoSettings
 from core.simulation import initial_velocity, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import catalogue_model, commands
@@ -58,6 +58,69 @@ def test_a_trim_keeps_the_samples_within_and_their_times(run):
         assert values.tobytes() == run.channels[name][100:401].tobytes(), name
     assert trimmed.provenance == {"operator": "Ada", "trims": [{"begin": 0.5, "end": 2.0}]}
     assert run.provenance == {"operator": "Ada"}
+    again = trimmed.trimmed(end=1.0)
+    assert again.provenance["trims"] == [{"begin": 0.5, "end": 2.0}, {"begin": None, "end": 1.0}]
+    assert len(trimmed.provenance["trims"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"position": None}, "channel position is missing"),
+        ({"velocity": [0.0] * 3}, r"channel velocity has shape \(3,\), not \(4,\)"),
+        ({"goal_position": [0.0, np.nan, 0.0, 0.0]}, "goal_position contains values that are not finite"),
+        ({"torque_enable": [1.0, 1.0, 1.0, np.inf]}, "torque_enable contains values that are not finite"),
+        ({"time": [0.0, 0.1, 0.1, 0.2]}, "times do not increase strictly"),
+    ],
+)
+def test_what_no_recording_can_be(run, changed, said):
+    four = {name: values[:4] for name, values in run.channels.items()} | {
+        name: np.array(values) for name, values in changed.items() if values is not None
+    }
+    kept = {name: values for name, values in four.items() if changed.get(name, ()) is not None}
+    with pytest.raises(InputError, match=f"recording commands: .*{said}"):
+        replace(run, channels=kept)
+
+
+def test_a_single_sample_is_no_recording(run):
+    with pytest.raises(InputError, match="1 sample only, at least 2 are needed"):
+        replace(run, channels={name: values[:1] for name, values in run.channels.items()})
+    assert replace(run, channels={name: values[:2] for name, values in run.channels.items()}).samples == 2
+
+
+def test_a_recording_names_its_conditions_and_itself(run):
+    settings = ServoSettings(servo="mx106", kp=8.0, ki=1.0, kd=2.0, supply_voltage=14.5)
+    bench = Bench(mass=0.5, length=0.15, arm_mass=0.04)
+    named = replace(run, trajectory="sin_sin", bench=bench, settings=settings)
+    known = {
+        "trajectory": "sin_sin",
+        "mass": 0.5,
+        "length": 0.15,
+        "arm_mass": 0.04,
+        "kp": 8.0,
+        "ki": 1.0,
+        "kd": 2.0,
+        "supply_voltage": 14.5,
+        "servo": "mx106",
+    }
+    assert named.conditions() == known
+    of_actuator = replace(named, settings=replace(settings, actuator="sea", preset=0.0))
+    assert of_actuator.conditions() == {**known, "actuator": "sea", "preset": 0.0}
+    assert named.heading() == "commands, mx106, 0.5 kg at 0.15 m, kp 8, 600 samples, 3.0 s"
+
+
+def test_a_resampled_run_keeps_what_describes_it(run):
+    other = run.resampled(0.01)
+    assert other.provenance == run.provenance == {"operator": "Ada"}
+    assert (other.id, other.trajectory, other.bench, other.settings) == (
+        run.id,
+        run.trajectory,
+        run.bench,
+        run.settings,
+    )
+    for step in (0.0, -0.01, float("nan")):
+        with pytest.raises(InputError, match="cannot resample"):
+            run.resampled(step)
 
 
 def test_none_keeps_a_side(run):
