@@ -181,9 +181,16 @@ def test_a_flickering_encoder_is_steady():
 def test_a_gap_or_a_lost_reading_begins_anew():
     steadiness = steadiness_after(np.zeros(400))
     assert steadiness.steady
+    assert steadiness.level == 1.0
     steadiness.feed(2.1, math.nan)
     assert steadiness.level == 0.0
     assert math.isnan(steadiness.angle)
+
+
+@pytest.mark.parametrize("time", [0.0, -0.5, math.nan, math.inf])
+def test_a_time_in_which_nothing_can_rest_is_refused(time):
+    with pytest.raises(InputError, match=f"cannot rest for {time} s"):
+        Steadiness(0.001, time)
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60), st.integers(2, 20))
@@ -233,6 +240,17 @@ def test_points_survive_their_file_of_the_second_version_if_one_has_a_bracket():
         ({"bench": None}, "bench"),
         ({"servo": ""}, "servo"),
         ({"temperature": "hot"}, "temperature"),
+        ({"uid": ""}, "uid must not be empty"),
+        ({"uid": 7}, "uid = 7 is not a text"),
+        ({"servo": 7}, "servo = 7 is not a text"),
+        ({"when": 7}, "when = 7 is not a text"),
+        ({"repeat": True}, "repeat True"),
+        ({"repeat": 1.5}, "repeat 1.5"),
+        ({"spread": float("inf")}, "spread"),
+        ({"fell": float("nan")}, "fell"),
+        ({"current": True}, "current"),
+        ({"supply_voltage": "12"}, "supply_voltage"),
+        ({"external_torque": "1"}, "external_torque"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused(change, word):
@@ -254,6 +272,14 @@ def test_measuring_again_replaces_only_the_same_extreme():
     first = (point(), point(angle=0.5, side="backdrive"), point(repeat=2))
     again = point(angle=0.19)
     assert redone(first, again) == (first[1], first[2], again)
+    for other in (
+        point(motor_torque=0.41),
+        point(motor_torque=-0.4),
+        replace(point(), servo="mx64"),
+        replace(point(), bench=replace(BENCH, mass=1.1)),
+    ):
+        assert redone(first, other) == (*first, other)
+    assert redone(first, point(motor_torque=0.4 + 1e-12))[:2] == first[1:]
 
 
 @pytest.mark.parametrize("motor_torque", [0.4, -0.4])

@@ -12,6 +12,7 @@ from core.trajectories import (
     canonical_name,
     make_trajectory,
     recorded_trajectory,
+    title_of,
     trajectory_names,
 )
 
@@ -106,6 +107,73 @@ def test_parameters_and_limits():
             make_trajectory("sin_sin", duration)
     with pytest.raises(InputError, match="sin_time_square"):
         make_trajectory("wiggle")
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "duration", "expected"),
+    [
+        (
+            "sin_time_square",
+            "Accelerated oscillations",
+            6.0,
+            {"amplitude": ("rad", 1.0, math.pi), "acceleration": ("rad/s²", 1.0, 20.0)},
+        ),
+        (
+            "sin_sin",
+            "Slow with sub-oscillations",
+            6.0,
+            {
+                "slow_amplitude": ("rad", math.pi / 2, math.pi),
+                "slow_frequency": ("rad/s", 1.0, 50.0),
+                "fast_amplitude": ("rad", 0.5, math.pi),
+                "fast_frequency": ("rad/s", 5.0, 50.0),
+                "beat_frequency": ("rad/s", 2.0, 50.0),
+            },
+        ),
+        (
+            "up_and_down",
+            "Raise and lower slowly",
+            6.0,
+            {
+                "top": ("rad", math.pi / 2, math.pi),
+                "end": ("rad", 0.4 * math.pi, math.pi),
+                "raise_time": ("s", 3.0, 60.0),
+                "lower_time": ("s", 3.0, 60.0),
+            },
+        ),
+        (
+            "lift_and_drop",
+            "Lift and drop",
+            6.0,
+            {"top": ("rad", -math.pi / 2, math.pi), "lift_time": ("s", 2.0, 60.0)},
+        ),
+        ("half_sine", "Half sines", 6.0, {"amplitude": ("rad", math.pi / 2, math.pi), "period": ("s", 3.0, 60.0)}),
+        ("steps", "Steps", 6.0, {"amplitude": ("rad", 0.6, math.pi), "hold_time": ("s", 1.0, 60.0)}),
+        ("nothing", "Nothing (released)", 6.0, {}),
+        (
+            "chirp",
+            "Chirp",
+            10.0,
+            {
+                "amplitude": ("rad", 0.3, math.pi),
+                "start_frequency": ("Hz", 0.1, 50.0),
+                "end_frequency": ("Hz", 4.0, 50.0),
+                "sweep_time": ("s", 10.0, 600.0),
+            },
+        ),
+    ],
+)
+def test_every_trajectory_begins_with_its_usual_values_and_has_their_limits(name, title, duration, expected):
+    """Angles may be negative, all else may not."""
+    made = make_trajectory(name)
+    assert (title_of(name), made.title, made.duration) == (title, title, duration)
+    assert {p.name: (p.unit, p.value, p.upper) for p in made.parameters.values()} == expected
+    assert all(p.lower == (-p.upper if p.unit == "rad" else 0.0) for p in made.parameters.values())
+
+
+def test_an_unknown_trajectory_has_its_name_as_title():
+    assert title_of("a_persons_own") == "a_persons_own"
+    assert title_of("slow_oscillations") == "Slow with sub-oscillations"
 
 
 def test_replaying_a_recording_holds_its_commands():

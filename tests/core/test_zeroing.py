@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 from core.bench import Bench
 from core.zeroing import (
@@ -100,6 +101,17 @@ def test_a_small_sweep_is_refused_with_its_size():
     assert zeroing.stage is Stage.HANG
 
 
+@pytest.mark.parametrize(("reach", "said"), [(0.02, "has not moved"), (0.04, r"only 0\.04 rad \(2°\)"), (0.48, "only")])
+def test_a_sweep_needs_half_a_radian(reach, said):
+    zeroing = Zeroing()
+    zeroing.take(np.array([0.0, 0.1]), np.array([0.0, reach]))
+    with pytest.raises(ZeroingError, match=said) as caught:
+        zeroing.end_sweep()
+    assert ("0.50 rad (29°) at least" in str(caught.value)) == ("only" in said)
+    zeroing.take(np.array([0.2]), np.array([0.51]))
+    zeroing.end_sweep()
+
+
 def test_the_range_is_that_of_the_sweep():
     zeroing = Zeroing()
     Hand(zeroing, bottom=0.2).sweep(0.8)
@@ -161,6 +173,8 @@ def test_a_pendulum_held_at_the_end_of_its_range_does_not_hang():
     hand.hold()
     assert zeroing.held
     assert zeroing.rests == []
+    hand.move(0.6)
+    assert not zeroing.held  # as soon as it leaves the end
     hand.let_sink(0.6)
     assert not zeroing.held
     assert len(zeroing.rests) == 1
@@ -188,6 +202,16 @@ def test_repeats_narrow_what_is_said_of_the_zero():
     scatter = math.sqrt((2 * 0.001**2 + 2 * 0.001**2) / 2)
     assert two.uncertainty == pytest.approx(4.30 * 0.5 * scatter * math.sqrt(1 / 2 + 1 / 2))
     assert estimate(list(one.rests), 0.002).uncertainty == pytest.approx(0.101)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 9])
+def test_the_interval_is_students_for_every_number_of_rests(count):
+    """Of two means with pooled scatter; from ten degrees of freedom on, the quantile for ten is used."""
+    below, above = (0.001 * (-1.0) ** np.arange(count) + side for side in (-0.1, 0.1))
+    rests = [Rest(v, Side.BELOW) for v in below] + [Rest(v, Side.ABOVE) for v in above]
+    scatter = math.sqrt((below.var() + above.var()) * count / (2 * count - 2))
+    quantile = student.ppf(0.975, min(2 * count - 2, 10))
+    assert estimate(rests).uncertainty == pytest.approx(quantile * 0.5 * scatter * math.sqrt(2 / count), rel=2e-3)
 
 
 def test_a_pendulum_that_swings_past_has_to_be_repeated():
@@ -218,6 +242,18 @@ def test_rests_too_far_apart_say_nothing():
         estimate([Rest(-1.1 * LARGEST_BAND, Side.BELOW), Rest(1.1 * LARGEST_BAND, Side.ABOVE)])
     with pytest.raises(ZeroingError, match="each side"):
         estimate([Rest(0.1, Side.ABOVE)])
+    assert estimate([Rest(-0.49, Side.BELOW), Rest(0.49, Side.ABOVE)]).band == pytest.approx(0.49)
+    with pytest.raises(ZeroingError, match=r"rested 1\.02 rad \(58°\) apart"):
+        estimate([Rest(-0.51, Side.BELOW), Rest(0.51, Side.ABOVE)])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_zero_more_than_a_quarter_turn_away_is_refused(sign):
+    """The way to the servo's 0 rad would pass the horizontal."""
+    near, far = ([Rest(sign * at - 0.01, Side.BELOW), Rest(sign * at + 0.01, Side.ABOVE)] for at in (1.56, 1.6))
+    assert estimate(near).angle == pytest.approx(sign * 1.56)
+    with pytest.raises(ZeroingError, match=r"reads -?1\.60 rad \(-?92°\) with the pendulum hanging"):
+        estimate(far)
 
 
 def test_readings_that_are_missing_are_passed_over():
