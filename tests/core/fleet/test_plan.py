@@ -85,6 +85,45 @@ def test_units_of_another_servo_one_name_or_one_condition_are_refused_by_name():
         make_plan(request, [], Load(1))
 
 
+def test_a_unit_is_identified_in_one_thread_with_its_own_data():
+    plan = plan_of(2, threads=7)
+    for unit in plan.units:
+        assert plan.request_of(unit) == replace(plan.request.fit, threads=1, data_hash=unit.data_hash)
+        assert plan.unit(unit.name) is unit
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"name": 1}, {"servo": None}, {"source": 2}, {"data_hash": 3}, {"runs": ("0001", 4)}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_facts_of_a_unit_are_texts(changed):
+    with pytest.raises(IdentificationError, match="all of them texts"):
+        replace(facts_of(units(1)[0]), **changed)
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "..", "a b", "x" * 122])
+def test_a_unit_is_named_as_a_folder_can_be(name):
+    facts = facts_of(units(1)[0])
+    with pytest.raises(IdentificationError, match="not a valid name for a unit's folder"):
+        replace(facts, name=name)
+    assert replace(facts, name="x" * 121).name
+
+
+@pytest.mark.parametrize("key", ["0" * 31, "0" * 33, "A" * 32, "../" + "0" * 29, 7])
+def test_what_is_no_key_of_a_fit_is_refused(key):
+    chain = plan_of(1).chains[0]
+    with pytest.raises(IdentificationError, match="is not the key of a fit"):
+        replace(chain, keys=(chain.keys[0], key))
+
+
+def test_other_runs_of_the_same_data_are_other_work():
+    unit = facts_of(units(1)[0])
+    request = plan_of(1).request
+    renamed = replace(unit, runs=tuple(f"other-{run}" for run in unit.runs))
+    assert keys(make_plan(request, [unit], Load(1))) != keys(make_plan(request, [renamed], Load(1)))
+
+
 def test_facts_are_plain_data():
     unit = facts_of(units(1)[0])
     assert UnitFacts.from_json(json.loads(json.dumps(unit.to_json()))) == unit

@@ -146,6 +146,32 @@ def test_a_population_survives_its_file():
             Population.from_json(broken)
 
 
+def test_the_strongest_correlation_is_told_first_whatever_its_sign():
+    """Only pairs of parameters that both have a spread are told."""
+    found = population(fleet(6, {"kt": 0.03, "R": 0.05, "armature": 0.05, "friction_base": 0.05}), "m1")
+    places = [[p.name for p in found.parameters].index(name) for name in ("kt", "R", "armature")]
+    correlation = np.eye(len(found.parameters))
+    for i, j, value in ((0, 1, 0.3), (0, 2, -0.8), (1, 2, 0.5)):
+        correlation[places[i], places[j]] = correlation[places[j], places[i]] = value
+    still = tuple(replace(p, between=0.1 if place in places else 0.0) for place, p in enumerate(found.parameters))
+    told = replace(found, correlation=correlation, parameters=still).strongest
+    assert [round(value, 3) for *_, value in told] == [-0.8, 0.5, 0.3]
+    assert {symbol for *pair, _ in told for symbol in pair} == {found.parameters[place].symbol for place in places}
+
+
+@pytest.mark.parametrize("what", ["few correlations", "a nan", "few values", "few standard_errors"])
+def test_a_population_that_does_not_fit_together_is_refused(what):
+    data = json.loads(json.dumps(population(fleet(4, {"kt": 0.05}), "m1").to_json()))
+    if what == "few correlations":
+        data["correlation"] = data["correlation"][:-1]
+    elif what == "a nan":
+        data["correlation"][0][0] = math.nan
+    else:
+        del data["parameters"][1][what.removeprefix("few ")][-1]
+    with pytest.raises(IdentificationError, match="a population"):
+        Population.from_json(data)
+
+
 def test_bounds_are_the_widest_of_all_units():
     units = fleet(3, {"kt": 0.03})
     for place, (low, high) in enumerate(((0.5, 5.0), (0.2, 3.0), (0.4, 9.0))):
@@ -205,6 +231,17 @@ def test_an_error_half_as_large_again_is_worth_a_word(factor, told):
         (outlier,) = found.found
         assert (outlier.unit, outlier.range) == ("unit-005", (3e-3, 3e-3 * 1.008))
         assert "off by 4.8 mrad on the runs it was fitted to, for the others it is 3 … 3.02 mrad" in outlier.text
+
+
+def test_a_unit_whose_simulation_diverges_has_an_infinite_error():
+    """It is told as half a turn, the largest error of an angle."""
+    units = [
+        replace(one, results={"m1": replace(one.results["m1"], validation_mae=math.inf if place == 4 else 3e-3)})
+        for place, one in enumerate(fleet(9, {"kt": 0.03}))
+    ]
+    (outlier,) = find_outliers(population(units, "m1"), units).found
+    assert (outlier.unit, outlier.kind, outlier.value) == ("unit-005", FIT, math.inf)
+    assert "its own model is off by 3.14e+03 mrad" in outlier.text
 
 
 def test_every_judgement_is_counted():
@@ -279,3 +316,9 @@ def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo():
     assert (worn.kind, worn.what) == (VALUE, "friction_viscous")
     assert worn.score > worn.limit
     assert "times their median: check the servo" in worn.text
+    others = [one.results["m1"].model.values["friction_viscous"] for one in units if one.facts.name != "worn"]
+    assert f", {worn.value / np.median(others):.2g} times their median" in worn.text
+    extremes = [outlier.score / outlier.limit for outlier in found.found]
+    assert extremes[0] == max(extremes)
+    assert mass == sorted(mass, key=lambda outlier: -outlier.score / outlier.limit)
+    assert found.units == tuple(dict.fromkeys(o.unit for o in sorted(found.found, key=lambda o: -o.score / o.limit)))

@@ -130,7 +130,30 @@ def test_the_mean_is_held_against_the_medoid_where_neither_has_seen_the_unit():
         "the mean model is off by 2 mrad on average over the units, a's by 3; "
         "units' own models are off by 2 on their recordings, those of other units by 7"
     )
-    assert not replace(errors, mean=np.array([0.0, 3e-3, 4e-3])).mean_is_best
+    worse = replace(errors, mean=np.array([0.0, 3e-3, 4e-3]))
+    assert not worse.mean_is_best
+    assert worse.text == (
+        "the mean model, off by 3.5 mrad on average over the units, is worse than that of a, 3: draws are spread "
+        "around the latter; units' own models are off by 2 on their recordings, those of other units by 7"
+    )
+
+
+@pytest.mark.parametrize(
+    "changed", [{"medoid": "c"}, *({k: [1e-3]} for k in ("own", "mean", "others", "medoid_errors"))]
+)
+def test_errors_that_do_not_fit_their_units_are_refused(changed):
+    two = np.array([1e-3, 2e-3])
+    errors = CentreErrors(units=("a", "b"), own=two, mean=two, others=two, medoid="a", medoid_errors=two)
+    data = json.loads(json.dumps(errors.to_json()))
+    assert CentreErrors.from_json(data).to_json() == errors.to_json()
+    with pytest.raises(ValueError, match="errors are required for each of 2 units"):
+        CentreErrors.from_json({**data, **changed})
+
+
+def test_the_models_of_a_spread_say_which_they_are(spread):
+    assert [model.name for model in spread.samples(2)] == ["mx106 M1 draw 1", "mx106 M1 draw 2"]
+    assert [model.name for model in spread.units()] == [f"mx106 M1 {name}" for name in spread.population.units]
+    assert all(model.provenance == {} for model in (*spread.samples(1), *spread.units()))
 
 
 def test_agreement_by_hand():
