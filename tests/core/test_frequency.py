@@ -63,6 +63,8 @@ def test_the_density_of_white_noise_is_flat_and_as_high_as_its_power():
     runs = [generator.normal(scale=0.01, size=4000) for _ in range(12)]
     frequency, density = amplitude_density(runs, [STEP] * 12)
     assert frequency[-1] == pytest.approx(0.5 / STEP)
+    assert frequency[0] == pytest.approx(1.0 / (2000 * STEP))  # segments of half a run; the mean is left out
+    assert len(frequency) == len(density) == 1000
     assert np.sqrt(np.mean(density**2)) == pytest.approx(0.01 * np.sqrt(2.0 * STEP), rel=0.05)
     fine, _ = amplitude_density([runs[0], runs[1]], [STEP, 2.0 * STEP])
     assert fine[-1] <= 0.25 / STEP

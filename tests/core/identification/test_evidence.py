@@ -28,7 +28,7 @@ from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
-from core.identification.verdict import Verdict, next_step, verdict
+from core.identification.verdict import Verdict, next_step, points_apart, verdict
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
@@ -342,6 +342,18 @@ def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evid
     assert told.evidence == evidence
 
 
+@pytest.mark.parametrize(("error", "told"), [(5.99e-3, False), (6.01e-3, True)])
+def test_placed_points_contradict_the_runs_from_three_times_their_error_on(error, told) -> None:
+    model = replace(truth(), provenance={"placed_points": {"count": 4, "mean_error": error}})
+    assert points_apart(replace(model, provenance={}), 2e-3) == ""
+    assert points_apart(model, 2e-3) == (
+        "The 4 placed points are off by 6.01 mrad, the runs by 2.00 mrad: measure the points again, or fit without "
+        "them."
+        if told
+        else ""
+    )
+
+
 def test_doubts_are_ordered_by_what_they_can_cost() -> None:
     """An error first; then what spoils the result, a header, what is not known of other motion, runs, single values."""
     kinds = ("evidence", "residual_speed", "choice", "split", "stopped", "gap", "header_mass")
@@ -368,6 +380,11 @@ def test_worst_and_median_run() -> None:
     assert (worst.place, worst.id) == ("worst", grid()[1].id)
     assert (median.place, median.id) == ("median", grid()[2].id)
     assert worst.mae == pytest.approx(0.05, rel=0.02)
+    assert (worst.trajectory, worst.time[0], worst.initial) == (grid()[1].trajectory, 0.0, None)
+    later = replace(recordings[1], channels={**recordings[1].channels, "time": recordings[1].time + 7.0})
+    (alone,) = worst_and_median(truth(), [later], initial=truth())
+    assert alone.time[0] == 0.0
+    np.testing.assert_array_equal(alone.initial, alone.simulated)
     assert worst.mae == pytest.approx(np.abs(worst.simulated - worst.measured).mean())
     assert [run.place for run in worst_and_median(truth(), recordings[:1])] == ["worst"]
 

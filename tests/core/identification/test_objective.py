@@ -62,6 +62,8 @@ def test_errors_by_hand() -> None:
         "RMSE [mrad]": [1e3 * r.rmse for r in found.runs],
         "samples": [r.samples for r in found.runs],
     }
+    means = f"MAE {1e3 * found.mean_mae:.2f} mrad, RMSE {1e3 * found.mean_rmse:.2f} mrad"
+    assert found.heading() == f"{means}, mean over 2 runs"
     assert found.to_json() == {
         "mean_mae": found.mean_mae,
         "mean_rmse": found.mean_rmse,

@@ -15,10 +15,11 @@ from core.bench import Bench
 from core.catalogue import new_servo_text
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
+from core.identification.options import COARSEST_GRID
 from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, open_storage, search_settings
-from core.model import ServoModel, build_model, with_contact
+from core.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
 from core.recording import Recording
 from core.shipped import load_model
 from core.terms import COMMAND_PATH_TERMS
@@ -47,7 +48,18 @@ def recordings() -> tuple[Recording, ...]:
         ({"threads": 0}, "0 threads"),
         ({"substeps": 0}, "0 substeps"),
         ({"dt": 0.2}, "does not resolve"),
+        ({"dt": 0.0}, "a time step of 0 s does not resolve"),
+        ({"dt": float("nan")}, "does not resolve"),
+        ({"substeps": MOST_SUBSTEPS + 1}, f"{MOST_SUBSTEPS + 1} substeps are not possible"),
         ({"prior": -1.0}, "is not possible; use 0"),
+        ({"prior": float("inf")}, "a prior of inf rad is not possible"),
+        ({"prior": float("nan")}, "a prior of nan rad is not possible"),
+        ({"integrator": "euler"}, "no integrator 'euler'"),
+        ({"command_path": ("delay_line",)}, "no command path term 'delay_line'"),
+        ({"start": (("gamma", 1.0),)}, "no parameter 'gamma' that can be started from"),
+        ({"start": (("R", 1.0), ("R", 2.0))}, "R is started from twice"),
+        ({"start": (("R", float("nan")),)}, "R = nan Ω is not possible"),
+        ({"frozen": (("R", 1.0), ("R", 2.0))}, "R is frozen twice"),
         ({"run_offsets": True, "polish": False}, "run offsets are fitted in the polish"),
         ({"metric": "median"}, "no metric"),
         ({"supply": "guessed"}, "no supply"),
@@ -66,6 +78,15 @@ def recordings() -> tuple[Recording, ...]:
 def test_what_cannot_be_is_refused_with_its_name(changes, message) -> None:
     with pytest.raises(IdentificationError, match=message):
         replace(SMALL, **changes)
+
+
+def test_limits_are_themselves_possible() -> None:
+    assert replace(SMALL, dt=COARSEST_GRID).dt == COARSEST_GRID
+    for substeps in (1, MOST_SUBSTEPS):
+        assert replace(SMALL, substeps=substeps).substeps == substeps
+    assert replace(SMALL, prior=0.0).prior == 0.0
+    assert replace(SMALL, trials=1, repeats=1, threads=1).trials == 1
+    assert replace(SMALL, bounds=(("release_braking", 0.0, 1.0),)).bounds
 
 
 def test_bounds_replace_the_catalogue_s_and_move_the_start_between_them() -> None:
