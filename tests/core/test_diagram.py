@@ -58,6 +58,23 @@ def test_coulomb_viscous_lines_by_hand():
     assert backdrive_torque(model, 2.0, -3.0) == pytest.approx(-2.8)
 
 
+def test_a_diagram_as_a_table_names_each_speed():
+    diagram = drive_backdrive_diagram(load_model("mx106", "m6"), [-0.5, 1.0, 2.0], [0.0, 1.5])
+    assert diagram.heading() == "drive and backdrive torque for motor torques of -0.5 to 2 N·m"
+    columns = diagram.columns()
+    assert list(columns) == [
+        "motor torque",
+        "drive at 0 rad/s",
+        "drive at 1.5 rad/s",
+        "backdrive at 0 rad/s",
+        "backdrive at 1.5 rad/s",
+    ]
+    expected = (diagram.motor_torque, *diagram.drive.T, *diagram.backdrive.T)
+    for found, values in zip(columns.values(), expected, strict=True):
+        np.testing.assert_array_equal(found, values)
+    assert (diagram.drive[1:] > diagram.backdrive[1:]).all()
+
+
 def test_endless_screw_locks_itself():
     """Section III-D: K_e^s > 1 cannot be backdriven at rest; at speed the Stribeck part is gone."""
     values = {"load_friction_external": 0.1, "load_friction_external_stribeck": 1.1, "dtheta_stribeck": 0.5}

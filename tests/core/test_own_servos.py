@@ -82,6 +82,10 @@ def test_an_added_servo_is_known_at_once_and_a_new_version_replaces_it(folder, c
 
     os.unlink(folder / "hexa.toml")
     assert "hexa" not in servos()
+    written(folder, "hexa", "not a servo")
+    add_servo(own_servo(TEXT))
+    assert load_servo("hexa").stall_torque == 3.0
+    assert "replaced the earlier version" in caplog.messages[-1]
 
 
 @pytest.mark.parametrize("other", ["time", "size", "file"])

@@ -302,6 +302,25 @@ def test_doubts_begin_where_they_should(changes, told) -> None:
 
 
 @pytest.mark.parametrize(
+    ("held_out", "models", "told"),
+    [
+        (1, 2, "1 held-out run is too few to choose a model: cross-validate"),
+        (4, 2, "4 held-out runs are too few to choose a model: cross-validate"),
+        (5, 2, ""),
+        (1, 1, ""),
+    ],
+)
+def test_few_held_out_runs_do_not_choose_between_models(held_out, models, told) -> None:
+    found = identification()
+    (first,) = found.results
+    second = replace(unit("a", friction="m4", mae=2e-3, held=2e-3).results["m4"])
+    second = replace(second, model=replace(second.model, provenance=first.model.provenance))
+    split = Split("25%", ("a", "b"), tuple(f"h{k}" for k in range(held_out)))
+    doubts = [str(caution) for caution in cautions(replace(found, split=split, results=(first, second)[:models]))]
+    assert [doubt.startswith(told) for doubt in doubts] == [True] * bool(told)
+
+
+@pytest.mark.parametrize(
     ("changes", "held_out", "strength", "error", "step"),
     [
         ({}, 2, "weak", 2e-3, "Use the model: there are no objections."),
