@@ -79,6 +79,38 @@ def test_a_wrong_value_is_refused_in_one_line_that_names_the_field(values, messa
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "field", "unit", "lowest", "beneath", "highest", "beyond"),
+    [
+        ("simulated", "seed", "", "0", "-1", "2147483647", "2147483648"),
+        ("simulated", "speed", "×", "0.1", "0.09", "20", "20.1"),
+        ("dynamixel", "id", "", "0", "-1", "252", "253"),
+        ("dynamixel", "baud", "baud", "9600", "9599", "10500000", "10500001"),
+        ("ethercat", "slave", "", "1", "0", "200", "201"),
+        ("ethercat", "cycle", "ms", "0.5", "0.49", "4", "4.01"),
+        ("ethercat", "zero", "", "-2147483648", "-2147483649", "2147483647", "2147483648"),
+    ],
+)
+def test_a_number_of_an_address_may_be_at_either_end_of_its_range_but_not_beyond(
+    name, field, unit, lowest, beneath, highest, beyond
+):
+    form = family(name)
+    for value in (lowest, highest):
+        assert form.values(form.address({field: value}))[field] == value
+    for value in (beneath, beyond):
+        with pytest.raises(AddressError) as refused:
+            form.address({field: value})
+        assert f": {value} {unit} is not possible; enter {float(lowest):g} to {float(highest):g}" in str(refused.value)
+
+
+@pytest.mark.parametrize("speed", ["0.09", "20.1", "nan"])
+def test_an_address_is_not_faster_or_slower_than_its_form_allows(speed):
+    for possible in ("0.1", "20"):
+        assert resolve(f"simulated:mx106?speed={possible}").speed == float(possible)
+    with pytest.raises(AddressError, match=r"a speed of .* is not possible; choose 0\.1 to 20"):
+        resolve(f"simulated:mx106?speed={speed}")
+
+
 def test_text_that_would_break_the_address_is_refused_or_escaped(silent):
     for wrong in ("", "a:b", "a?b=1"):
         with pytest.raises(AddressError, match="Port"):

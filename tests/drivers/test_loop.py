@@ -26,7 +26,7 @@ from drivers.recorder.link import SharedLink, Unlinked
 from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
 from drivers.recorder.messages import Connected
 from drivers.recorder.ring import RingWriter
-from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
+from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan, check_rate
 from drivers.recorder.storage import BLOCK_TIME, Immediately, Storage
 from drivers.servo import PositionGoal, ServoIdentity, ServoState
 from drivers.simulated import Imperfections, SimulatedServo
@@ -464,6 +464,37 @@ def test_a_run_without_samples_is_none_and_no_failure_of_the_store():
     assert (result.id, result.samples, result.exit_status) == ("", 0, "fail")
     assert "no run to keep" in result.reason
     assert "failed" not in result.reason
+
+
+@pytest.mark.parametrize("far", [-4.0, 4.0])
+def test_a_goal_beyond_either_limit_is_refused_with_the_whole_way_and_both_limits(far):
+    plan = RunPlan.sample(recorded_trajectory("far", [0.0, 0.5, 1.0], [0.5, far, 0.5], [1, 1, 1]), RATE)
+    plan.check(Limits(lowest_position=min(0.5, far), highest_position=max(0.5, far)))
+    low, high = sorted((0.5, far))
+    with pytest.raises(CommandError) as refused:
+        plan.check(Limits(lowest_position=-3.0, highest_position=3.5))
+    assert f"far goes from {low:.3f} to {high:.3f} rad, outside the limits -3.000 to 3.500 rad" in str(refused.value)
+
+
+def test_a_rate_is_above_0_and_at_most_the_highest_and_suits_the_watchdog():
+    for rate, watchdog in ((5000.0, 0.0), (0.1, 0.0), (20.0, 0.1), (5000.0, 0.1)):
+        check_rate(rate, watchdog)
+    for rate in (-1.0, 0.0, math.nan, 5000.1, math.inf):
+        with pytest.raises(CommandError, match="is not possible; choose one up to 5000 Hz"):
+            check_rate(rate)
+    with pytest.raises(CommandError, match="since its watchdog waits 50 ms; choose at least 40 Hz"):
+        check_rate(39.9, 0.05)
+
+
+def test_kept_rows_stay_as_they_were_appended():
+    sink, rows = MemorySink().open(HEADER), np.zeros(2, SAMPLE_DTYPE)
+    for position in (0.25, 0.5):
+        rows["position"] = position
+        sink.append(rows)
+    assert sink.rows["position"].tolist() == [0.25, 0.25, 0.5, 0.5]
+    sink.finish("abort", "stopped")
+    assert (sink.exit_status, sink.reason) == ("abort", "stopped")
+    assert (len(sink.open(HEADER).rows), sink.exit_status, sink.reason) == (0, "", "")
 
 
 def test_what_could_be_dangerous_or_endless_is_refused_before_anything_moves():

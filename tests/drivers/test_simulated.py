@@ -3,13 +3,14 @@
 import math
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from core.bench import Bench
 from core.catalogue import load_servo
+from core.errors import InputError
 from core.recording import SAMPLE_DTYPE, Recording, RunHeader
 from core.shipped import load_model
 from core.simulation import Stepper, simulate_recording
@@ -348,6 +349,14 @@ def test_a_motion_goes_on_whatever_is_changed(change):
     after = servo.read()
     assert (after.position, after.velocity) == (before.position, before.velocity)
     assert before.velocity > 0.5
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Imperfections)])
+def test_an_imperfection_is_none_below_0_and_always_a_number(name):
+    assert getattr(Imperfections(**{name: 0.0}), name) == 0.0
+    for wrong in (-1e-9, math.nan, math.inf):
+        with pytest.raises(InputError, match=f"{name} = {wrong} must be a finite number of at least 0"):
+            Imperfections(**{name: wrong})
 
 
 def test_importing_the_drivers_compiles_and_loads_no_kernel():

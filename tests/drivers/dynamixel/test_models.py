@@ -42,7 +42,22 @@ def test_it_says_who_it_is(model):
         assert (identity.model, identity.title, identity.id) == (name, spec.title, "1")
         assert identity.position_step == pytest.approx(spec.encoder_step, rel=1e-3)
         assert identity.facts["model number"] == spec.model_number
-        assert identity.facts["position unit [rad]"] == profile.position_unit
+        bus, motor = servo._bus, nominal_model(spec).values
+        assert {
+            "port": bus.path,
+            "protocol": float(profile.protocol),
+            "baud rate [1/s]": float(bus.baud),
+            "position unit [rad]": profile.position_unit,
+            "position centre [counts]": profile.position_centre,
+            "velocity unit [rad/s]": profile.velocity_unit,
+            "duty cycle unit": profile.duty_unit,
+            "voltage unit [V]": profile.voltage_unit,
+            "constant torque by": profile.torque_mode,
+            "kt [N·m/A]": motor["kt"],
+            "R [Ω]": motor["R"],
+        }.items() <= identity.facts.items()
+        assert identity.facts.get("current unit [A]", math.nan) == pytest.approx(profile.current_unit, nan_ok=True)
+        assert not any(" in the servo, which cuts its output" in warning for warning in identity.warnings)
         assert ("current unit [A]" in identity.facts) == (not math.isnan(profile.current_unit))
         assert (identity.watchdog > 0) == ("watchdog" in profile.table.units)
         assert (identity.watchdog > 0) != any("no bus watchdog" in warning for warning in identity.warnings)
@@ -184,10 +199,20 @@ def test_a_servo_that_is_not_in_the_catalogue_is_refused_by_its_number(x_series)
         connected(x_series)
 
 
-def test_a_cut_output_is_a_warning(x_series):
-    x_series.say("set pwm_limit 400")
-    with connected(x_series) as servo:
-        assert any("pwm_limit is set to 400 of 885" in warning for warning in servo.identity.warnings)
+@pytest.mark.parametrize(
+    ("name", "cap", "value", "full"),
+    [
+        ("xm430_w350", "pwm_limit", 884, 885),
+        ("mx106", "max_torque", 1022, 1023),
+        ("xl320", "max_torque", 400, 1023),
+    ],
+)
+def test_a_cut_output_is_a_warning(emulate, name, cap, value, full):
+    emulator = emulate(emulation(name))
+    emulator.say(f"set {cap} {value}")
+    with connected(emulator) as servo:
+        said = [warning for warning in servo.identity.warnings if "cuts its output off" in warning]
+    assert [warning.split(" in the servo")[0] for warning in said] == [f"{cap} is set to {value} of {full}"]
 
 
 def test_a_slow_bus_works_and_says_how_slow_it_is(emulate):

@@ -53,9 +53,23 @@ def test_a_plausible_drive_gives_facts_and_no_warning():
     read = plate()
     assert read.warnings == ()
     assert (read.firmware, read.serial) == ("V1.0", "17")
-    assert read.facts["manufacturer_device_name"] == "ZeroErr Driver"
-    assert read.facts["rated_current_mA"] == 6000.0
-    assert read.facts["vendor_id"] == "0x5A65726F"
+    assert read.facts == {
+        "vendor_id": "0x5A65726F",
+        "rated_current_mA": 6000.0,
+        "rated_torque_mNm": 29381.0,
+        "max_torque_permille": 2000.0,
+        "encoder_increments": 524288.0,
+        "encoder_revolutions": 1.0,
+        "serial_number": 17.0,
+        "supported_modes": 640.0,
+        "manufacturer_device_name": "ZeroErr Driver",
+        "counts_per_turn": 524288.0,
+        "zero_counts": 0.0,
+        "current_A_per_permille": pytest.approx(0.006),
+        "torque_constant_Nm_per_A": KT,
+        "largest_current_A": 12.0,
+        "torque_reference": "rated_current",
+    }
     # 0x6071 counts per mille of 0x6075 in mA.
     assert read.scale.amps_per_permille == read.facts["current_A_per_permille"] == pytest.approx(0.006)
     assert read.scale.permille(6.0) == 1000
@@ -83,7 +97,12 @@ def test_what_is_odd_is_told(changes, message):
 def test_the_drives_own_numbers_are_used():
     assert plate(x608F_1=262144).scale.counts_per_turn == 262144
     assert plate(x608F_1=1048576, x608F_2=2).scale.counts_per_turn == 524288
-    assert plate(x6072=1000).scale.largest_current == pytest.approx(6.0)
+    limited = plate(x6072=1000)
+    assert limited.scale.largest_current == limited.facts["largest_current_A"] == pytest.approx(6.0)
+    # A drive that would give more does not make the servo stronger.
+    assert plate(x6072=3000).scale.largest_current == 12.0
+    assert plate(x6072=3000).warnings == ()
+    assert plate().scale.no_load_speed == SPEC.no_load_speed
     assert plate(x6072=0).scale.largest_current == 12.0
     assert plate(x6072=None).scale.largest_current == 12.0
 

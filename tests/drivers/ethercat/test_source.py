@@ -15,6 +15,7 @@ from drivers.servo import ServoState
 
 def test_an_address_says_interface_and_slave_and_may_say_more():
     assert resolve("ethercat:eth1:3") == EthercatSource(interface="eth1", slave=3)
+    assert resolve("ethercat:averyverylongna:1?cycle=4").interface == "averyverylongna"
     assert resolve("ethercat:eth1") == EthercatSource(interface="eth1", slave=1)
     text = "ethercat:eth1:1?servo=erob80_100&mode=csp&cycle=1&dc=safeop&zero=-4096"
     source = resolve(text)
@@ -34,7 +35,8 @@ def test_an_address_says_interface_and_slave_and_may_say_more():
         ("ethercat", "written ethercat:INTERFACE:SLAVE"),
         ("ethercat:eth0:1:2", "written ethercat:INTERFACE:SLAVE"),
         ("ethercat::1", "'' cannot be a network interface"),
-        ("ethercat:averyverylongname:1", "cannot be a network interface"),
+        ("ethercat:averyverylongnam:1", "cannot be a network interface"),
+        ("ethercat:../eth0:1", "'../eth0' cannot be a network interface"),
         ("ethercat:eth0:0", "invalid slave 0; the first one on the bus is 1"),
         ("ethercat:eth0:one", "slave: 'one' is not a whole number"),
         ("ethercat:eth0:1?zero=1.5", "zero: '1.5' is not a whole number"),
@@ -43,7 +45,8 @@ def test_an_address_says_interface_and_slave_and_may_say_more():
         ("ethercat:eth0:1?servo=mx106", "unknown servo 'mx106' on this bus; there are erob80_100, erob80_50"),
         ("ethercat:eth0:1?mode=pp", "unknown mode 'pp'; there are cst, csp"),
         ("ethercat:eth0:1?dc=late", "unknown order 'late' of clocks; there are preop, safeop, off"),
-        ("ethercat:eth0:1?cycle=0.1", "a cycle of 0.1 ms is not possible; choose 0.5 to 4 ms"),
+        ("ethercat:eth0:1?cycle=0.49", "a cycle of 0.49 ms is not possible; choose 0.5 to 4 ms"),
+        ("ethercat:eth0:1?cycle=4.1", "a cycle of 4.1 ms is not possible; choose 0.5 to 4 ms"),
         ("ethercat:eth0:1?speed=1", "unknown option 'speed'; there are servo, mode, dc, cycle, zero"),
     ],
 )
@@ -90,8 +93,10 @@ def test_the_table_of_the_catalogue():
     [
         ({"dc_order": "late"}, "dc_order = 'late'; there are preop, safeop, off"),
         ({"torque_reference": "amps"}, "there are rated_current, rated_torque"),
-        ({"cycle": 0.1}, "cycle = 0.1 s; choose 0.0005 to 0.004 s"),
-        ({"watchdog": 0.5}, "watchdog = 0.5 s; choose 0.02 to 0.1 s"),
+        ({"cycle": 0.0041}, "cycle = 0.0041 s; choose 0.0005 to 0.004 s"),
+        ({"cycle": 0.0004}, "cycle = 0.0004 s; choose 0.0005 to 0.004 s"),
+        ({"watchdog": 0.11}, "watchdog = 0.11 s; choose 0.02 to 0.1 s"),
+        ({"watchdog": 0.019}, "watchdog = 0.019 s; choose 0.02 to 0.1 s"),
         ({"period": 1}, "unknown entry 'period'; there are vendor_id"),
     ],
 )
@@ -100,6 +105,12 @@ def test_a_table_that_cannot_be_is_refused(change, message):
         Profile.read(TABLE | change)
     with pytest.raises(ModelError, match="vendor_id"):
         Profile.read({"product_codes": [1]})
+
+
+@pytest.mark.parametrize("times", [{"cycle": 0.0005, "watchdog": 0.02}, {"cycle": 0.004, "watchdog": 0.1}])
+def test_times_of_a_table_may_be_at_the_ends_of_their_ranges(times):
+    profile = Profile.read(TABLE | times)
+    assert {"cycle": profile.cycle, "watchdog": profile.watchdog} == times
 
 
 def test_where_drives_look_alike_the_one_with_more_torque_per_ampere_comes_first():
