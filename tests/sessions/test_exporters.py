@@ -156,3 +156,22 @@ def test_every_condition_leaves_for_bam_under_its_own_name(recording):
         "gravity_torque": 0.7, "kp": 90, "ki": 1.5, "kd": 0.25, "damping": 0.125, "vin": 48, "motor": "erob80_50",
         "trajectory": "sin_sin",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tick", "load"), [(32767, 32767), (32768, None), (-32767, 32769), (-32768, None), (-1, 65535), (0.5, None)]
+)
+def test_a_duty_cycle_leaves_for_bam_as_a_register_only_where_that_can_hold_it(recording, tick, load):
+    run = recording(samples=2)
+    run = recording(samples=2, channels={**run.channels, "duty_cycle": np.array([0.0, tick / 885.0])})
+    log = bam_text(run)
+    assert json.loads(log)["entries"][1].get("load") == load
+    np.testing.assert_array_equal(read_bam(log.encode(), "x.json").channels["duty_cycle"], run.channels["duty_cycle"])
+
+
+def test_a_register_is_below_0_from_32768_on(log):
+    data = log(samples=2)
+    for entry, load in zip(data["entries"], (32767, 32768), strict=True):
+        entry["load"] = load
+    duty = read_bam(json.dumps(data).encode(), "x.json").channels["duty_cycle"]
+    assert list(duty) == [32767 / 885, -32768 / 885]

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.errors import IdentificationError
 from sessions.annotations import Annotation, revised
-from sessions.selection import MOST_NAMED, LeftOut, Selection
+from sessions.sampling import sample_of
+from sessions.selection import MOST_NAMED, LeftOut, Selection, damage_text, selection_note, selection_text
 
 FEW, MANY = range(1, MOST_NAMED + 1), range(1, MOST_NAMED + 2)
 NAMES = ", ".join(f"{n:04d}" for n in FEW)
@@ -111,3 +113,49 @@ def test_a_result_of_simulated_runs_alone_mixes_nothing(session, recording):
         session.add(recording(seed=seed, provenance={"simulated": True}))
     found = session.selection(session.load_for_fit())
     assert (found.simulated, found.complete, found.text) == ((), True, "all 2 runs")
+
+
+def test_damage_is_a_sentence_that_names_three_runs_and_counts_more():
+    reasons = {f"{n:04d}_a": f"{n}.h5: cut" for n in range(1, 6)}
+
+    def told(count):
+        return damage_text(dict(list(reasons.items())[:count]), 9)
+
+    assert told(0) == ""
+    assert told(1) == "1 of 9 runs cannot be read and is left out: 1.h5: cut"
+    three = " of 9 runs cannot be read and are left out: 1.h5: cut; 2.h5: cut; 3.h5: cut"
+    assert [told(count) for count in (3, 4, 5)] == [f"3{three}", f"4{three}; and 1 more", f"5{three}; and 2 more"]
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        {"left_out": (LeftOut("0003_a", "aborted"),)},
+        {"not_chosen": ("0003_a",)},
+        {"equal": (("0001_a", "0002_a"),)},
+        {"simulated": ("0001_a",)},
+    ],
+)
+def test_a_result_has_a_note_unless_its_selection_is_complete(lacking):
+    used = Selection(runs=("0001_a", "0002_a"))
+    assert used.complete
+    assert (selection_text({"selection": used.to_json()}), selection_note({"selection": used.to_json()})) == (
+        "all 2 runs",
+        "",
+    )
+    data = {"selection": replace(used, **lacking).to_json()}
+    assert data["selection"]["complete"] is False
+    assert selection_note(data) == selection_text(data) == data["selection"]["text"] != "all 2 runs"
+
+
+def test_a_long_reason_is_cut_to_40_characters():
+    for reason, said in (("x" * 34 + " fits", "x" * 34 + " fits"), ("x" * 34 + " beyond", "x" * 34 + " …")):
+        left_out = (LeftOut(*runs((1,)), "excluded", reason),)
+        assert Selection(runs=(), left_out=left_out).text == f"0 of 1 run: 0001 excluded ({said})"
+
+
+def test_a_sample_has_at_least_one_run_and_at_most_all():
+    assert sample_of([1, 2], None) == sample_of([1, 2], 2) == sample_of([1, 2], 3) == [1, 2]
+    for count in (0, -1):
+        with pytest.raises(IdentificationError, match=f"a sample of {count} runs is too small; give at least 1"):
+            sample_of([1, 2], count)

@@ -15,7 +15,9 @@ import pytest
 from core.errors import InputError
 from core.recording import CHANNELS, SampleSink
 from sessions import Annotation, Selection, Session, SessionError, UnreadableError, selection_note, selection_text
-from sessions.run_file.schema import channels_sha256
+from sessions.facts import RunFacts
+from sessions.run_file.schema import canonical_channels, channels_sha256, number_attribute
+from sessions.run_file.summary import RunSummary
 from sessions.selection import LeftOut
 from sessions.writing import writer
 
@@ -253,8 +255,12 @@ def test_an_altered_sample_is_noticed(session, recording):
     path = session.path / "runs" / f"{identity}.h5"
     with h5py.File(path, "r+") as file:
         file["channels/position"][3] += 1e-12
-    with pytest.raises(UnreadableError, match="SHA-256"):
+    [listed] = session.runs()
+    assert (listed.id, session.damaged()) == (identity, {})
+    with pytest.raises(UnreadableError, match="SHA-256") as noticed:
         session.load(identity)
+    # From then on it is listed as damaged, although its file is the one that was listed.
+    assert (session.runs(), session.damaged()) == ([], {identity: str(noticed.value)})
 
 
 def test_the_channel_hash_depends_on_names_and_types():
@@ -390,3 +396,44 @@ def test_a_selection_says_what_became_of_every_run(session, recording):
     assert many.text.endswith("0007 aborted, 4 more excluded, unfinished or damaged")
     assert Selection(runs=(good,)).text == "1 run"
     assert selection_note({"selection": Selection(runs=(good, spare)).to_json()}) == ""
+
+
+@pytest.mark.parametrize(
+    ("channel", "wrong"),
+    [("torque_enable", 256), ("torque_enable", 0.5), ("skipped_cycles", -1), ("skipped_cycles", np.nan)],
+)
+def test_values_that_a_channel_would_change_are_refused(channel, wrong):
+    kept = canonical_channels({"time": np.arange(2.0), channel: np.array([0.0, 1.0]), "current": [np.nan, 0.5]}, "r")
+    assert [list(values) for values in (kept["time"], kept[channel])] == [[0.0, 1.0], [0, 1]]
+    with pytest.raises(SessionError, match=f"run r: channel {channel} holds values that .* cannot hold"):
+        canonical_channels({"time": np.arange(2.0), channel: np.array([0, wrong])}, "r")
+
+
+def test_a_number_of_a_file_is_finite_and_at_least_0():
+    with h5py.File("numbers", "w", driver="core", backing_store=False) as file:
+        for number in (0.0, 2, 1e9):
+            file.attrs["rate"] = number
+            assert number_attribute(file, "rate") == number
+        for wrong in (-1e-9, np.nan, np.inf, "1"):
+            file.attrs["rate"] = wrong
+            with pytest.raises(UnreadableError, match="attribute rate is missing or not a valid number"):
+                number_attribute(file, "rate")
+
+
+def test_a_rate_is_a_number_of_at_least_0(header):
+    for rate in (0.0, 1e9):
+        assert RunFacts.from_header("0001", replace(header, rate=rate)).rate == rate
+    for rate in (-1.0, 1.1e9, np.nan, np.inf):
+        with pytest.raises(InputError, match=r"run 0001: a sampling rate of .* Hz is not possible"):
+            RunFacts.from_header("0001", replace(header, rate=rate))
+
+
+def test_a_summary_has_no_field_missing_or_of_another_type(session, recording):
+    session.add(recording())
+    [run] = session.runs()
+    data = run.to_json()
+    assert RunSummary.from_json({**data, "mass": 2}).mass == 2
+    for name in data.keys() - {"vin"}:
+        for wrong in (None, [], "1" if not isinstance(data[name], str) else 1):
+            with pytest.raises(ValueError, match=f"run summary: {name} = .* is not possible"):
+                RunSummary.from_json({**data, name: wrong})

@@ -4,6 +4,7 @@ import io
 import math
 import shlex
 import zipfile
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError, ServoBenchError
 from sessions import Session, import_paths
@@ -23,6 +25,7 @@ from sessions.importers.columns import (
     guess_columns,
     parse_columns,
 )
+from sessions.importers.plausible import check_plausible
 from sessions.importers.table_runs import facts_from_name
 from sessions.importers.tables import open_table
 
@@ -378,6 +381,38 @@ def test_single_glitches_and_fast_servos_are_no_wrong_unit(write):
     assert read(write(text({**SOUND, "pos": position}))).samples == 300
     swing = 60.0 * np.sin(8.0 * TIME)
     assert read(write(text({**SOUND, "goal": swing, "pos": swing}), "swing.csv")).samples == 300
+
+
+@pytest.mark.parametrize("share", [0.98, 1.02])
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("load", r"more than the 0.52 N·m of a stalled xl330; check --mass \[kg\], --length \[m\] and --servo$"),
+        ("long step", "s from sample to sample is not plausible"),
+        ("short step", "s from sample to sample is not plausible"),
+        ("turns", "position spans 12.8 rad, 2 turns"),
+        ("speed", "position moves at .* rad/s, xl330 without a load at"),
+    ],
+)
+def test_each_bound_of_what_is_plausible_is_where_it_should_be(what, share, said):
+    """A stalled servo's torque, 20 µs to 1 s between samples, two turns, 1.5 times the speed without a load."""
+    servo, columns = load_servo("xl330"), parse_columns("time=t,goal=goal,position=pos")
+    step, end, mass = 0.1, 1.0, 0.3
+    if what == "load":
+        mass = share * servo.stall_torque / (9.80665 * 0.1)
+    elif what == "long step":
+        step = share
+    elif what == "short step":
+        step, end = 20e-6 / share, 1e-5
+    elif what == "turns":
+        end = share * 4.0 * math.pi
+    else:
+        step = 2.0 / (share * 1.5 * servo.no_load_speed * 29)
+        end = 2.0
+    time, way = step * np.arange(30), np.linspace(0.0, end, 30)
+    channels = {"time": time, "goal_position": way, "position": way}
+    with pytest.raises(InputError, match=said) if share > 1.0 else nullcontext():
+        check_plausible(channels, columns, Bench(mass=mass, length=0.1), servo)
 
 
 def test_a_fact_that_nobody_gave_is_asked_for(write):
