@@ -157,6 +157,26 @@ def test_without_a_model_the_middle_of_the_bench_is_taken():
     gravity = BENCH.gravity_torque
     assert all(0.2 * gravity <= torque <= 0.6 * gravity for torque in suggestion.torques)
     assert len(suggestion.torques) >= 3
+    assert suggestion.reason == (
+        "20 to 60 % of the gravity torque of 0.981 N·m; no model yet gives the width due to friction"
+    )
+
+
+def test_torques_that_cannot_be_suggested_have_the_remedy_for_their_bench():
+    spec, model = load_servo("mx106"), load_model("mx106", "m6")
+    assert suggest_torques(spec, Bench(mass=0.0, length=0.1)).reason == "there is no load on the bench; hang one on it"
+    heavy = Bench(mass=100.0, length=1.0)
+    assert suggest_torques(spec, heavy).reason == (
+        f"the load's gravity torque of 981 N·m is too much for a servo of {spec.stall_torque:.3g} N·m; "
+        "hang less mass on it or make the rod shorter"
+    )
+    assert suggest_torques(model, Bench(mass=0.05, length=0.1)).reason == (
+        "the load is too light: its gravity torque of 0.049 N·m does not overcome friction; "
+        "hang more mass on it or make the rod longer"
+    )
+    found = suggest_torques(model, BENCH)
+    low, high = (float(text) for text in found.reason.partition(" between ")[2].removesuffix(" N·m").split(" and "))
+    assert 0.99 * low <= found.torques[0] < found.torques[-1] <= 1.01 * high
 
 
 # Steadiness.

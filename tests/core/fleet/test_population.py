@@ -244,6 +244,24 @@ def test_a_unit_whose_simulation_diverges_has_an_infinite_error():
     assert "its own model is off by 3.14e+03 mrad" in outlier.text
 
 
+def test_a_transfer_matrix_by_hand():
+    """Rows are the units fitted to, columns those judged on."""
+    errors = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0], [6.0, 8.0, 7.0]])
+    found = Transfer(friction="m1", units=("a", "b", "c"), errors=errors)
+    assert found.own.tolist() == [1.0, 5.0, 7.0]
+    assert found.elsewhere.tolist() == [3.0, 6.0, 7.0]
+    assert found.received.tolist() == [4.5, 5.0, 6.5]
+    diverged = replace(found, errors=np.where(errors == 9.0, math.inf, errors))
+    assert diverged.elsewhere.tolist() == [3.0, math.inf, 7.0]
+    alone = Transfer(friction="m1", units=("a",), errors=np.ones((1, 1)))
+    assert np.isnan([alone.elsewhere, alone.received]).all()
+    again = Transfer.from_json(json.loads(json.dumps(diverged.to_json(), allow_nan=False)))
+    np.testing.assert_array_equal(again.errors, diverged.errors)
+    for wrong in (errors[:2].tolist(), errors[:, :2].tolist()):
+        with pytest.raises(IdentificationError, match="a transfer matrix"):
+            Transfer.from_json({**found.to_json(), "errors": wrong})
+
+
 def test_every_judgement_is_counted():
     """Each determined value of a known parameter, each unit's error, and with a transfer matrix what it receives."""
     units = fleet(6, {"kt": 0.03})

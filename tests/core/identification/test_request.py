@@ -15,7 +15,7 @@ from core.bench import Bench
 from core.catalogue import new_servo_text
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.options import COARSEST_GRID
+from core.identification.options import COARSEST_GRID, options_of
 from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, open_storage, search_settings
@@ -78,6 +78,26 @@ def recordings() -> tuple[Recording, ...]:
 def test_what_cannot_be_is_refused_with_its_name(changes, message) -> None:
     with pytest.raises(IdentificationError, match=message):
         replace(SMALL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "default", "lower", "upper", "unit", "scale", "flag_scale"),
+    [
+        ("trials", None, 0, 10_000_000, "", 1.0, 1.0),
+        ("repeats", 1, 1, 50, "", 1.0, 1.0),
+        ("seed", 0, 0, 2_000_000_000, "", 1.0, 1.0),
+        ("dt", None, 0, 0.05, "ms", 1e-3, 1.0),
+        ("substeps", None, 0, 100, "", 1.0, 1.0),
+        ("prior", 0.0, 0, 1.0, "mrad", 1e-3, 1e-3),
+        ("threads", None, 0, 256, "", 1.0, 1.0),
+    ],
+)
+def test_numbers_are_asked_for_in_their_unit_and_range(name, default, lower, upper, unit, scale, flag_scale) -> None:
+    """The command line takes the time step in seconds, the prior in mrad like the window."""
+    field, option = options_of(IdentificationRequest)[name]
+    assert field.default == default
+    assert (option.lower, option.upper, option.unit) == (lower, upper, unit)
+    assert (option.scale, option.flag_scale, option.reproduces) == (scale, flag_scale, name != "threads")
 
 
 def test_limits_are_themselves_possible() -> None:
