@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.request import IdentificationRequest
 from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE, ServoSettings
 from sessions import Session, export_single, import_paths
 from sessions.errors import EmptyRunError
@@ -14,6 +16,8 @@ from sessions.facts import RunFacts
 from sessions.importers import TableImport
 from sessions.importers.columns import parse_columns
 from sessions.importers.table_runs import FACTS
+from sessions.results.folder import RECORD, read_file, write_file
+from sessions.results.record import ENDINGS, IdentificationRecord, read_record
 from sessions.run_file.schema import opened, read_facts
 from sessions.run_file.summary import RunSummary
 from sessions.writing.part import PART, Part, read_part
@@ -192,3 +196,24 @@ def test_every_fact_given_for_a_table_has_its_place_also_when_a_file_name_tells_
         run = Session.open(home).load(identity)
         found = {**vars(run.bench), **vars(run.settings), "trajectory": run.trajectory}
         assert {fact: found[fact] for fact in given} == given
+
+
+def test_a_record_of_an_identification_comes_back_and_says_what_it_is(tmp_path):
+    request = IdentificationRequest(servo="mx106", models=("m1", "m2", "m4"))
+    runs = ("0001_a", "0003_b")
+    record = IdentificationRecord(folder=tmp_path, begun="2025-11-21T14:03:00+01:00", runs=runs, request=request)
+    assert record.in_words() == "M1 … M4 from 2 runs, begun 21 Nov 14:03"
+    assert replace(record, request=replace(request, models=("m3",)), runs=runs[:1]).in_words() == (
+        "M3 from 1 run, begun 21 Nov 14:03"
+    )
+    for ending in ENDINGS:
+        assert record.ended(ending) == read_record(tmp_path) == replace(record, ending=ending)
+    data = read_file(tmp_path, RECORD)
+    for change, said in (
+        ({"format": "other"}, "unknown format"),
+        ({"ending": "lost"}, "unknown format"),
+        ({"version": 2, "ending": "lost"}, "format 2"),
+    ):
+        write_file(tmp_path, RECORD, {**data, **change})
+        with pytest.raises(IdentificationError, match=f"not a record of an identification: .*{said}"):
+            read_record(tmp_path)

@@ -2,11 +2,15 @@
 
 import math
 import pickle
+import re
+from types import SimpleNamespace
 
 import pytest
 
 from core.catalogue import load_servo
 from core.shipped import nominal_model
+from drivers.dynamixel.identity import _warnings
+from drivers.dynamixel.preparation import Prepared
 from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import CommandError, DriverError
@@ -228,3 +232,25 @@ def test_a_slow_bus_works_and_says_how_slow_it_is(emulate):
         assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.05)
         assert servo.release()
         assert not driven(emulator)
+
+
+@pytest.mark.parametrize(
+    ("servo", "prepared", "rate", "latency", "complaints", "echoes", "told"),
+    [
+        ("mx106", (), 100.0, "", (), False, ()),
+        ("mx106", (), 99.9, "", (), False, ("at 57600 baud .* at most 100 cycles .* e.g. 1000000",)),
+        ("mx106", ("cut",), 200.0, "late", (), True, ("^late$", "^cut$", "echoes what is sent to it")),
+        ("mx106", (), 200.0, "", ("heat", "load"), False, ("reports heat and load; acknowledge",)),
+        ("xl330", (), 200.0, "", (), False, ("as accurate as the model",)),
+        ("xl320", (), 200.0, "", (), False, ("as accurate as the model",)),
+    ],
+)
+def test_each_cause_of_a_warning_gives_one_and_nothing_else_does(
+    servo, prepared, rate, latency, complaints, echoes, told
+):
+    bus = SimpleNamespace(baud=57600, echoes=echoes)
+    state = Prepared(position_limits=(0, 1), warnings=prepared)
+    warnings = _warnings(profile_of(load_servo(servo)), bus, state, rate, latency, complaints)
+    assert len(warnings) == len(told)
+    for warning, pattern in zip(warnings, told, strict=True):
+        assert re.search(pattern, warning)
