@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing import active_children
 
 import pytest
 
@@ -40,6 +41,13 @@ def live_in(monkeypatch: pytest.MonkeyPatch, machine: timing.Machine) -> None:
     """Let drivers and emulators of this process live in a time, with their real limits."""
     monkeypatch.setattr(timing, "machine", machine)
     monkeypatch.setattr(timing, "limits", timing.REAL)
+
+
+def end_others() -> None:
+    """End processes that tests before this one have left, for one that counts what it leaves itself."""
+    for child in active_children():
+        child.terminate()
+        child.join()
 
 
 def set_limits(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:

@@ -21,6 +21,7 @@ from drivers.errors import BusError, DriverError
 from drivers.recorder import Recorder
 from drivers.simulated.hand import SharedHand
 from tests.drivers.fake_servo import FakeLog, FakeSource, GuardedSource
+from tests.drivers.machine import end_others
 from tests.waiting import LIMIT
 
 MOST_STEPS = 40
@@ -152,6 +153,7 @@ STARTS = {
 
 @pytest.mark.parametrize("what", STARTS)
 def test_what_fails_to_start_leaves_no_process_behind(warm, what):
+    end_others()
     make, timeout, reason = STARTS[what]
     first = get_context("spawn").Process(target=int)  # from here on there is one that others are forked from
     first.start()

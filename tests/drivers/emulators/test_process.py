@@ -14,7 +14,7 @@ import pytest
 from core.errors import InputError
 from drivers.emulators.process import Emulator, EmulatorProcess
 from drivers.errors import BusError, CommandError
-from tests.drivers.machine import set_limits
+from tests.drivers.machine import end_others, set_limits
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -63,12 +63,13 @@ def left(tmp_path):
 
 @pytest.fixture(autouse=True)
 def nothing_stays_open(left, warm):
+    end_others()
     with EmulatorProcess(Source(left)):
         pass
     left.unlink()
-    before, others = len(os.listdir("/proc/self/fd")), set(active_children())
+    before = len(os.listdir("/proc/self/fd"))
     yield
-    assert set(active_children()) <= others
+    assert not active_children()
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
