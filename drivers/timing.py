@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
+from core.errors import InputError
 from drivers.errors import BusError
 
 PATIENCE = "SERVOBENCH_PATIENCE"
@@ -127,7 +129,7 @@ class TimeLimits:
     emulated_watchdogs: float = 1.0
     """Factor of what emulated servos' own watchdogs are set to."""
     simulated_stands_still: bool = False
-    """Whether no time passes for a simulated servo while its process gets none."""
+    """True if no time passes for a simulated servo while its process gets none."""
 
     @property
     def ethercat_wait(self) -> float:
@@ -142,7 +144,7 @@ class TimeLimits:
     def times(self, factor: float) -> TimeLimits:
         """Return limits that are longer by a factor of 1 or more."""
         if not (math.isfinite(factor) and factor >= 1.0):
-            raise ValueError(f"{PATIENCE} is a factor of 1 or more, not {factor:g}")
+            raise ValueError(f"limits are lengthened by a factor of 1 or more, not {factor:g}")
         if factor == 1.0:
             return self
         longer = {
@@ -155,7 +157,18 @@ class TimeLimits:
 
 REAL = TimeLimits()
 """The product's limits."""
-limits = REAL.times(float(os.environ.get(PATIENCE, "1")))
+
+
+def limits_by_environment() -> TimeLimits:
+    """Return the limits that SERVOBENCH_PATIENCE asks for; raises InputError for what is no factor."""
+    text = os.environ.get(PATIENCE, "1")
+    try:
+        return REAL.times(float(text))
+    except ValueError:
+        raise InputError(f"{PATIENCE} is a factor of 1 or more, not {text!r}; unset it") from None
+
+
+limits = limits_by_environment()
 """The limits of this process."""
 
 
@@ -175,13 +188,13 @@ machine: Machine = time
 """The clock of this process."""
 
 
-def require_real_limits(bus: str) -> None:
-    """Refuse a bus that may have a real servo, whose release must not be late, while limits are lengthened.
+def require_real_limits(bus: str, emulated: Callable[[], bool]) -> None:
+    """Refuse a bus that is not known to be emulated while limits are lengthened: a real servo would be released late.
 
     Raises:
         BusError: if they are.
     """
-    if limits != REAL:
+    if limits != REAL and not emulated():
         raise BusError(f"{bus}: {PATIENCE} is for emulated servos only, a real one would be released late; unset it")
 
 

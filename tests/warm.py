@@ -35,7 +35,7 @@ def _be_spawned(environment, program, target, *arguments, **named):
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     os.environ.clear()
     os.environ.update(environment)
-    timing.limits = timing.REAL.times(float(environment[timing.PATIENCE]))
+    timing.limits = timing.limits_by_environment()
     with suppress(OSError):  # a program that is over, or leads a session of its own
         os.setpgid(0, os.getpgid(program))
     of_server = [replace(one, program=os.getppid()) if isinstance(one, RecorderSetup) else one for one in arguments]

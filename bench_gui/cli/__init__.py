@@ -102,7 +102,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(argv: list[str]) -> int:
-    parser = build_parser()
+    try:
+        parser = build_parser()
+    except ServoBenchError as error:  # the environment asks for what is not possible
+        return _fail(str(error))
     arguments = argparse.Namespace(command=None)
     if strange := [text for text in argv if text.encode("utf-8", "ignore").decode() != text]:
         return _fail(f"{strange[0]}: not valid UTF-8; rename the file or folder", WRONG_USAGE)

@@ -65,12 +65,11 @@ class Port(PortHandler):
             exclusive=True if exclusive else None,
         )
         self.is_open = True
-        if not os.path.realpath(path).startswith(PSEUDO_TERMINALS):
-            try:
-                timing.require_real_limits(path)
-            except BusError:
-                self.closePort()
-                raise
+        try:
+            timing.require_real_limits(path, lambda: os.path.realpath(path).startswith(PSEUDO_TERMINALS))
+        except BusError:
+            self.closePort()
+            raise
 
     def wire_time(self, count: int) -> float:
         """Return the time that a number of bytes takes on the wire [s]."""

@@ -12,7 +12,6 @@ Only one thread at a time uses it. There are no SDO calls once cycles have begun
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -102,8 +101,7 @@ class Master:
             NoAnswer: if there is no slave.
         """
         nic.require(self.interface)
-        if os.path.exists(f"/sys/class/net/{self.interface}/device"):
-            timing.require_real_limits(self.interface)
+        timing.require_real_limits(self.interface, lambda: nic.is_virtual_cable(self.interface))
         self._lock = nic.Lock(self.interface)
         nic.listen(self.interface)
         master = self._master = pysoem.Master()

@@ -11,6 +11,7 @@ import os
 import select
 import socket
 import struct
+import subprocess
 import sys
 
 from drivers import timing
@@ -85,6 +86,15 @@ def interfaces() -> list[str]:
     except OSError:
         return []
     return [name for name in names if name != "lo" and not os.path.isdir(f"/sys/class/net/{name}/wireless")]
+
+
+def is_virtual_cable(interface: str) -> bool:
+    """Return True for one end of a virtual cable, an emulator's; bridges, VLANs and bonds may lead to real drives."""
+    try:
+        asked = ["ip", "-details", "-json", "link", "show", "dev", interface]
+        return b'"info_kind":"veth"' in subprocess.run(asked, capture_output=True, check=False).stdout
+    except OSError:
+        return False
 
 
 def listen(interface: str) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import signal
+import subprocess
+import sys
 from types import SimpleNamespace as Of
 from typing import Any
 
@@ -255,3 +258,11 @@ def test_an_import_counts_what_came_in_and_what_was_there(capsys, example, tmp_p
     assert main(["import", str(one), "-o", str(home)]) == 0
     said = f"0 runs imported into {home}, 3 in all\nskipped {one}: same content as run 0001_lift_and_drop_kp100\n"
     assert capsys.readouterr().out == said
+
+
+def test_a_patience_that_is_no_factor_is_one_line() -> None:
+    command = [sys.executable, "-c", "from bench_gui.cli import main; raise SystemExit(main())", "models"]
+    environment = {**os.environ, "SERVOBENCH_PATIENCE": "ten"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bench: SERVOBENCH_PATIENCE is a factor of 1 or more, not 'ten'; unset it\n"
