@@ -217,13 +217,13 @@ def _format(name: str) -> str:
 
 def _bounded(path: Path) -> bytes:
     """Return a file's content, at most one byte beyond MAX_DOCUMENT; empty for pipes and devices."""
-    with open(path, "rb", opener=_unblocked) as file:
+    with open(path, "rb", opener=unblocked) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return b""
         return file.read(MAX_DOCUMENT + 1)
 
 
-def _unblocked(path: str, flags: int) -> int:
+def unblocked(path: str, flags: int) -> int:
     """Open a file without waiting for the other end of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
 

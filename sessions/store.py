@@ -125,8 +125,13 @@ class Session(Tabular):
         try:
             (folder / "runs").mkdir(parents=True, exist_ok=True)
             write_atomically(folder / SESSION_NAME, sealed_text(facts).encode())
-        except OSError as error:
-            raise SessionError(f"{shown(folder)}: no session can be created here ({cause(error)})") from None
+        except BaseException as error:
+            with contextlib.suppress(OSError):
+                (folder / SESSION_NAME).unlink(missing_ok=True)
+                (folder / "runs").rmdir()
+            if isinstance(error, OSError):
+                raise SessionError(f"{shown(folder)}: no session can be created here ({cause(error)})") from None
+            raise
         return cls(folder, facts, RecoveryReport())
 
     @classmethod

@@ -179,13 +179,17 @@ def _target(session: Session | str | Path) -> Session | None:
 
 def _import_into_new(folder: Path, contents: list[Contents], stored: Callable[[int, str], None]) -> list[str]:
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    session: Session | None = None
     try:
-        return store_contents(Session.create(folder), contents, stored)
+        session = Session.create(folder)
+        return store_contents(session, contents, stored)
     except BaseException:
         with contextlib.suppress(OSError):
-            for name in ("session", *DOCUMENT_NAMES):
-                (folder / f"{name}.json").unlink(missing_ok=True)
-            shutil.rmtree(folder / "runs", ignore_errors=True)
+            # A session that another program has made here meanwhile is not ours to remove.
+            if session is not None:
+                for name in ("session", *DOCUMENT_NAMES):
+                    (folder / f"{name}.json").unlink(missing_ok=True)
+                shutil.rmtree(folder / "runs", ignore_errors=True)
             for place in missing:
                 place.rmdir()
         raise

@@ -21,6 +21,7 @@ from core.catalogue import servo_provenance
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, contents_of
+from sessions.documents import unblocked
 from sessions.errors import cause, shown
 from sessions.importers.bam_json import read_bam
 from sessions.importers.kinds import NotARecordingError, RunList
@@ -191,7 +192,7 @@ def read_bounded(path: Path) -> bytes:
         InputError: if it cannot be read or is larger than MAX_BYTES.
     """
     try:
-        with open(path, "rb", opener=_unblocked) as file:
+        with open(path, "rb", opener=unblocked) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise InputError(f"{shown(path)}: not a file")
             zipped = file.read(2) == b"\x1f\x8b"
@@ -203,8 +204,3 @@ def read_bounded(path: Path) -> bytes:
     if len(content) > MAX_BYTES:
         raise InputError(f"{shown(path)}: larger than {MAX_BYTES // 2**20} MB; split it")
     return content
-
-
-def _unblocked(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe."""
-    return os.open(path, flags | os.O_NONBLOCK)

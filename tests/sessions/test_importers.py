@@ -345,3 +345,17 @@ def test_a_damaged_run_file_is_refused(session, recording, home):
     with h5py.File(path, "r+") as file:
         file.attrs["settings"] = json.dumps({"servo": "xl330", "kp": "high", "supply_voltage": 7})
     assert "kp" in refused(path, home)
+
+
+def test_a_session_that_appears_while_logs_are_read_is_left_alone(write_log, home):
+    """Another program made it; it is neither written into nor removed."""
+    path = write_log()
+
+    def meanwhile(event):
+        if not home.exists():
+            Session.create(home, "of another program").set_document("plan", {"runs": []})
+
+    with pytest.raises(SessionError, match="already a session"):
+        import_paths([path], home, progress=meanwhile)
+    found = Session.open(home)
+    assert (found.title, found.runs(), found.document("plan")) == ("of another program", [], {"runs": []})
