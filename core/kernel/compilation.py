@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any
 
 import llvmlite.binding
+import numba
 from numba import config, njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
@@ -76,7 +77,7 @@ class _Locator(_CacheLocator):
         return self._sources
 
     def get_disambiguator(self) -> str:
-        return self._sources
+        return f"{self._sources}-{numba.__version__}"  # so that two environments do not replace each other's
 
 
 class _Implementation(CompileResultCacheImpl):
