@@ -1,4 +1,4 @@
-"""What friction models are worth on the seed's two arms of servos: `python -m tests.bench.arm [ARM …]`.
+"""Worth of friction models on the seed's two arms of servos: `python -m tests.bench.arm [ARM …]`.
 
 Fig. 7 of seed 004 with a simulated truth: the published M6 at a tenth of the time step. One line a path and gain, the
 error of each candidate in mrad, both joints; half a minute an arm on one core.

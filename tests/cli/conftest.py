@@ -1,4 +1,4 @@
-"""What tests of commands share: commands that run in this process, and the example session."""
+"""Parts that tests of commands share: commands that run in this process, and the example session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench_gui.headless.examples import example_session
 
 
 class Said(NamedTuple):
-    """What a command printed."""
+    """The text that a command printed."""
 
     out: str
     err: str

@@ -19,7 +19,7 @@ def columns(file):
 
 @pytest.fixture
 def asked(bench):
-    """What a task prints for machines."""
+    """The JSON that a task prints for machines."""
     return lambda *words: bench("compliant", *words, "--json").data
 
 

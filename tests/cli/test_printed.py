@@ -37,7 +37,7 @@ def printed(capsys):
 
 @pytest.fixture
 def machines(bench):
-    """What a command prints for machines."""
+    """The JSON that a command prints for machines."""
     return lambda *words: bench(*words, "--json").data
 
 

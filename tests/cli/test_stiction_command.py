@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def asked(bench):
-    """What a task prints for machines."""
+    """The JSON that a task prints for machines."""
     return lambda *words: bench("stiction", *words, "--json").data
 
 
