@@ -133,11 +133,16 @@ def test_a_stop_on_the_way_of_a_run(person, phase):
     controller.connecting.choose_servo("simulated:mx106?speed=0.2")  # short phases last long enough to be seen
     person.connect()
     missed = Phase.RUN if phase is Phase.APPROACH else None
+
+    def there():
+        # The phase is shown before the motor is on.
+        return servo.view.phase is phase and servo.view.kind == "moving"
+
     # On a busy machine a short phase passes unseen.
-    while not (servo.view.phase is phase and servo.view.kind == "moving"):
+    while not there():
         person.record(0.8 if phase is Phase.RETURN else 20.0)
-        person.until(lambda: servo.view.phase in (phase, missed) or not controller.queue.active)
-        if servo.view.phase is not phase:
+        person.until(lambda: there() or servo.view.phase is missed or not controller.queue.active)
+        if not there():
             controller.queue.abort()
             person.until(lambda: person.state is ServoState.READY and not servo.busy and not controller.queue.active)
     escape(person)
