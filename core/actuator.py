@@ -21,10 +21,14 @@ from core.finite import is_finite
 from core.kernel.layout import Law, Setup, Slot
 from core.parameters import Parameter
 from core.recording import ServoSettings
-from core.terms import COAST_TERMS, COMMAND_PATH, COMMAND_PATH_TERMS, MOTOR_TERMS, MOUNTING_TERMS
+from core.terms import COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TERMS
 
 LAWS = ("voltage", "current")
 BRIDGES = ("brake", "coast")
+DEFAULT_PERIOD = 1e-3
+"""Control period of a servo with integral or derivative gain whose file states none [s]."""
+SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
+"""Bounds of a control period that is known [s]; a shorter one would need millions of time steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +49,23 @@ class ControlLaw:
     """Largest duty cycle [1] or current [A] (I_heat of eq. 14)."""
     damping: float = 0.0
     """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
+    control_period: float = 0.0
+    """Time between two actions of the law [s]; 0 if it is not known. See `period`."""
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise ModelError(f"no control law {self.law!r}; there are {', '.join(LAWS)}")
         if self.bridge not in BRIDGES or (self.bridge == "coast" and self.law != "voltage"):
             raise ModelError(f"a {self.law} law with a {self.bridge!r} bridge does not exist")
-        for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping"):
+        for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping", "control_period"):
             value = getattr(self, name)
             if not is_finite(value) or value < 0:
                 raise ModelError(f"control law: {name} = {value!r} must be a finite number of at least 0")
+        if self.control_period and not SHORTEST_PERIOD <= self.control_period <= LONGEST_PERIOD:
+            raise ModelError(
+                f"control law: control_period = {self.control_period:g} s must be {SHORTEST_PERIOD:g} to "
+                f"{LONGEST_PERIOD:g} s, or 0 if it is not known"
+            )
 
     @property
     def kernel_law(self) -> Law:
@@ -68,6 +79,15 @@ class ControlLaw:
         """Unit of the law's output."""
         return "A" if self.law == "current" else "V"
 
+    def period(self, settings: ServoSettings) -> float:
+        """Return the time between two actions of the law [s], 0 for a law that is simulated as a continuous one.
+
+        A proportional law is continuous unless its period is known. Integral and derivative gains act once a period,
+        DEFAULT_PERIOD if it is not known.
+        """
+        sampled = settings.ki * self.integral_ratio > 0.0 or settings.kd * self.derivative_ratio > 0.0
+        return self.control_period or (DEFAULT_PERIOD if sampled else 0.0)
+
     def fill(self, rows: np.ndarray) -> None:
         """Write the law into kernel rows (n, ROW), per unit of the servo's own gains."""
         rows[:, Slot.KP] = self.error_gain
@@ -75,6 +95,7 @@ class ControlLaw:
         rows[:, Slot.KD] = self.error_gain * self.derivative_ratio
         rows[:, Slot.KV] = self.damping
         rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
+        rows[:, Slot.CONTROL_PERIOD] = self.control_period or DEFAULT_PERIOD
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a model file."""
@@ -142,5 +163,5 @@ def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[
     """
     for name in terms:
         if name not in COMMAND_PATH:
-            raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+            raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH)}")
     return [Parameter.of_term(name, speed_scale=speed_scale) for name in terms]

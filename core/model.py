@@ -23,7 +23,7 @@ from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError, newer
 from core.finite import finite_float, is_finite, is_object
 from core.friction import QUADRATIC_GATES, contact_terms, needed_damping, require_contact, require_friction_model
-from core.kernel.layout import Contact, Slot, bind, empty_rows
+from core.kernel.layout import Contact, Setup, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.sealed import is_edited, sealed_text
@@ -31,6 +31,7 @@ from core.servo_spec import ServoSpec, parse_servo
 from core.tabular import Tabular
 from core.terms import (
     BRISTLE,
+    COMMAND_PATH,
     COMMAND_PATH_TERMS,
     CONTACT_TITLES,
     CONTACTS,
@@ -193,7 +194,7 @@ class ServoModel(Tabular):
     @property
     def command_path(self) -> tuple[str, ...]:
         """Command path terms in use."""
-        return tuple(name for name in COMMAND_PATH_TERMS if name in self.parameters)
+        return tuple(name for name in COMMAND_PATH if name in self.parameters)
 
     @property
     def carried_over(self) -> str:
@@ -264,16 +265,33 @@ class ServoModel(Tabular):
             return f"{self.integrator} (second order), step {1e3 * self.step:.3g} ms"
         return f"{self.integrator} (first order), steps per sample: {self.substeps}"
 
-    def steps_between(self, interval: float) -> int:
+    def control_period(self, settings: ServoSettings) -> float:
+        """Return the time between two actions of the control law with these gains [s].
+
+        It is 0 for a law that acts continuously, or in every time step of a first-order integrator.
+        """
+        if not self.leapfrog:
+            return 0.0
+        period = self.parameters.get("control_period")
+        return self.control.period(settings) if period is None else period.value
+
+    def steps_between(self, interval: float, settings: ServoSettings) -> int:
         """Return the number of time steps between two samples.
 
-        Values of the second-order step hold at any time step that is fine enough, so none is longer than `step`. Values
-        of a first-order step belong to their time step, so `substeps` is returned for any interval.
+        Values of the second-order step hold at any time step that is fine enough, so none is longer than `step` or than
+        the period of the control law. Values of a first-order step belong to their time step, so `substeps` is returned
+        for any interval.
 
         Args:
             interval: Time between the samples [s].
+            settings: Gains of the servo.
         """
-        return max(1, math.ceil(interval / self.step - 1e-6)) if self.leapfrog else self.substeps
+        if not self.leapfrog:
+            return self.substeps
+        period = self.parameters.get("control_period")
+        # A search tries shorter periods, too.
+        shortest = self.control_period(settings) if period is None or period.frozen else period.lower
+        return max(1, math.ceil(interval / min(self.step, shortest or math.inf) - 1e-6))
 
     def rows(self, matrix: np.ndarray | None = None) -> np.ndarray:
         """Return kernel rows that are not yet bound to a bench.
@@ -307,13 +325,23 @@ class ServoModel(Tabular):
         return rows
 
     def needs_full_step(self, settings: ServoSettings) -> bool:
-        """True if a command path term, an integral gain or a derivative gain is in use."""
+        """True if a command path term, an integral or a derivative gain is in use, or if the law acts once a period."""
         gains = settings.ki * self.control.integral_ratio + settings.kd * self.control.derivative_ratio
-        return gains > 0 or any(name != "release_braking" for name in self.command_path)
+        return (
+            gains > 0
+            or self.control_period(settings) > 0
+            or any(name != "release_braking" for name in self.command_path)
+        )
+
+    def setup(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
+        """Return what a bench and the servo's gains add to each row, (len(Setup),), for a time step [s]."""
+        setup = setup_row(self.control, bench, settings, step)
+        setup[Setup.SAMPLED] = self.control_period(settings) > 0.0
+        return setup
 
     def bound_row(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
         """Return the kernel row on a bench, (ROW,), for a time step [s]."""
-        return bind(self.rows()[0], setup_row(self.control, bench, settings, step))
+        return bind(self.rows()[0], self.setup(bench, settings, step))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data in ServoBench's format."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.actuator import BRIDGES, LAWS, ControlLaw, command_path_parameters, motor_parameters
+from core.actuator import BRIDGES, LAWS, LONGEST_PERIOD, ControlLaw, command_path_parameters, motor_parameters
 from core.errors import ModelError
 from core.finite import is_array, is_object
 from core.friction import friction_parameters
@@ -147,6 +147,7 @@ def _law(control: _Table) -> ControlLaw:
         derivative_ratio=control.number("derivative_ratio", 0.0, default=0.0),
         output_limit=limits[law],
         damping=control.number("damping", 0.0, default=0.0),
+        control_period=control.number("control_period", 0.0, LONGEST_PERIOD, default=0.0),
     )
 
 

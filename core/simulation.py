@@ -140,7 +140,7 @@ def simulate_trajectory(
         raise ModelError(f"a time step of {dt} s is not possible")
     count = math.ceil(trajectory.duration / dt - 1e-9)
     time = np.arange(count, dtype=np.float64) * dt
-    steps = model.steps_between(dt)
+    steps = model.steps_between(dt, settings)
     commanded = np.repeat(time, steps) if held else (np.arange(count * steps) + 0.5) * (dt / steps)
     commands = Commands(
         goal=trajectory.goal(commanded),
@@ -271,7 +271,7 @@ def simulate_recording(
         InputError: The time step is not possible.
     """
     run, step = on_grid(recording, dt)
-    steps = model.steps_between(step)
+    steps = model.steps_between(step, run.settings)
     return _run(
         model,
         run.bench,
@@ -314,7 +314,7 @@ class Stepper:
         if not (math.isfinite(dt) and dt > 0 and substeps >= 1):
             raise ModelError(f"a time step of {dt} s in {substeps} parts is not possible")
         if model.leapfrog:
-            substeps = max(substeps, model.steps_between(dt))
+            substeps = max(substeps, model.steps_between(dt, settings))
         self._h = dt / substeps
         self._substeps = substeps
         self._row = model.bound_row(bench, settings, self._h)

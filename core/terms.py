@@ -113,6 +113,10 @@ COMMAND_PATH: Mapping[str, Term] = {
         symbol="τ_p", unit="s", description="first-order lag of duty cycle or current", title="lag of the duty cycle",
         slots=(Slot.PWM_LAG,), start=0.002, upper=0.05, neutral=0.0, evidence="delay",
     ),
+    "control_period": Term(
+        symbol="T_c", unit="s", description="time between two actions of the control law",
+        slots=(Slot.CONTROL_PERIOD,), start=1e-3, lower=5e-4, upper=5e-3, positive=True,
+    ),
     "supply_sag": Term(
         symbol="R_s", unit="Ω", description="resistance of supply and cable", title="sag of the supply",
         slots=(Slot.SUPPLY_SAG,), start=0.05, upper=6.0, neutral=0.0, evidence="sag",
@@ -125,7 +129,11 @@ COMMAND_PATH: Mapping[str, Term] = {
 }  # fmt: skip
 """Terms between a command and the motor; each is off unless requested."""
 
-COMMAND_PATH_TERMS = tuple(COMMAND_PATH)
+COMMAND_PATH_TERMS = tuple(name for name in COMMAND_PATH if name != "control_period")
+"""Command path terms of an identification unless others are requested.
+
+The servo's file gives the control period, and without integral or derivative gain hardly a recording shows it.
+"""
 
 FRICTION: Mapping[str, Term] = {
     "friction_base": Term(

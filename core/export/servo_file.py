@@ -4,7 +4,8 @@ One JSON object: `format`, `version`, `title`, `law` ("voltage", "coast" or "cur
 as written into the servo (`written_kp`), and the numbers of `NUMBERS`, with names and units as in
 `core.kernel.layout.Slot`. Gains are per rad of position error, in duty cycle (voltage laws) or A (current law), as the
 firmware scales the written ones. A goal velocity limit of 1e9 rad/s never acts. A file with an elastoplastic contact
-has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`.
+has version 2, `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`. A file
+whose law acts once a period (`control_period` above 0) has version 3, with or without such a contact.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from core.recording import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""
 FORMAT = "servobench-servo"
-VERSION, VERSION_WITH_CONTACT = 1, 2
-"""Programs of version 1 compute only a rigid contact and refuse a file of version 2."""
+VERSION, VERSION_WITH_CONTACT, VERSION_WITH_PERIOD = 1, 2, 3
+"""Programs of version 1 compute only a rigid contact and a law that acts in every step; they refuse the others."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
 BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
@@ -39,16 +40,18 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     """Return all that a stand-alone program needs to simulate this servo with these gains, as plain data."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
     rigid = model.contact == "rigid"
+    version = VERSION if rigid else VERSION_WITH_CONTACT
+    version = VERSION_WITH_PERIOD if row[Slot.CONTROL_PERIOD] else version
     return {
         "format": FORMAT,
-        "version": VERSION if rigid else VERSION_WITH_CONTACT,
+        "version": version,
         "title": printable(model.title),
         "law": LAWS[model.control.kernel_law],
         "supply_voltage": float(settings.supply_voltage),
         "written_kp": float(settings.kp),
         **{slot.name.lower(): float(row[slot]) for slot in NUMBERS},
-        **({} if rigid else {"contact": model.contact}),
-        **({} if rigid else {slot.name.lower(): float(row[slot]) for slot in BRISTLE_NUMBERS}),
+        **({} if version == VERSION else {"contact": model.contact}),
+        **({} if version == VERSION else {slot.name.lower(): float(row[slot]) for slot in BRISTLE_NUMBERS}),
     }
 
 

@@ -19,7 +19,7 @@ from core.identification.search.start import started
 from core.model import MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
 from core.placement import PlacedPoint
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
+from core.terms import COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter.
@@ -74,8 +74,8 @@ class IdentificationRequest(IdentificationOptions):
             if (value := getattr(self, name)) not in known:
                 raise IdentificationError(f"no {name.replace('_', ' ')} {value!r}; there are {', '.join(known)}")
         for name in self.command_path:
-            if name not in COMMAND_PATH_TERMS:
-                raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+            if name not in COMMAND_PATH:
+                raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH)}")
         if not (math.isfinite(self.prior) and self.prior >= 0.0):
             raise IdentificationError(f"a prior of {self.prior:g} rad is not possible; use 0 for none, or about 0.03")
         others = sorted({point.servo for point in self.points} - {self.servo})

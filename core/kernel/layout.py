@@ -51,6 +51,7 @@ class Slot(IntEnum):
     RELEASE_DELAY = 33  # delay of switching the torque [s]
     BRISTLE_STIFFNESS = 34  # K [N·m/rad], elastoplastic contacts only
     BRISTLE_DAMPING = 35  # B [N·m·s/rad], elastoplastic contacts only
+    CONTROL_PERIOD = 36  # time between two actions of the control law [s]; 0: it acts continuously
 
 
 ROW = len(Slot)
@@ -59,7 +60,8 @@ ROW = len(Slot)
 class Setup(IntEnum):
     """Numbers that a recording adds to every candidate: the servo's gains, the bench, the time step.
 
-    A candidate's KP, KI, KD and KV are per unit of the servo's own gains; a setup multiplies them by these gains.
+    A candidate's KP, KI, KD and KV are per unit of the servo's own gains; a setup multiplies them by these gains, and
+    the control period by SAMPLED.
     """
 
     STEP = 0  # time step [s]
@@ -70,12 +72,14 @@ class Setup(IntEnum):
     INERTIA = 5  # inertia of the load [kg·m²]
     GRAVITY_TORQUE = 6  # gravity torque at a horizontal arm [N·m]
     ANGLE_OFFSET = 7  # angle offset of the bench [rad]
+    SAMPLED = 8  # 1 if the law acts once a period with these gains, 0 if continuously
 
 
 def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
     """Return the row of a candidate (ROW,) with a bench and a servo's gains, ready for a rollout."""
     bound = row.copy()
     bound[[Slot.KP, Slot.KI, Slot.KD, Slot.KV]] *= setup[[Setup.KP, Setup.KI, Setup.KD, Setup.KV]]
+    bound[Slot.CONTROL_PERIOD] *= setup[Setup.SAMPLED]
     bound[Slot.INERTIA] = setup[Setup.INERTIA]
     bound[Slot.GRAVITY_TORQUE] = setup[Setup.GRAVITY_TORQUE]
     bound[Slot.ANGLE_OFFSET] += setup[Setup.ANGLE_OFFSET]

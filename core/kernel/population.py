@@ -13,7 +13,7 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Setup, Slot
-from core.kernel.step import delayed_command, lag_constants, make_step
+from core.kernel.step import delayed_command, lag_constants, make_step, period_constants
 
 LANES = 16
 """Number of candidates simulated together; a population is padded to a multiple of it."""
@@ -21,7 +21,7 @@ LANES = 16
 SUMS = 4
 """Error sums per candidate: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
 
-_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction")
+_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction", "held", "since")
 _INPUT = ("goal", "next_goal", "next_share", "enable")
 _SUM = ("abs", "square", "v_abs", "v_square")
 _BRISTLE = ("spring", "decay", "gain", "compliance", "stribeck_speed", "level", "slope")
@@ -35,6 +35,9 @@ _DERIVED = (
     "inverse_slew_step",
     "lag_share",
     "lag_mean",
+    "between",
+    "inverse_between",
+    "sampled",
     *_BRISTLE,
 )
 _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
@@ -75,6 +78,8 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
     q_, v_, slewed_, output_ = _AT["q"], _AT["v"], _AT["slewed"], _AT["output"]
     integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
     deflection_, friction_ = _AT["deflection"], _AT["friction"]
+    held_, since_ = _AT["held"], _AT["since"]
+    between_, inverse_between_, sampled_ = _AT["between"], _AT["inverse_between"], _AT["sampled"]
     goal_, next_goal_, next_share_, enable_ = (_AT[name] for name in _INPUT)
     abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
     inverse_r_, inertia_, inverse_inertia_ = _AT["inverse_r"], _AT["inertia"], _AT["inverse_inertia"]
@@ -128,6 +133,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
         Slot.RESISTANCE,
     )
     kp_slot, ki_slot, kd_slot, kv_slot = Slot.KP, Slot.KI, Slot.KD, Slot.KV
+    period_slot, sampled_setup = Slot.CONTROL_PERIOD, Setup.SAMPLED
     kp_setup, ki_setup, kd_setup, kv_setup = Setup.KP, Setup.KI, Setup.KD, Setup.KV
     h_setup, inertia_setup, gravity_setup, offset_setup = (
         Setup.STEP,
@@ -193,6 +199,9 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                 f[slew_step_ + at] = row[slew_slot] * h
                 f[inverse_slew_step_ + at] = 1.0 / (row[slew_slot] * h)
                 f[lag_share_ + at], f[lag_mean_ + at] = lag_constants(row[lag_slot], h)
+                f[between_ + at], f[inverse_between_ + at], f[sampled_ + at] = period_constants(
+                    row[period_slot] * setup[sampled_setup], h
+                )
                 whole = math.ceil(row[delay_slot] * inverse_h)
                 delay_steps[lane] = int(whole)
                 delay_share[lane] = whole - row[delay_slot] * inverse_h
@@ -209,6 +218,8 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                 f[bus_ + at] = 0.0
                 f[deflection_ + at] = 0.0
                 f[friction_ + at] = 0.0
+                f[held_ + at] = 0.0
+                f[since_ + at] = 0.0
                 f[abs_ + at] = 0.0
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
@@ -232,6 +243,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                         for lane in range(LANES):
                             f[q_ + np.uint64(lane)] = measured_q
                             f[v_ + np.uint64(lane)] = measured_v
+                            f[since_ + np.uint64(lane)] = 0.0
                     until_reset -= 1
                 for sub in range(parts):
                     i = first_step + k * parts + sub
@@ -256,10 +268,13 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 enable[newer] - enable[older]
                             )
                         for lane in range(zero, lanes):
-                            q, v, slewed, output, integral, error, bus, deflection, friction, _, _, _, _, _ = step(
+                            (
+                                q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
+                                _, _, _, _, _,
+                            ) = step(
                                 f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
                                 f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
-                                f[deflection_ + lane], f[friction_ + lane],
+                                f[deflection_ + lane], f[friction_ + lane], f[held_ + lane], f[since_ + lane],
                                 f[goal_ + lane], f[next_goal_ + lane], f[next_share_ + lane],
                                 f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
@@ -268,7 +283,8 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
-                                f[ki_ + lane], f[kd_ + lane], f[slew_step_ + lane],
+                                f[ki_ + lane], f[kd_ + lane], f[between_ + lane], f[inverse_between_ + lane],
+                                f[sampled_ + lane], f[slew_step_ + lane],
                                 f[inverse_slew_step_ + lane], f[dead_band_ + lane],
                                 f[lag_share_ + lane], f[lag_mean_ + lane], f[sag_ + lane], f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
@@ -284,11 +300,13 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                             f[integral_ + lane] = integral
                             f[error_ + lane] = error
                             f[bus_ + lane] = bus
+                            f[held_ + lane] = held
+                            f[since_ + lane] = since
                     else:
                         for lane in range(zero, lanes):
-                            q, v, _, _, _, _, _, deflection, friction, _, _, _, _, _ = step(
+                            q, v, _, _, _, _, _, deflection, friction, _, _, _, _, _, _, _ = step(
                                 f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
-                                f[deflection_ + lane], f[friction_ + lane],
+                                f[deflection_ + lane], f[friction_ + lane], 0.0, 0.0,
                                 held_goal, held_goal, 0.0, held_enable, held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
@@ -296,7 +314,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
-                                0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, f[braking_ + lane],
+                                0.0, 0.0, h, inverse_h, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
                                 f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
                                 f[speed_ + lane], f[level_ + lane], f[slope_ + lane],

@@ -12,7 +12,7 @@ from core.kernel.step import delayed_command, make_step, step_numbers
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then the motor in step k (N·m, A, 1, V, V or A)."""
 
-STATE = 9
+STATE = 11
 """Length of the state; `make_step` lists its numbers."""
 
 
@@ -61,8 +61,9 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
         release_steps = int(release_whole)
         release_share = 1.0 - (release_whole - row[Slot.RELEASE_DELAY] / h)
         last = goal.shape[0] - 1
-        q, v, slewed, output, integral, error, bus, deflection, friction = (
-            state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8],
+        q, v, slewed, output, integral, error, bus, deflection, friction, held, since = (
+            state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8], state[9],
+            state[10],
         )  # fmt: skip
         for k in range(out.shape[0]):
             out[k, 0] = q
@@ -74,9 +75,10 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
                 older = max(i - release_steps, 0)
                 late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
                 (
-                    q, v, slewed, output, integral, error, bus, deflection, friction, tm, current, duty, volts, control,
+                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
+                    tm, current, duty, volts, control,
                 ) = step(
-                    q, v, slewed, output, integral, error, bus, deflection, friction,
+                    q, v, slewed, output, integral, error, bus, deflection, friction, held, since,
                     old_goal, next_goal, next_share, late_enable, supply[i], hand[i], torque[i], torque_share[i],
                     *numbers,
                 )  # fmt: skip
@@ -95,5 +97,7 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
         state[6] = bus
         state[7] = deflection
         state[8] = friction
+        state[9] = held
+        state[10] = since
 
     return compiled(kernel, make_step(law, True, contact, leapfrog))

@@ -27,8 +27,13 @@ The command path is also taken at its mean over the step. A limited goal and a f
 the integral advances by half a step before the forces, and the sag of the supply is solved together with the current
 that causes it. One step costs one evaluation of the forces, like a first-order step, and its error is proportional to
 h², also in motion that sticks, reverses and is released. tests/core/test_convergence.py shows this for every law,
-contact and command path term. One part is of first order: the derivative gain's response to a moving goal is half a
-step late.
+contact and command path term.
+
+A law with integral or derivative gain, or with a known control period, is sampled: once a period it takes the goal and
+the angle of that moment, and its output is held until the next. The response of a derivative gain to a goal that jumps
+lasts one period, whatever the time step. No time step is longer than the period, so the law acts at most once in it; a
+step in which it acts has the held output before that moment and the new one after it. Without a period the law acts
+continuously. Algorithm 1 evaluates its law once a step.
 """
 
 import math
@@ -41,6 +46,8 @@ from core.kernel.layout import Contact, Law, Slot
 from core.kernel.mathops import LN_2, LOG2_E, exp2, exp2_below, log2, sine
 
 _TINY = 1e-300
+_ENDS = 1.0 - 1e-6
+"""Share of a step after which the next one begins: at its boundary a law must see the goal that begins there."""
 
 
 @njit(**INLINE)
@@ -205,6 +212,21 @@ def coast_bridge(duty, supply, emf, resistance, inductance, period):
 
 
 @njit(error_model="numpy")
+def period_constants(period, h):
+    """Return the constants of a law that acts once a period.
+
+    Args:
+        period: Control period [s]; 0 for a law that acts continuously.
+        h: Time step [s].
+
+    Returns:
+        Time between two actions [s], at least a step, its inverse [1/s], and 1 for a sampled law, otherwise 0.
+    """
+    between = max(period, h)
+    return between, 1.0 / between, 1.0 if period > 0.0 else 0.0
+
+
+@njit(error_model="numpy")
 def step_numbers(row, h, leapfrog):
     """Return the last arguments of the step, from h on, for a candidate's row on a bench (ROW,) and time step h [s]."""
     inertia = row[Slot.INERTIA] + row[Slot.ARMATURE]
@@ -213,6 +235,7 @@ def step_numbers(row, h, leapfrog):
         row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.BRISTLE_STIFFNESS],
         row[Slot.BRISTLE_DAMPING], h, leapfrog,
     )  # fmt: skip
+    between, inverse_between, sampled = period_constants(row[Slot.CONTROL_PERIOD], h)
     return (
         h, 1.0 / h, row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE], 1.0 / row[Slot.RESISTANCE], inertia, 1.0 / inertia,
         row[Slot.GRAVITY_TORQUE], row[Slot.ANGLE_OFFSET],
@@ -221,7 +244,8 @@ def step_numbers(row, h, leapfrog):
         row[Slot.LOAD_MOTOR_QUAD], row[Slot.LOAD_EXTERNAL_QUAD],
         1.0 / row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.OPPOSING_GATE],
         row[Slot.KP], row[Slot.KV], row[Slot.OUTPUT_LIMIT], row[Slot.VELOCITY_AFTER], row[Slot.VELOCITY_LIMIT],
-        row[Slot.KI], row[Slot.KD], row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
+        row[Slot.KI], row[Slot.KD], between, inverse_between, sampled,
+        row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
         lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
         row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope,
     )  # fmt: skip
@@ -235,7 +259,8 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
     motor in this step:
 
     - state: q [rad], v [rad/s], slewed goal [rad], output [duty or A], integral [duty or A], error [rad], supply
-      current [A], deflection of the bristle [rad], friction [N·m]
+      current [A], deflection of the bristle [rad], friction [N·m], held output of a sampled law [duty or A], time
+      since it acted [s], 0 before it has acted for the first time
     - motor: motor torque [N·m], motor current [A], duty cycle [1], supply voltage [V], control [V or A]
 
     The control is the output of the law, regardless of torque enable. The command is goal, then next_goal for
@@ -249,59 +274,75 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
 
     @njit(**INLINE)
     def step(
-        q, v, slewed, output, integral, error, bus_current, deflection, friction,
+        q, v, slewed, output, integral, error, bus_current, deflection, friction, held, since,
         goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
         kp, kv_feedback, output_limit, velocity_after, velocity_limit,
-        ki, kd, slew_step, inverse_slew_step, dead_band, lag_share, lag_mean, sag, braking, inductance, period,
+        ki, kd, between, inverse_between, sampled, slew_step, inverse_slew_step, dead_band,
+        lag_share, lag_mean, sag, braking, inductance, period,
         spring, decay, gain, compliance, stribeck_speed, level, slope,
     ):  # fmt: skip
         half_h = 0.5 * h
         # Forces act at this angle.
         x = q + half_h * v if leapfrog else q
         # Line 1: control law and motor of the servo, preceded by the command path.
-        feedback = kv_feedback
         if full:
             if leapfrog:
+                # A sampled law acts after this time, unless the step ends before; a continuous one acts at its mean.
+                wait = max(between - since, 0.0) if since > 0.0 else 0.0
+                acts = wait < _ENDS * h
+                before = min(wait * inverse_h, 1.0)
+                arrived = goal if before < 1.0 - next_share else next_goal
+                reached = slewed + clip(arrived - slewed, slew_step * inverse_h * between)
                 # The limited goal follows the old command, then the new one; forces use its mean.
                 old_share = 1.0 - next_share
                 first = clip(goal - slewed, old_share * slew_step)
-                between = slewed + first
-                second = clip(next_goal - between, next_share * slew_step)
-                slewed_after = between + second
-                rate = (slewed_after - slewed) * inverse_h - v
+                middle = slewed + first
+                second = clip(next_goal - middle, next_share * slew_step)
+                slewed_after = middle + second
                 ramps = first * abs(first) + second * abs(second)
-                slewed = old_share * between + next_share * slewed_after - 0.5 * inverse_slew_step * ramps
+                mean = old_share * middle + next_share * slewed_after - 0.5 * inverse_slew_step * ramps
+                if sampled > 0.0:
+                    slewed_after = reached if acts else slewed
+                new_error = reached - (q + v * wait) if sampled > 0.0 else mean - x
+                new_error = new_error - clip(new_error, dead_band)
+                rise = new_error - error if since > 0.0 else 0.0
+                integral = clip(integral + ki * between * new_error, output_limit) if acts else integral
+                integral = integral if enable > 0.0 else 0.0
+                raw = kp * new_error + integral + kd * rise * inverse_between - kv_feedback * v
+                wanted = clip(raw, output_limit)
+                # Its mean over the step.
+                control = wanted + before * (held - wanted)
+                held = wanted if acts else held
+                held = held if enable > 0.0 else 0.0
+                error = new_error if acts else error
+                since = h - wait if acts else since + h
+                since = since if enable > 0.0 else 0.0
+                feedback = kv_feedback if sampled <= 0.0 and wanted == raw else 0.0
             else:
                 late_goal = goal + next_share * (next_goal - goal)
                 slewed = slewed + clip(late_goal - slewed, slew_step)
-            new_error = slewed - x
-            new_error = new_error - clip(new_error, dead_band)
-            if leapfrog:
-                kd = kd if new_error != 0.0 else 0.0
-                feedback = kv_feedback + kd
-            integral_before = integral
-            integral = clip(integral + ki * new_error * h, output_limit)
-            integral = integral if enable > 0.0 else 0.0
-            if leapfrog:
-                raw = kp * new_error + 0.5 * (integral_before + integral) + kd * rate - kv_feedback * v
-            else:
+                new_error = slewed - x
+                new_error = new_error - clip(new_error, dead_band)
+                integral = clip(integral + ki * new_error * h, output_limit)
+                integral = integral if enable > 0.0 else 0.0
                 raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
-            error = new_error
-            control = clip(raw, output_limit)
+                error = new_error
+                control = clip(raw, output_limit)
+                feedback = kv_feedback if control == raw else 0.0
             output_before = output
             output = output + lag_share * (control - output) if enable > 0.0 else 0.0
             # The mean over the step; Algorithm 1 takes the value at its end.
             acting = control + lag_mean * (output_before - control) if leapfrog else output
             acting = acting if enable > 0.0 else 0.0
-            late_feedback = lag_share * (feedback if control == raw else 0.0)
+            late_feedback = lag_share * feedback
             feedback = feedback * (1.0 - lag_mean)
         else:
             raw = kp * (goal - x) - kv_feedback * v
             control = clip(raw, output_limit)
             acting = control
-        feedback = feedback if control == raw else 0.0
+            feedback = kv_feedback if control == raw else 0.0
         emf = kt * v
         nominal = supply
         if full and not (leapfrog and (voltage or current_law)):
@@ -417,7 +458,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
         elif full:
             slewed = slewed if enable > 0.0 else q
         return (
-            new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction,
+            new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction, held, since,
             tm, current, duty, supply, control,
         )  # fmt: skip
 

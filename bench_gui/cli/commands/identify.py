@@ -144,12 +144,12 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
     from core.errors import IdentificationError, InputError
     from core.identification.request import PAPER_PROTOCOL, IdentificationRequest
     from core.placement import points_from_json
-    from core.terms import COMMAND_PATH_TERMS
+    from core.terms import COMMAND_PATH, COMMAND_PATH_TERMS
 
     named = arguments.command_path_terms
     terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
-    if any(term not in COMMAND_PATH_TERMS for term in terms):
-        raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    if any(term not in COMMAND_PATH for term in terms):
+        raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH)}")
     if arguments.command_path is False and named:
         raise InputError("--command-path-terms and --no-command-path exclude each other; give one of them")
     if arguments.command_path and named:

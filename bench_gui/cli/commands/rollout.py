@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
         "file": str(path),
         "model": model.title,
         "integrator": model.integrator,
-        "substeps": model.steps_between(arguments.dt),
+        "substeps": model.steps_between(arguments.dt, settings),
         "samples": len(motion.time),
         "control_unit": model.control.control_unit,
     }

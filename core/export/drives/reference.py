@@ -19,7 +19,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from core.actuator import setup_row
 from core.arrays import Array
 from core.bench import Bench
 from core.export.drives.carrying import Carried, Errors, compared
@@ -138,7 +137,7 @@ def engine_errors(model: ServoModel, runs: list[GridRun], step: float, limits: L
     expected = [converged_positions(model, run, step, held=True) for run in runs]
 
     def errors(held: ServoModel) -> list[Array]:
-        setups = [setup_row(held.control, run.bench, run.settings, step) for run in runs]
+        setups = [held.setup(run.bench, run.settings, step) for run in runs]
         row = held.rows()[0]
         bound = np.array([bind(row, setup) for setup in setups])
         bound[:, Slot.OUTPUT_LIMIT] = limits.duty

@@ -30,10 +30,12 @@
 typedef double sb_real;
 #define SB_MATH(name) name
 #define SB_HALVINGS 50
+#define SB_ENDS 1e-6
 #else
 typedef float sb_real;
 #define SB_MATH(name) name##f
 #define SB_HALVINGS 24
+#define SB_ENDS 1e-3
 #endif
 
 /* A constant in the precision of the numbers. */
@@ -83,6 +85,7 @@ typedef struct {
   sb_real output_limit;             /* largest duty cycle or current [A] */
   sb_real opposing_gate;            /* 1: the quadratic term acts only where the torques oppose */
   sb_real release_delay;            /* delay of the torque switch [s]; for the caller */
+  sb_real control_period;           /* time between two actions of the control law [s]; 0: it is continuous */
   sb_real bristle_stiffness;        /* K of an elastoplastic contact [N.m/rad] */
   sb_real bristle_damping;          /* B of an elastoplastic contact [N.m.s/rad] */
 } sb_servo;
@@ -98,6 +101,9 @@ typedef struct {
   sb_real drag;       /* decrease of the motor torque with velocity [N.m.s/rad] */
   sb_real friction;   /* against the motion [N.m] */
   sb_real deflection; /* deflection of an elastoplastic contact [rad] */
+  sb_real held;       /* output of a law that acts once a period [duty cycle or A] */
+  sb_real error;      /* that the law saw last [rad] */
+  sb_real since;      /* time since it acted [s]; 0: it has not acted */
   int released;       /* 1: the torque was off */
 } sb_state;
 
@@ -277,7 +283,8 @@ static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_
 
 /* State of a servo at rest at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
-  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0};
+  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0),
+                          SB_C(0),  SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0};
   return state;
 }
 
@@ -287,42 +294,95 @@ static inline sb_goal sb_held(sb_real goal) {
   return held;
 }
 
+/* Mean output over a step of a law that acts once a period, and its decrease with velocity in `damping`; between two
+ * actions the output is held. position and velocity at the beginning of the step [rad, rad/s]. */
+static inline sb_real sb_sampled_law(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
+                                     sb_real velocity, sb_real step, sb_real *damping) {
+  const sb_real between = servo->control_period, reach = servo->goal_slew * between;
+  sb_real at = SB_C(0), total = SB_C(0), due = SB_C(0);
+  int acted = state->since > SB_C(0);
+  if (acted) {
+    due = SB_MATH(fmax)(between - state->since, SB_C(0));
+  }
+  state->since += step;
+  *damping = SB_C(0);
+  /* At the boundary of two steps the law acts in the second one, with its goal. */
+  while (due < step * (SB_C(1) - SB_C(SB_ENDS))) {
+    const sb_real arrived = due < (SB_C(1) - goal.share) * step ? goal.first : goal.next;
+    sb_real error, wanted;
+    total += state->held * (due - at);
+    at = due;
+    state->goal += sb_clip(arrived - state->goal, reach);
+    error = state->goal - (position + velocity * due);
+    error -= sb_clip(error, servo->dead_band);
+    state->integral = sb_clip(state->integral + servo->ki * error * between, servo->output_limit);
+    wanted = servo->kp * error + state->integral - servo->kv * velocity;
+    if (acted) {
+      wanted += servo->kd * (error - state->error) / between;
+    }
+    acted = 1;
+    state->error = error;
+    state->held = sb_clip(wanted, servo->output_limit);
+    /* The actions after the first one would see the velocity of this step change. */
+    *damping = SB_MATH(fabs)(wanted) > servo->output_limit
+                   ? SB_C(0)
+                   : SB_MATH(fmax)(SB_C(1) - between / step, SB_C(0)) * (servo->kd + servo->kv);
+    state->since = step - due;
+    due += between;
+  }
+  return (total + state->held * (step - at)) / step;
+}
+
+/* Output of a law that acts all the time: its mean over a step, and its decrease with velocity in `damping`. position
+ * in the middle of the step [rad]; velocity before it [rad/s]. */
+static inline sb_real sb_continuous_law(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
+                                        sb_real velocity, sb_real step, sb_real *damping) {
+  const sb_real reach = servo->goal_slew * step, start = state->goal, summed = state->integral;
+  const sb_real first = sb_clip(goal.first - start, (SB_C(1) - goal.share) * reach), between = start + first;
+  const sb_real second = sb_clip(goal.next - between, goal.share * reach);
+  const sb_real ramps = first * SB_MATH(fabs)(first) + second * SB_MATH(fabs)(second);
+  sb_real error = between + goal.share * second - SB_C(0.5) * ramps / reach - position, wanted;
+  error -= sb_clip(error, servo->dead_band);
+  state->goal = between + second;
+  state->integral = sb_clip(summed + servo->ki * error * step, servo->output_limit);
+  wanted = servo->kp * error + SB_C(0.5) * (summed + state->integral) - servo->kv * velocity;
+  *damping = servo->kv;
+  if (error < SB_C(0) || error > SB_C(0)) {
+    wanted += servo->kd * ((state->goal - start) / step - velocity);
+    *damping += servo->kd;
+  }
+  *damping = SB_MATH(fabs)(wanted) > servo->output_limit ? SB_C(0) : *damping;
+  return sb_clip(wanted, servo->output_limit);
+}
+
 /* Motor torque [N.m] of one step of the control law, eqs (12-15); updates the state. position: in the middle of it
  * [rad]; velocity: before it [rad/s]; drive: share of the step with the torque on, 0 released; supply [V]; step [s].
  * Goal, integral and output act with their means over the step. */
 static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
                                       sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
-  const sb_real emf = servo->torque_constant * velocity, reach = servo->goal_slew * step, summed = state->integral;
+  const sb_real emf = servo->torque_constant * velocity, beginning = position - SB_C(0.5) * step * velocity;
   const int on = drive > SB_C(0);
-  const sb_real start = state->released ? position - SB_C(0.5) * step * velocity : state->goal;
-  const sb_real first = sb_clip(goal.first - start, (SB_C(1) - goal.share) * reach), between = start + first;
-  const sb_real second = sb_clip(goal.next - between, goal.share * reach), after = between + second;
-  const sb_real ramps = first * SB_MATH(fabs)(first) + second * SB_MATH(fabs)(second);
-  const sb_real rate = (after - start) / step - velocity;
   /* In the previous step the output followed the velocity of its middle, not of its beginning. */
   const sb_real before = state->output - SB_C(0.5) * state->damping * (velocity - state->velocity);
   sb_real lag = SB_C(1), late = SB_C(0), conductance = SB_C(1) / servo->resistance;
-  sb_real error, wanted, control, output, feedback, current, duty;
-  error = between + goal.share * second - SB_C(0.5) * ramps / reach - position;
-  error -= sb_clip(error, servo->dead_band);
-  state->integral = on ? sb_clip(summed + servo->ki * error * step, servo->output_limit) : SB_C(0);
-  wanted = servo->kp * error + SB_C(0.5) * (summed + state->integral) - servo->kv * velocity;
-  feedback = servo->kv;
-  if (error < SB_C(0) || error > SB_C(0)) {
-    wanted += servo->kd * rate;
-    feedback += servo->kd;
+  sb_real wanted, control, output, feedback, current, duty;
+  if (state->released) {
+    state->goal = beginning;
   }
-  control = sb_clip(wanted, servo->output_limit);
+  control = servo->control_period > SB_C(0)
+                ? sb_sampled_law(servo, state, goal, beginning, velocity, step, &feedback)
+                : sb_continuous_law(servo, state, goal, position, velocity, step, &feedback);
+  if (!on) {
+    state->integral = state->held = state->since = SB_C(0);
+  }
   if (servo->pwm_lag > SB_C(0)) {
     lag = -SB_MATH(expm1)(-step / servo->pwm_lag);
     late = lag * servo->pwm_lag / step;
   }
   output = on ? control + late * (before - control) : SB_C(0);
-  feedback = SB_MATH(fabs)(wanted) > servo->output_limit ? SB_C(0) : feedback;
   state->output = on ? before + lag * (control - before) : SB_C(0);
   state->damping = on ? lag * feedback : SB_C(0);
   state->velocity = velocity;
-  state->goal = after;
   state->released = !on;
   feedback *= SB_C(1) - late;
   if (servo->law == SB_CURRENT) {

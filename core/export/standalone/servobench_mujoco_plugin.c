@@ -28,12 +28,12 @@
   DO(load_motor) DO(load_external) DO(friction_stribeck) DO(load_motor_stribeck) DO(load_external_stribeck) \
   DO(load_motor_quad) DO(load_external_quad) DO(stribeck_velocity) DO(stribeck_exponent) DO(delay) DO(goal_slew) \
   DO(dead_band) DO(pwm_lag) DO(supply_sag) DO(release_braking) DO(inductance) DO(pwm_period) DO(kp) DO(ki) DO(kd) \
-  DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay)
+  DO(kv) DO(output_limit) DO(opposing_gate) DO(release_delay) DO(control_period)
 
 /* Memory from one step to the next; the simulation state holds it as numbers, followed by the last commands. */
 typedef struct {
   mjtNum begun, head, before, external;
-  mjtNum goal, output, integral, drawn, velocity, damping, drag, friction, deflection, released;
+  mjtNum goal, output, integral, drawn, velocity, damping, drag, friction, deflection, held, error, since, released;
 } kept;
 
 enum { KEPT = sizeof(kept) / sizeof(mjtNum) };
@@ -169,7 +169,8 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
     k->external = 0;
   } else {
     const sb_state was = {k->goal,    k->output, k->integral, k->drawn,      k->velocity,
-                          k->damping, k->drag,   k->friction, k->deflection, (int)k->released};
+                          k->damping, k->drag,   k->friction, k->deflection, k->held,
+                          k->error,   k->since,  (int)k->released};
     servo = was;
     goal = delayed(s, past, (int)k->head, s->commands[0], s->servo.delay);
     drive = delayed(s, past + s->length, (int)k->head, s->commands[1], s->servo.release_delay);
@@ -198,6 +199,9 @@ static void compute(const mjModel *m, mjData *d, int instance, int capability) {
   k->velocity = servo.velocity;
   k->damping = servo.damping;
   k->drag = servo.drag;
+  k->held = servo.held;
+  k->error = servo.error;
+  k->since = servo.since;
   k->released = servo.released;
 }
 

@@ -72,21 +72,23 @@ FIELDS = (
     "delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
-    "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping",
+    "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping", "control_period",
 )  # fmt: skip
 """Names of a servo's numbers in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s,
 Ω, 1, H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
-2 elastoplastic with the rational function; N·m/rad, N·m·s/rad."""
+2 elastoplastic with the rational function; N·m/rad, N·m·s/rad; s, 0: the law acts in every step."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
-    L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING,
+    L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING, BETWEEN,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
 RIGID, STRIBECK, RATIONAL = 0.0, 1.0, 2.0
-STATE = ("slewed_goal", "output", "integral", "error", "bus_current")
-SLEWED, OUTPUT, INTEGRAL, ERROR, BUS = range(len(STATE))
+STATE = ("slewed_goal", "output", "integral", "error", "bus_current", "held_output", "since_law_acted")
+SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE = range(len(STATE))
+_ENDS = 1.0 - 1e-6
+"""Share of a step after which a control law acts in the next one."""
 _TINY = 1e-300
 _LARGEST = 1.7976931348623157e308
 _SLOWEST = 1e-12
@@ -100,13 +102,15 @@ _SETTLED = 1e-12
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     """Read a servo's numbers (len(FIELDS),) from its JSON file or content; raise ValueError if invalid."""
     name, data = _read(source)
-    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2):
-        raise ValueError(f"{name}: not a servo file of version 1 or 2")
+    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2, 3):
+        raise ValueError(f"{name}: not a servo file of version 1, 2 or 3")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
     if data["version"] == 1:
         data |= {"contact": "rigid", "bristle_stiffness": 0.0, "bristle_damping": 0.0}
+    if data["version"] < 3:
+        data["control_period"] = 0.0
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; available: {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
@@ -299,6 +303,63 @@ def motor_current(p, output, enable, supply, velocity):
 
 
 @compiled
+def continuous_law(p, state, position, velocity, goal, step, share_now):
+    """Return the output of a law that acts in every step, and its decrease with velocity; advance the state.
+
+    Quantities that grow with time act with their value after `share_now` of the step.
+    """
+    lowest, highest = -p[LIMIT], p[LIMIT]
+    reach = p[SLEW] * step
+    before = state[SLEWED]
+    state[SLEWED] += min(max(goal - before, -reach), reach)
+    slewed = state[SLEWED]
+    if abs(goal - before) > reach:
+        slewed = before + share_now * (slewed - before)
+    error = slewed - position
+    error -= min(max(error, -p[BAND]), p[BAND])
+    summed = state[INTEGRAL]
+    state[INTEGRAL] = min(max(summed + p[KI] * error * step, lowest), highest)
+    summed += share_now * (state[INTEGRAL] - summed)
+    wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
+    state[ERROR] = error
+    control = min(max(wanted, lowest), highest)
+    return control, (p[KV] if control == wanted else 0.0)
+
+
+@compiled
+def sampled_law(p, state, position, velocity, goal, step):
+    """Return the mean output of a law that acts once a period, and its decrease with velocity; advance the state.
+
+    Position and velocity are those at the beginning of the step [rad, rad/s]. Between two actions the output is held.
+    """
+    between = p[BETWEEN]
+    reach = p[SLEW] * between
+    at, total, damping = 0.0, 0.0, 0.0
+    acted = state[SINCE] > 0.0
+    due = max(between - state[SINCE], 0.0) if acted else 0.0
+    if not acted:
+        state[SLEWED] = position
+    state[SINCE] += step
+    while due < _ENDS * step:
+        total += state[HELD] * (due - at)
+        at = due
+        state[SLEWED] += min(max(goal - state[SLEWED], -reach), reach)
+        error = state[SLEWED] - (position + velocity * due)
+        error -= min(max(error, -p[BAND]), p[BAND])
+        rise = error - state[ERROR] if acted else 0.0
+        acted = True
+        state[ERROR] = error
+        state[INTEGRAL] = min(max(state[INTEGRAL] + p[KI] * error * between, -p[LIMIT]), p[LIMIT])
+        wanted = p[KP] * error + state[INTEGRAL] + p[KD] * rise / between - p[KV] * velocity
+        state[HELD] = min(max(wanted, -p[LIMIT]), p[LIMIT])
+        # The actions after the first one would see the velocity of this step change.
+        damping = max(1.0 - between / step, 0.0) * (p[KD] + p[KV]) if state[HELD] == wanted else 0.0
+        state[SINCE] = step - due
+        due += between
+    return (total + state[HELD] * (step - at)) / step, damping
+
+
+@compiled
 def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
     """Return the motor torque [N·m] of one step and its decrease with velocity [N·m·s/rad]; advance the state.
 
@@ -314,21 +375,10 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
             and quantities that grow with time (limited goal, integral, lagging output) act with their mean over the
             step. With 0 they act with their value at its end.
     """
-    lowest, highest = -p[LIMIT], p[LIMIT]
-    share_now = 1.0 - lead
-    reach = p[SLEW] * step
-    before = state[SLEWED]
-    state[SLEWED] += min(max(goal - before, -reach), reach)
-    slewed = state[SLEWED]
-    if abs(goal - before) > reach:
-        slewed = before + share_now * (slewed - before)
-    error = slewed - position
-    error -= min(max(error, -p[BAND]), p[BAND])
-    summed = state[INTEGRAL]
-    state[INTEGRAL] = min(max(summed + p[KI] * error * step, lowest), highest)
-    summed += share_now * (state[INTEGRAL] - summed)
-    wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
-    state[ERROR] = error
+    if p[BETWEEN] > 0.0:
+        control, damping = sampled_law(p, state, position - lead * step * velocity, velocity, goal, step)
+    else:
+        control, damping = continuous_law(p, state, position, velocity, goal, step, 1.0 - lead)
     supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
     feedback = output = 0.0
     if enable > 0.0:
@@ -336,13 +386,11 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
         if p[LAG] > 0.0:
             share = 1.0 - math.exp(-step / p[LAG])
             acting = share if lead == 0.0 else 1.0 - share * p[LAG] / step
-        control = min(max(wanted, lowest), highest)
         output = state[OUTPUT] + acting * (control - state[OUTPUT])
         state[OUTPUT] += share * (control - state[OUTPUT])
-        if control == wanted:
-            feedback = acting * p[KV] * enable
+        feedback = acting * damping * enable
     else:
-        state[OUTPUT] = state[INTEGRAL] = 0.0
+        state[OUTPUT] = state[INTEGRAL] = state[HELD] = state[SINCE] = 0.0
         state[SLEWED] = position
     current, slope = motor_current(p, output, enable, supply, velocity)
     if p[LAW] == CURRENT:

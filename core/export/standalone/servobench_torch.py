@@ -26,12 +26,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -40,6 +40,7 @@ NUMBERS = (
     "stribeck_velocity", "stribeck_exponent", "opposing_gate",
     "delay", "release_delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
+    "control_period",
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -54,6 +55,8 @@ _POSITIVE = (
 STAGGERED = 0.5
 """Lag of velocities behind positions, in steps, if an engine updates positions with the new velocity. It is the `lead`
 of servos whose goals are held for a step."""
+_ENDS = 1.0 - 1e-3
+"""Share of a step after which a control law acts in the next one."""
 LONGEST_DELAY = 4096
 """Longest delay of a command, in steps."""
 
@@ -74,9 +77,11 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
     if data.get("version") not in VERSIONS:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 or 2; use the program exported with it")
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1, 2 or 3; use the program exported with it")
     if data["version"] == 1:
         data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
+    if data["version"] < 3:
+        data["control_period"] = 0.0
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; available: {', '.join(LAWS)}")
     if data.get("contact") not in CONTACTS:
@@ -111,6 +116,24 @@ class _State:
     sliding: torch.Tensor
     """Fast-sliding friction of the last step [N·m]; with the excess at rest it determines the deflection."""
     at_rest: torch.Tensor
+    held: torch.Tensor
+    """Output of a law that acts once a period [1 or A]."""
+    since: torch.Tensor
+    """Time since it acted [s]; 0 before it has acted."""
+
+
+class _Law(NamedTuple):
+    """What a control law does in a step, see `_State`."""
+
+    control: torch.Tensor
+    """Mean output [1 or A]."""
+    damping: torch.Tensor
+    """Its decrease with velocity."""
+    slewed: torch.Tensor
+    integral: torch.Tensor
+    error: torch.Tensor
+    held: torch.Tensor
+    since: torch.Tensor
 
 
 class TorchServo:
@@ -243,13 +266,43 @@ class TorchServo:
             enable: 1 where the torque is on, 0 where it is off. None: on everywhere.
             supply_voltage: Supply voltage before the sag [V]. None: as in the file.
         """
-        n, h, state = self.numbers, self.timestep, self._state
+        n, state = self.numbers, self._state
         goal = torch.as_tensor(goal).expand_as(position) + self.joint_zero
         on = self._driven if enable is None else torch.as_tensor(enable).to(position).expand_as(position)
         goal, on = self._delayed(goal, on)
-        before = torch.where(self._fresh, position, state.slewed)
         enabled = on > 0.0
+        law = self._continuous_law(goal, position, velocity)
+        if self._actions:
+            sampled, acts_once = self._sampled_law(goal, position, velocity), n["control_period"] > 0.0
+            law = _Law(*(torch.where(acts_once, a, b) for a, b in zip(sampled, law, strict=True)))
+        control = law.control
+        zero = torch.zeros_like(control)
+        output = torch.where(enabled, state.output + self._lag_share * (control - state.output), zero)
+        acting = torch.where(enabled, state.output + self._acting_share * (control - state.output), zero)
+        supply = n["supply_voltage"] if supply_voltage is None else torch.as_tensor(supply_voltage).expand_as(position)
+        supply = torch.clamp(supply - n["supply_sag"] * state.bus_current, min=0.0)
 
+        current, duty = self._current_and_duty(acting, on, supply, velocity)
+        self._arrived = on, supply, law.damping, acting * on == current
+        self._pending = _State(
+            slewed=torch.where(enabled, law.slewed, position),
+            output=output,
+            integral=torch.where(enabled, law.integral, zero),
+            error=law.error,
+            bus_current=torch.clamp(duty * current, min=0.0),
+            deflection=self._bent(velocity),
+            sliding=state.sliding,
+            at_rest=state.at_rest,
+            held=torch.where(enabled, law.held, zero),
+            since=torch.where(enabled, law.since, zero),
+        )
+        self.current, self.duty_cycle = current, duty
+        return n["torque_constant"] * current
+
+    def _continuous_law(self, goal: torch.Tensor, position: torch.Tensor, velocity: torch.Tensor) -> _Law:
+        """Return what a law does that acts in every step."""
+        n, h, state = self.numbers, self.timestep, self._state
+        before = torch.where(self._fresh, position, state.slewed)
         # With a lead of half a step, quantities that grow with time act with their mean over the step.
         now, reach = 1.0 - self._lead, n["goal_slew"] * h
         slewed = before + _clip(goal - before, reach)
@@ -259,26 +312,38 @@ class TorchServo:
         summed = state.integral + now * (integral - state.integral)
         raw = n["kp"] * error + summed + n["kd"] * (error - state.error) / h - n["kv"] * velocity
         control = _clip(raw, n["output_limit"])
-        zero = torch.zeros_like(control)
-        output = torch.where(enabled, state.output + self._lag_share * (control - state.output), zero)
-        acting = torch.where(enabled, state.output + self._acting_share * (control - state.output), zero)
-        supply = n["supply_voltage"] if supply_voltage is None else torch.as_tensor(supply_voltage).expand_as(position)
-        supply = torch.clamp(supply - n["supply_sag"] * state.bus_current, min=0.0)
-
-        current, duty = self._current_and_duty(acting, on, supply, velocity)
-        self._arrived = on, supply, control == raw, acting * on == current
-        self._pending = _State(
-            slewed=torch.where(enabled, slewed, position),
-            output=output,
-            integral=torch.where(enabled, integral, zero),
-            error=error,
-            bus_current=torch.clamp(duty * current, min=0.0),
-            deflection=self._bent(velocity),
-            sliding=state.sliding,
-            at_rest=state.at_rest,
+        return _Law(
+            control, torch.where(control == raw, n["kv"], 0.0), slewed, integral, error, state.held, state.since
         )
-        self.current, self.duty_cycle = current, duty
-        return n["torque_constant"] * current
+
+    def _sampled_law(self, goal: torch.Tensor, position: torch.Tensor, velocity: torch.Tensor) -> _Law:
+        """Return what a law does that acts once a period; between two actions its output is held."""
+        n, h, state = self.numbers, self.timestep, self._state
+        between, limit = torch.where(n["control_period"] > 0.0, n["control_period"], h), n["output_limit"]
+        integral, error, held, acted = state.integral, state.error, state.held, state.since > 0.0
+        start = position - self._lead * h * velocity
+        slewed = torch.where(acted, state.slewed, start)
+        due = torch.where(acted, torch.clamp(between - state.since, min=0.0), 0.0)
+        since, at, total, damping = state.since + h, 0.0 * due, 0.0 * due, 0.0 * due
+        for _ in range(self._actions):
+            acts = due < _ENDS * h
+            total = torch.where(acts, total + held * (due - at), total)
+            at = torch.where(acts, due, at)
+            reached = slewed + _clip(goal - slewed, n["goal_slew"] * between)
+            seen = reached - (start + velocity * due)
+            seen = seen - _clip(seen, n["dead_band"])
+            rise = torch.where(acted, seen - error, 0.0) / between
+            summed = _clip(integral + n["ki"] * seen * between, limit)
+            wanted = n["kp"] * seen + summed + n["kd"] * rise - n["kv"] * velocity
+            output = _clip(wanted, limit)
+            # The actions after the first one would see the velocity of this step change.
+            late = torch.clamp(1.0 - between / h, min=0.0) * (n["kd"] + n["kv"])
+            damping = torch.where(acts, torch.where(output == wanted, late, 0.0), damping)
+            slewed, integral = torch.where(acts, reached, slewed), torch.where(acts, summed, integral)
+            error, held = torch.where(acts, seen, error), torch.where(acts, output, held)
+            since, acted = torch.where(acts, h - due, since), acted | acts
+            due = torch.where(acts, due + between, due)
+        return _Law((total + held * (h - at)) / h, damping, slewed, integral, error, held, since)
 
     def motor_damping(self) -> torch.Tensor:
         """Return the decrease of the last proposed motor torque with velocity [N·m·s/rad].
@@ -287,10 +352,10 @@ class TorchServo:
         for a drive/coast bridge.
         """
         n = self.numbers
-        on, supply, unclipped, unlimited = self._arrived
+        on, supply, falling, unlimited = self._arrived
         resistance = n["resistance"]
         per_emf = n["torque_constant"] ** 2 / resistance
-        feedback = torch.where(unclipped, self._acting_share * n["kv"] * on, 0.0) * n["torque_constant"]
+        feedback = self._acting_share * falling * on * n["torque_constant"]
         voltage = per_emf * (on + (1.0 - on) * n["release_braking"]) + feedback * supply / resistance
         damping = torch.where(self._is_current, torch.where(unlimited, feedback, per_emf), voltage)
         return torch.where(self._is_coast, 0.0, damping)
@@ -463,6 +528,8 @@ class TorchServo:
             self._lag_share = torch.where(lag > 0.0, -torch.expm1(-h / lag), one)
             mean = torch.where(lag > 0.0, 1.0 - self._lag_share * lag / h, one)
             self._acting_share = mean if self._lead else self._lag_share
+            periods = n["control_period"][n["control_period"] > 0.0]
+            self._actions = math.ceil(h / float(periods.min()) - 1e-6) if len(periods) else 0
             delays = torch.stack((n["delay"], n["release_delay"])) / h + self._lead
             whole = torch.ceil(delays)
             self._newer_share = whole - delays

@@ -238,7 +238,7 @@ class _FoldFits:
         neutral = {
             p.name: min(max(NEUTRAL[p.name], p.lower), p.upper)
             for p in parameters.free
-            if p.name in request.command_path
+            if p.name in request.command_path and p.name in NEUTRAL
         }
         lifted = result.model.with_parameters(parameters.with_values({**simpler.model.values, **neutral}))
         batch = Batch(result.model, train, dt=request.dt, supply=request.supply, threads=request.threads)

@@ -16,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import setup_row
 from core.arrays import Array
 from core.bench import Bench
 from core.identification.coverage.suspects import FACTS, Fact
@@ -92,7 +91,7 @@ class CorrectedRun:
     def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: Supply) -> None:
         self._model, self._recording = model, recording
         run, self._step = on_grid(recording, dt)
-        self._substeps = model.steps_between(self._step)
+        self._substeps = model.steps_between(self._step, run.settings)
         self._measured = np.asarray(run.position, dtype=np.float64)
         self._start = initial_state(float(self._measured[0]), initial_velocity(run))
         self._commands = held_commands(recording, run, self._step, self._substeps, supply)
@@ -117,7 +116,7 @@ class CorrectedRun:
         bench, settings = correction.bench(run.bench), correction.settings(run.settings)
         end, out = self._start.copy(), np.empty((self.samples, len(OUTPUTS)))
         self._kernel(
-            bind(row, setup_row(self._model.control, bench, settings, self._step / n)),
+            bind(row, self._model.setup(bench, settings, self._step / n)),
             end,
             self._commands.goal,
             self._commands.lasts,

@@ -66,7 +66,7 @@ def torque_residual(
     length = min(max(5, 2 * round(0.5 * SMOOTHING / step) + 1), len(measured) - 1 + len(measured) % 2)
     velocity = savitzky_golay(measured, length, 2, derivative=1, step=step)
     acceleration = savitzky_golay(measured, length, 2, derivative=2, step=step)
-    n = model.steps_between(step)
+    n = model.steps_between(step, run.settings)
     h = step / n
     row = model.bound_row(run.bench, run.settings, h)
     given = held_commands(recording, run, step, n, supply)

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import setup_row
 from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.options import CHOICES
@@ -135,10 +134,10 @@ class Batch:
         setups: list[Array] = []
         for recording in recordings:
             run, step = on_grid(recording, dt)
-            n = model.steps_between(step)
+            n = model.steps_between(step, run.settings)
             steps.append(step)
             substeps.append(n)
-            setups.append(setup_row(model.control, run.bench, run.settings, step / n))
+            setups.append(model.setup(run.bench, run.settings, step / n))
             commands = held_commands(recording, run, step, n, supply)
             inputs = (commands.goal, commands.lasts, commands.enable, commands.supply)
             parts.append((*inputs, run.position, measured_velocity(run)))

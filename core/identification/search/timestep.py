@@ -105,7 +105,10 @@ def fewest_parts(
 
 def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Simulated) -> int:
     """Return the steps per sampling interval (the template's dt) to search with, from the expected error and cost."""
-    fewest = next((count for count in PARTS if template.dt / count <= ROUGH_STEP), PARTS[-1])
+    # No time step is longer than the control period, whatever is chosen.
+    least = max(template.steps_between(template.dt, run.settings) for run in recordings)
+    parts = [least, *(count for count in PARTS if count > least)]
+    fewest = next((count for count in parts if template.dt / count <= ROUGH_STEP), parts[-1])
     rough = how.batch(replace(template, substeps=fewest), few(recordings))
     pieces = rough.in_pieces(1.0)
     low, high = template.parameters.bounds().T
@@ -117,7 +120,7 @@ def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Sim
     errors = rough.scores(np.array(ends)).combined("mae")
     best = int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
     return fewest_parts(
-        template, recordings, how, ends[best], SEARCH_SHARE * expected_error(template, EXPECTED * errors[best]), PARTS
+        template, recordings, how, ends[best], SEARCH_SHARE * expected_error(template, EXPECTED * errors[best]), parts
     )
 
 

@@ -26,6 +26,8 @@ PATH = {
     "release_braking": 0.4,
 }
 """6.55 and 2.35 steps of delay."""
+PERIOD = 3.7e-3
+"""Control period of a model with the second-order step and a command path [s], no multiple of the time step."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ def pushed(law: str, friction: str = "m6", path=PATH, *, leapfrog: bool = False,
     random = np.random.default_rng(seed)
     integrator = "leapfrog" if leapfrog else "algorithm1"
     model = law_model(law, friction, path, integrator=integrator)
+    if leapfrog and path:
+        model = replace(model, control=replace(model.control, control_period=PERIOD))
     gains = {"ki": 2.0, "kd": 1.0} if model.control.integral_ratio and path else {}
     settings = low_supply(model, **gains)
     row = model.bound_row(PENDULUM, settings, STEP)

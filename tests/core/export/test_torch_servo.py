@@ -90,12 +90,12 @@ class RandomStates:
                     model = random_values(law, friction, random)
                     row = model.bound_row(PENDULUM, settings, H)
                     row[[Slot.KI, Slot.KD]] = row[Slot.KP] * random.uniform(0.0, [2.0, 0.05])
-                    row[[Slot.DELAY, Slot.RELEASE_DELAY, Slot.GRAVITY_TORQUE]] = 0.0
+                    row[[Slot.DELAY, Slot.RELEASE_DELAY, Slot.GRAVITY_TORQUE, Slot.CONTROL_PERIOD]] = 0.0
                 row[Slot.INERTIA] = self.inertia[n, j]
                 for slot in NUMBERS:
                     self.numbers[slot.name.lower()][n, j] = row[slot]
                 limit = row[Slot.OUTPUT_LIMIT]
-                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0, 0.0])
+                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0, 0.0, 0.0, 0.0])
                 state = random.uniform(-1.0, 1.0, STATE) * scale
                 state[:2], state[6] = (self.position[n, j], self.velocity[n, j]), abs(state[6])
                 self.state[n, j] = state
