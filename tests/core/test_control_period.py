@@ -13,11 +13,13 @@ from core.bench import Bench
 from core.errors import ModelError
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
+from core.identification.coverage.report import coverage
 from core.identification.search.objective import Batch
 from core.model import ServoModel, without_terms
 from core.servo_spec import parse_servo
 from core.shipped import load_model
 from core.simulation import Stepper, simulate_recording, simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, recorded
 from tests.core.export.pushed import STEP, STEPS, pushed
@@ -190,3 +192,21 @@ def test_both_programs_act_alike_at_any_time_step(period):
         found[k] = bank.drive(run.position[k : k + 1], run.velocity[k : k + 1])[0], of_batch.item()
 
     np.testing.assert_allclose(found[:, 0], found[:, 1], atol=1e-9 * np.abs(found).max())
+
+
+def test_coverage_says_that_a_period_is_assumed():
+    """Not for a proportional gain, nor for a period that the servo's file states or that is a parameter."""
+    model = catalogue_model("xl330", "m6", command_path=COMMAND_PATH_TERMS)
+    run = recorded(model, "sin_time_square", kp=400, duration=2.0)
+    with_d = replace(run, settings=replace(run.settings, kd=300))
+
+    def told(runs, model=model):
+        return [f.text for f in coverage(runs, model=model).findings if f.kind == "period"]
+
+    assert told([run]) == []
+    assert told([run, with_d]) == [
+        "1 run with an integral or derivative gain, which acts once a control period; the servo file states none, so "
+        "1 ms is taken"
+    ]
+    assert told([with_d], replace(model, control=replace(model.control, control_period=2e-3))) == []
+    assert told([with_d], catalogue_model("xl330", "m6", command_path=("control_period",))) == []

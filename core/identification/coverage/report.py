@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from core.actuator import DEFAULT_PERIOD
 from core.errors import IdentificationError, reading_json
 from core.finite import is_object
 from core.identification.choice.repeatability import FloorRow, repeatability
@@ -153,6 +154,17 @@ def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence
     for text in missing_conditions(model, recordings):
         what, _, remedy = text.partition(": ")
         found.append(Finding(kind="conditions", severity="warning", text=what, remedy=remedy))
+    assumed = [run for run in recordings if model.control_period(run.settings) and not model.control.control_period]
+    if assumed and "control_period" not in model.parameters:
+        found.append(
+            Finding(
+                kind="period",
+                severity="note",
+                text=f"{counted(len(assumed), 'run')} with an integral or derivative gain, which acts once a control "
+                f"period; the servo file states none, so {1e3 * DEFAULT_PERIOD:g} ms is taken",
+                remedy="state control_period in the servo file, or identify it as a term",
+            )
+        )
     silent: dict[str, list[str]] = {}
     for term in terms:
         if term.verdict == "none":
