@@ -63,13 +63,18 @@ def number(value: Any, what: str, low: float = -MAX_MAGNITUDE, high: float = MAX
     return float(value)
 
 
+def is_name(value: object) -> bool:
+    """Return True for a text that can be used as a name."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
 def name(value: Any, what: str) -> str:
     """Return a JSON text that can be used as a name.
 
     Raises:
         InputError: for another type or text, named by `what`.
     """
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not is_name(value):
         raise InputError(f"{what} is {_quoted(value)}, not a name of letters, digits, spaces and . + - _")
     return value
 

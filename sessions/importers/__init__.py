@@ -21,7 +21,8 @@ from sessions.contents import Contents, missing_documents, store_contents
 from sessions.documents import DOCUMENT_NAMES
 from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
-from sessions.importers.sources import NO_TABLES, find_sources, read_source
+from sessions.importers.names import guess_pattern, servo_of, stem
+from sessions.importers.sources import NO_TABLES, find_sources, is_table, read_source
 from sessions.importers.table_runs import TableImport, suggested_command
 from sessions.opening import check_creatable
 from sessions.run_file.schema import recording_sha256
@@ -31,7 +32,7 @@ __all__ = ["ImportEvent", "TableImport", "UnknownTableError", "import_paths"]
 
 
 MOST_NAMED = 8
-"""Files that a suggested command names; if there are more, it names only the one in question."""
+"""Files that a suggested command names; if there are more that are all of a folder, it names the folder."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,15 @@ def import_paths(
     sources = find_sources(given, _home(session))
     contents: list[Contents] = []
     passed_over: list[Exception] = []
+    unknown_tables: list[Path] = []
     known = _Known(target)
     duplicates = 0
     for done, source in enumerate(sources, start=1):
         try:
             found = read_source(source, tables)
         except UnknownTableError as error:
-            raise _with_remedy(error, given if len(given) <= MOST_NAMED else [source.path], tables) from None
+            tables_named = [each.path for each in sources if is_table(each.path)]
+            raise _with_remedy(error, given, tables_named, tables, _home(session)) from None
         if isinstance(found, Contents):
             for name in _left_out(found, contents, target):
                 place = str(source.path / f"{name}.json")
@@ -100,13 +103,15 @@ def import_paths(
             tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage))
         else:
             passed_over.append(found)
+            if isinstance(found, UnknownTableError):
+                unknown_tables.append(source.path)
             tell(ImportEvent(done, len(sources), str(source.path), str(found)))
     # Only duplicates is a success without new runs; nothing at all is an error.
     total = sum(len(found.recordings) for found in contents)
     if not total and not duplicates:
         for unknown in passed_over:
             if isinstance(unknown, UnknownTableError):
-                raise _with_remedy(unknown, given, tables)
+                raise _with_remedy(unknown, given, unknown_tables, tables, _home(session))
         raise InputError("nothing to import: no recording in the files and folders given")
 
     def stored(done: int, identity: str) -> None:
@@ -121,9 +126,24 @@ def _ignore(event: ImportEvent) -> None:
     """Ignore an event."""
 
 
-def _with_remedy(error: UnknownTableError, paths: list[Path], tables: TableImport) -> UnknownTableError:
-    error.args = (f"{error}; say what they mean: {suggested_command(error, paths, tables)}",)
+def _with_remedy(
+    error: UnknownTableError, given: list[Path], unknown: list[Path], tables: TableImport, session: Path
+) -> UnknownTableError:
+    """Add what the names of the tables state to an error, and the command that imports them."""
+    stems = [stem(path) for path in unknown]
+    error.pattern = guess_pattern(stems, [*tables.facts])
+    error.servo = servo_of(stems)[1]
+    command = suggested_command(error, _briefly(given, session), tables, session)
+    error.args = (f"{error}; say what they mean: {command}",)
     return error
+
+
+def _briefly(paths: list[Path], session: Path) -> list[Path]:
+    """Return the folder of many files if they are all that can be imported from it, else the paths."""
+    folder = paths[0].parent
+    if len(paths) <= MOST_NAMED or any(path.parent != folder for path in paths):
+        return paths
+    return [folder] if {each.path for each in find_sources([folder], session)} == set(paths) else paths
 
 
 class _Known:

@@ -20,7 +20,7 @@ from core.catalogue import ServoSpec
 from core.errors import InputError
 from core.recording import CHANNELS
 from sessions.errors import cause, shown
-from sessions.importers.tables import Table
+from sessions.importers.tables import FLAGS, Table
 
 SI_UNITS = {channel.name: channel.unit for channel in CHANNELS}
 
@@ -55,13 +55,16 @@ WORDS = (
     ("duty_cycle", "duty pwm"),
     ("supply_voltage", "voltage supply vin vbat volt volts"),
     ("temperature", "temperature temp"),
-    ("torque_enable", "enable enabled"),
+    ("torque_enable", "enable enabled en"),
     ("position", "position pos angle theta q encoder"),
     ("time", "time t timestamp stamp elapsed clock"),
     ("current", "current i amps"),
     ("position", "measured actual"),
+    ("torque_enable", "torque motor on driven"),
 )
 """Words that name a channel, the most specific first."""
+TORQUE_WORDS = frozenset(("torque", "tor", "tau", "effort"))
+"""Words of quantities that are no channel and never the goal of a position."""
 GOAL_WORDS = frozenset(
     ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des")
 )
@@ -168,16 +171,16 @@ def _column(text: str, channel: str) -> Column:
 
 def guess_columns(table: Table) -> dict[str, Column]:
     """Guess the columns from their names, and their units from their names or the size of their numbers."""
+    rows = [row for row in table.head(PREVIEWED) if len(row) == len(table.names)]
+    cells = {name: [row[place] for row in rows] for place, name in enumerate(table.names)}
     found: dict[str, Column] = {}
-    for column in sorted(table.names, key=len):
+    for column in sorted(table.names, key=lambda name: (name not in SI_UNITS, len(name))):
         channel, unit = _meaning(column)
-        if channel is not None and channel not in found and table.names.count(column) == 1:
+        if channel is None or channel in found or table.names.count(column) > 1:
+            continue
+        if channel != "torque_enable" or _is_switch(column, cells[column]):
             found[channel] = Column(column, unit)
-    rows = table.head(PREVIEWED)
-    values = {
-        channel: _numbers([row[table.names.index(column.name)] for row in rows if len(row) == len(table.names)])
-        for channel, column in found.items()
-    }
+    values = {channel: _numbers(cells[column.name]) for channel, column in found.items()}
     angles = [values[channel] for channel in ("goal_position", "position") if channel in values]
     for channel, column in found.items():
         if not column.unit:
@@ -196,12 +199,26 @@ def _meaning(column: str) -> tuple[str | None, str]:
     return _channel_of(column), ""
 
 
+def _is_switch(column: str, cells: Sequence[str]) -> bool:
+    """Return True if a column holds on and off; one named after the torque must be on once, or it may be a torque."""
+    states = set(_numbers(cells))
+    sure = _words_of(column) & {"enable", "enabled", "en"}
+    return len(states) > 0 and states <= {0.0, 1.0} and (bool(sure) or 1.0 in states)
+
+
+def _words_of(text: str) -> set[str]:
+    return {word.lower() for word in re.split(r"[^\w]+|_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))}
+
+
 def _channel_of(text: str) -> str | None:
-    words = re.split(r"[^\w]+|_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))
-    said = {word.lower() for word in words}
+    if text in SI_UNITS:
+        return text
+    said = _words_of(text)
     base = next((channel for channel, known in WORDS if said & set(known.split())), None)
     if not said & GOAL_WORDS:
         return base
+    if base is None and said & TORQUE_WORDS:
+        return None
     return {None: "goal_position", "position": "goal_position", "time": "command_time"}.get(base)
 
 
@@ -209,7 +226,7 @@ def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
     found: list[float] = []
     for cell in cells:
         try:
-            found.append(float(cell.replace(",", ".")))
+            found.append(FLAGS[cell.lower()] if cell.lower() in FLAGS else float(cell.replace(",", ".")))
         except ValueError:
             continue
     return np.array([value for value in found if math.isfinite(value)])

@@ -30,6 +30,10 @@ class UnknownTableError(NotARecordingError):
         """The first rows, as text."""
         self.guess = guess
         """Guessed columns, as `--columns` takes them; columns that could not be guessed are missing."""
+        self.pattern = ""
+        """Pattern that the names of the tables share, as `--from-name` takes it; empty if they share none."""
+        self.servo = ""
+        """Servo that their names begin with; empty if there is none."""
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,11 @@ def _walk(folder: Path, target: Path) -> Iterator[Path]:
                 yield path
 
 
+def is_table(path: Path) -> bool:
+    """Return True for a file that is read as a table if no reader knows it."""
+    return _ending(path) in OPENERS and path.is_file()
+
+
 def _is_session(folder: Path) -> bool:
     return (folder / SESSION_NAME).is_file()
 

@@ -23,22 +23,15 @@ from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns
 from sessions.importers.kinds import NotARecordingError, UnknownTableError
+from sessions.importers.names import FACTS, FIELD, facts_from_name, stem
 from sessions.importers.plausible import check_plausible
-from sessions.importers.tables import OPENERS, Table, open_table
+from sessions.importers.tables import Table, open_table
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import MAX_MAGNITUDE, name, number
 
-FACTS = {
-    **dict.fromkeys(("mass", "length", "arm_mass", "angle_offset"), "bench"),
-    **dict.fromkeys(("kp", "ki", "kd", "supply_voltage", "damping"), "settings"),
-    **dict.fromkeys(("servo", "trajectory"), "text"),
-}
-"""Facts of a run besides its samples, with the group of each."""
 REQUIRED_FACTS = {"servo": "SERVO", "mass": "KG", "length": "M", "kp": "P"}
 """Facts without a default, and the placeholder for their value in a command."""
 
-_FIELD = re.compile(r"\{(\w*)\}")
-_NUMBER = r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?"
 MOST_SHOWN = 12
 """Number of columns that a message names."""
 
@@ -68,7 +61,7 @@ class TableImport:
             if used.count(column) > 1:
                 return f"column {shown(column)} is chosen twice"
         try:
-            named = facts_from_name(stem(path), self.name_pattern) if path else _FIELD.findall(self.name_pattern)
+            named = facts_from_name(stem(path), self.name_pattern) if path else FIELD.findall(self.name_pattern)
         except InputError as error:
             return str(error)
         missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in named]
@@ -107,41 +100,9 @@ def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> R
     )
 
 
-def stem(path: Path) -> str:
-    """Return a file's name without the endings of known formats."""
-    found = path.name.removesuffix(".gz")
-    return next((found[: -len(ending)] for ending in OPENERS if found.lower().endswith(ending)), found)
-
-
 def _as_name(stem: str) -> str:
     """Return a name for the motion in a file of this name."""
     return re.sub(r"[^\w .+-]", "_", stem).lstrip(" .+-")[:64] or "recording"
-
-
-def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:
-    """Return the facts in a file's name.
-
-    Raises:
-        InputError: for a pattern with unknown fields, or a name that does not match it.
-    """
-    if not pattern:
-        return {}
-    parts = _FIELD.split(pattern)
-    fields = parts[1::2]
-    for wrong in fields:
-        if wrong not in FACTS or fields.count(wrong) > 1:
-            problem = "is given twice" if wrong in FACTS else f"is not one of {', '.join(FACTS)}"
-            raise InputError(f"--from-name: {{{wrong}}} {problem}")
-    texts = [re.escape(part) for part in parts[::2]]
-    groups = [f"(?P<{fact}>{'.+?' if FACTS[fact] == 'text' else _NUMBER})" for fact in fields]
-    match = re.fullmatch("".join(a + b for a, b in zip(texts, [*groups, ""], strict=True)), stem)
-    if match is None:
-        examples = {"servo": "xl330", "trajectory": "sin_sin"}
-        example = _FIELD.sub(lambda found: examples.get(found[1], "0.5"), pattern)
-        raise InputError(
-            f"the name {shown(stem)!r} does not fit --from-name {shown(pattern)!r}; expected is e.g. {example}"
-        )
-    return {fact: text if FACTS[fact] == "text" else float(text) for fact, text in match.groupdict().items()}
 
 
 def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Bench, ServoSettings]:
@@ -241,8 +202,13 @@ def unknown_table(content: bytes, ending: str) -> NotARecordingError:
     )
 
 
-def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: TableImport) -> str:
-    """Return the command that imports these paths once its placeholders in capital letters are replaced."""
+def suggested_command(
+    error: UnknownTableError, paths: Sequence[Path], request: TableImport, session: Path | None = None
+) -> str:
+    """Return the command that imports these paths into a session.
+
+    Facts that nothing states are placeholders in capital letters, and so is the session if there is none.
+    """
     guess = parse_columns(error.guess)
     entries = [error.guess] if guess else []
     entries += [
@@ -250,16 +216,24 @@ def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: 
         for channel in REQUIRED_CHANNELS
         if channel not in guess and channel != "torque_enable"
     ]
-    in_name = _FIELD.findall(request.name_pattern)
-    facts = [
-        f"--{fact.replace('_', '-')} {quote(str(value))}"
-        for fact, value in {**REQUIRED_FACTS, **request.facts}.items()
-        if fact not in in_name
+    pattern = request.name_pattern or error.pattern
+    known = {**REQUIRED_FACTS, **({"servo": error.servo} if error.servo else {}), **request.facts}
+    in_name = FIELD.findall(pattern)
+    options = {"columns": ",".join(entries)}
+    options |= {fact.replace("_", "-"): str(value) for fact, value in known.items() if fact not in in_name}
+    if pattern:
+        options["from-name"] = pattern
+    words = ["bench import", *(quote(_not_an_option(shown(path))) for path in paths)]
+    # An option's value that begins with a dash needs the equals sign.
+    words += [
+        f"--{name}={quote(text)}" if text.startswith("-") else f"--{name} {quote(shown(text))}"
+        for name, text in options.items()
     ]
-    pattern = [f"--from-name {quote(request.name_pattern)}"] if request.name_pattern else []
-    files = [quote(shown(path)) for path in paths]
-    columns = quote(shown(",".join(entries)))
-    return " ".join(["bench import", *files, "--columns", columns, *facts, *pattern, "-o SESSION"])
+    return " ".join([*words, "-o", quote(_not_an_option(shown(session))) if session is not None else "SESSION"])
+
+
+def _not_an_option(path: str) -> str:
+    return f"./{path}" if path.startswith("-") else path
 
 
 def listed(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError, ServoBenchError
+from core.recording import CHANNELS
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.columns import (
@@ -25,8 +26,8 @@ from sessions.importers.columns import (
     guess_columns,
     parse_columns,
 )
+from sessions.importers.names import facts_from_name, guess_pattern
 from sessions.importers.plausible import check_plausible
-from sessions.importers.table_runs import facts_from_name
 from sessions.importers.tables import open_table
 
 FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
@@ -244,11 +245,80 @@ def test_columns_come_back_from_their_text(names):
         ("timestamp,goalPosition,presentPosition", "time=timestamp,goal=goalPosition:deg,position=presentPosition:deg"),
         ("elapsed,cmd,measured", "time=elapsed,goal=cmd:deg,position=measured:deg"),
         ("t,q_des_deg,q_deg", "time=t,goal=q_des_deg:deg,position=q_deg:deg"),
+        ("t,torDes,posAct", "time=t,position=posAct:deg"),
     ],
 )
 def test_columns_are_guessed_from_names_and_numbers(head, guess):
     table = open_table((head + "\n" + text(SOUND).split("\n", 1)[1]).encode(), ".csv")
     assert columns_text(guess_columns(table)) == guess
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "meant"),
+    [
+        ("en", "1 1 0", True),
+        ("torque_enable", "0 0 0", True),
+        ("torqueEnable", "true true false", True),
+        ("enabled", "2 1 0", False),
+        ("torque", "1 1 0", True),
+        ("torque_on", "True True False", True),
+        ("motor", "1.0 1.0 0.0", True),
+        ("torque", "0 0 0", False),
+        ("torque", "0.5 0.25 0", False),
+        ("torque_Nm", "1 0.3 0", False),
+    ],
+)
+def test_the_column_that_switches_the_torque_is_known_by_its_name_and_its_values(name, cells, meant):
+    rows = [f"{0.01 * k},{k},{k},{cell}" for k, cell in enumerate(cells.split())]
+    guess = guess_columns(open_table("\n".join([f"t,goal,pos,{name}", *rows]).encode(), ".csv"))
+    assert ("torque_enable" in guess) == meant
+
+
+def test_a_channels_own_name_is_always_known():
+    names = [channel.name for channel in CHANNELS]
+    table = open_table("\n".join([",".join(reversed(names)), *[",".join("1" * len(names))] * 2]).encode(), ".csv")
+    assert {channel: column.name for channel, column in guess_columns(table).items()} == {name: name for name in names}
+
+
+@pytest.mark.parametrize(
+    ("stems", "pattern"),
+    [
+        ("lift_and_drop_m1_kp32 sin_sin_m0.5_kp8", "{trajectory}_m{mass}_kp{kp}"),
+        ("sin_sin_kp400", "{trajectory}_kp{kp}"),
+        ("2026-03-17_m0.5_chirp_kp8 2026-03-18_m0.5_sin_sin_kp8", "{}_m{mass}_{trajectory}_kp{kp}"),
+        ("sin_sin_m0.5_kp8_rep1 sin_sin_m0.5_kp8_rep2", "{trajectory}_m{mass}_kp{kp}_{}"),
+        ("xl330_sin_sin_m0.5_l0.1_kp400 xl330_chirp_m1_l0.1_kp100", "xl330_{trajectory}_m{mass}_l{length}_kp{kp}"),
+        ("sts3215_7v4_chirp_mass0.5kg_len0.15m", "sts3215_7v4_{trajectory}_mass{mass}kg_len{length}m"),
+        ("vin=12_kp=8-ki=1-kd=2_chirp", "vin={supply_voltage}_kp={kp}-ki={ki}-kd={kd}_{trajectory}"),
+        ("kp8 kp16", "kp{kp}"),
+        # Grams, centimetres and numbers that two words claim are nobody's guess.
+        ("slow_m500_l15cm_kp8 fast_m300_l15cm_kp8", "{trajectory}_kp{kp}"),
+        ("slow_kp8_kp9", ""),
+        ("slow_kp8 fast_kp8_m1.5", ""),
+        ("trial_m1 trial_m2", ""),
+        ("2026-03-17_16h35m47", ""),
+        ("log", ""),
+    ],
+)
+def test_the_pattern_that_names_share_is_guessed(stems, pattern):
+    assert guess_pattern(stems.split()) == pattern
+
+
+def test_names_are_not_read_for_what_is_known_otherwise():
+    assert guess_pattern(["sin_sin_m500_kp8"], ["trajectory"]) == "sin_sin_m500_kp{kp}"
+    assert guess_pattern(["a_m0.5_kp8", "b_m0.6_kp8"], ["mass"]) == "{trajectory}_m{}_kp{kp}"
+    assert facts_from_name("a_m0.5kg_kp8", "{trajectory}_m{}_kp{kp}") == {"trajectory": "a", "kp": 8.0}
+
+
+@given(
+    st.lists(st.from_regex(r"\A[a-z{}_.0-9-]{0,8}(_m[0-9]\.[0-9])?(_kp[0-9])?[a-z_{}]{0,3}\Z"), min_size=1, max_size=3)
+)
+def test_a_guessed_pattern_reads_every_name_that_it_was_guessed_from(stems):
+    pattern = guess_pattern(stems)
+    for name in stems if pattern else ():
+        facts = facts_from_name(name, pattern)
+        assert all(f"kp{value:g}" in name for fact, value in facts.items() if fact == "kp")
+        assert all(f"m{value}" in name or f"m{value:g}" in name for fact, value in facts.items() if fact == "mass")
 
 
 def test_units_are_guessed_from_the_size_of_numbers():

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from-name",
         default="",
         metavar="PATTERN",
-        help="take conditions from file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}",
+        help="take conditions from file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; {} is any text",
     )
     table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
     table.add_argument("--mass", type=float, metavar="KG", help="mass of the load")

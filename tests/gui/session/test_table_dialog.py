@@ -43,6 +43,9 @@ def test_a_table_is_imported_once_it_is_understood(person, table):
     dialog = dropped(person, table)
     assert chosen(dialog) == {"time": ("t_ms", "ms"), "goal_position": ("goal", "deg"), "position": ("angle", "deg")}
     assert not dialog.import_button.isEnabled()
+    assert dialog.pattern.text() == "{trajectory}_kp{kp}"
+    assert dialog.reason.text() == "Missing: servo, mass, length"
+    dialog.pattern.clear()
     assert dialog.reason.text() == "Missing: servo, mass, length, kp"
     dialog.servo.setCurrentIndex(dialog.servo.findData("xl330"))
     facts = {"mass": 0.3, "length": 0.12, "arm_mass": 0.02, "angle_offset": 0.05, "supply_voltage": 7.1}
