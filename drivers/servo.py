@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from core.recording import ServoSettings
+from core.recording import RunHeader, ServoSettings
 from drivers.clock import Clock, RealClock
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import Limits
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 RELEASE_ATTEMPTS = 3
 CUT_THE_SUPPLY = "CUT THE SUPPLY"
 """Begins every message about a motor that may still be on, so that it is read first and never truncated."""
+
+
+Origin = Literal["real", "emulated", "simulated"]
 
 
 class ServoState(IntEnum):
@@ -66,10 +69,26 @@ class ServoIdentity:
     """Actuator that moves the shaft in place of the servo's own motor, as `ServoSettings.actuator`; None for none."""
     preset: float | None = None
     """Preset of an actuator with adjustable stiffness, as `ServoSettings.preset`."""
+    origin: Origin = "real"
+    """"emulated" if it answered on an emulator's port or cable, "simulated" without any bus."""
     facts: Mapping[str, str | float] = field(default_factory=dict)
     """Other facts it reported: raw values and scaling factors, with units in the names; stored with every run."""
     warnings: tuple[str, ...] = ()
     """Problems that the user should know of or fix, each with its remedy."""
+
+    def signed(self, header: RunHeader) -> RunHeader:
+        """Return a header with the servo's own report, so that no caller can record one actuator as another."""
+        device = {
+            "title": self.title,
+            "firmware": self.firmware,
+            "serial": self.serial,
+            "id": self.id,
+            "position_step": self.position_step,
+            "origin": self.origin,
+            **self.facts,
+        }
+        settings = replace(header.settings, actuator=self.actuator, preset=self.preset)
+        return replace(header, settings=settings, provenance={**header.provenance, "device": device})
 
     def regular_rate(self, rate: float) -> float:
         """Return the rate nearest to `rate` [Hz] at which samples are evenly spaced."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 # ruff: noqa: F401 (imported for type checkers; at run time names come from _MODULES)
 if TYPE_CHECKING:
     from sessions.annotations import Annotation
-    from sessions.errors import SessionError, UnreadableError
+    from sessions.errors import AnotherServoError, SessionError, UnreadableError
     from sessions.exporters import export_bam, export_csv
     from sessions.importers import import_paths
     from sessions.run_file.summary import RunSummary
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "Annotation": "annotations",
+    "AnotherServoError": "errors",
     "RunSummary": "run_file.summary",
     "Selection": "selection",
     "Session": "store",

@@ -19,6 +19,10 @@ class NewerFormatError(SessionError):
     """A file was written by a newer version of this program."""
 
 
+class AnotherServoError(SessionError):
+    """Runs are of another kind of servo than a session, or of several."""
+
+
 UNUSABLE = (UnreadableError, NewerFormatError)
 """Errors of the file itself, where another attempt with this program does not help."""
 

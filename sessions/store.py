@@ -26,7 +26,7 @@ import h5py
 
 from core.atomic import write_atomically
 from core.identification.runs.split import Divisible
-from core.recording import STATUS_WORDS, Recording
+from core.recording import STATUS_WORDS, Recording, RunHeader
 from core.sealed import sealed_text
 from core.tabular import Tabular
 from core.words import counted
@@ -54,6 +54,7 @@ from sessions.run_file.schema import (
 )
 from sessions.run_file.summary import RunSummary
 from sessions.selection import Selection, fit_runs, selection_of
+from sessions.servo_kind import kind_of, require_one_kind
 from sessions.writing.locks import RunLock, claim_numbers
 from sessions.writing.recovery import RecoveryReport, recover
 from sessions.writing.sealing import write_run
@@ -65,7 +66,7 @@ CLAIM_BLOCK = 64
 
 
 class Session(Tabular):
-    """Runs of one bench, created by `create`, `open` or `open_or_create`.
+    """Runs of one servo on one bench, created by `create`, `open` or `open_or_create`.
 
     Example:
         >>> session = sb.example()
@@ -413,6 +414,7 @@ class Session(Tabular):
             The run's id in this session.
 
         Raises:
+            AnotherServoError: if the session has runs of another kind of servo.
             SessionError: if the run cannot be written.
         """
         return self.add_all([recording], exit_status)[0]
@@ -434,6 +436,7 @@ class Session(Tabular):
             The ids of the runs in this session.
 
         Raises:
+            AnotherServoError: if these runs and those of the session are not of one kind of servo.
             SessionError: if a run cannot be written.
         """
         with self.adding(recordings, exit_status, stored) as ids:
@@ -457,6 +460,10 @@ class Session(Tabular):
         if exit_status is not None and exit_status not in EXIT_STATUSES:
             raise SessionError(f"exit status {exit_status!r} is not one of {', '.join(EXIT_STATUSES)}")
         chosen = list(recordings)
+        kinds: dict[str, str] = {}
+        for run in chosen:
+            kinds.setdefault(kind_of(run.settings, run.provenance), run.id)
+        require_one_kind(self.path, self._kinds(), kinds)
         added: list[str] = []
         locks: list[RunLock] = []
         owner: RunLock | None = None
@@ -492,15 +499,26 @@ class Session(Tabular):
             for lock in (*locks, *([owner] if owner is not None else [])):
                 lock.release()
 
+    def require_servo(self, header: RunHeader) -> None:
+        """Check that a run with this header may be recorded here.
+
+        Raises:
+            AnotherServoError: if the session has runs of another kind of servo.
+            SessionError: if the runs cannot be listed.
+        """
+        require_one_kind(self.path, self._kinds(), {kind_of(header.settings, header.provenance): header.trajectory})
+
     def sink(self) -> SessionSink:
         """Return a picklable description of the place where a recorder stores its samples.
 
+        It refuses runs of another kind of servo than those that the session has now.
+
         Raises:
-            SessionError: if this is an exported session.
+            SessionError: if this is an exported session, or the runs cannot be listed.
         """
         if self.read_only:
             raise SessionError(f"{shown(self.path)}: an exported session is read-only; record into a session folder")
-        return SessionSink(str(self._runs_folder.absolute()))
+        return SessionSink(str(self._runs_folder.absolute()), tuple(sorted(self._kinds())))
 
     def recover(self) -> RecoveryReport:
         """Recover runs that a dead process left behind, e.g. after a recorder died."""
@@ -552,6 +570,9 @@ class Session(Tabular):
         except UNUSABLE as error:
             self._note_damaged(run_id, str(error))
             raise
+
+    def _kinds(self) -> set[str]:
+        return {run.kind for run in self.runs()}
 
     def _require_folder(self) -> None:
         if self.read_only:

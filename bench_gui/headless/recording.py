@@ -13,13 +13,12 @@ from bench_gui.headless.run_header import run_header
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError
-from core.plan import GridPlan, PlanStatus, changes_by_hand, status
+from core.plan import Cell, GridPlan, PlanStatus, changes_by_hand, status
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 from drivers.recorder import Recorder, RunResult, record_inline
 from drivers.registry import ServoAddress, open_servo
 from drivers.servo import ServoIdentity
-from drivers.simulated import SimulatedSource
 from sessions import Session
 
 USUAL_RATE = 200.0
@@ -30,7 +29,7 @@ Show = Callable[[float, str], None]
 """Called with the completed share, 0 … 1, and a progress message."""
 Ask = Callable[[str], bool]
 """Called with a change to make at the bench; returns True once it is done, False to stop."""
-Store = Callable[[], Session]
+Store = Callable[[ServoIdentity], Session]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +86,13 @@ def record_plan(plan: RecordingPlan, session_path: str | Path, show: Show) -> li
     Recording stops at the first failed run and on an interrupt; recorded runs are kept.
 
     Raises:
+        AnotherServoError: The session has runs of another kind of servo.
         ServoBenchError: The servo does not answer, or the session cannot be written.
     """
     address = _address(plan)
     runs = [_Run(trajectory, plan.bench, plan.kp) for trajectory in plan.trajectories]
     # The session is created only after the servo has answered.
-    return _record(plan, address, runs, partial(Session.open_or_create, session_path), show, _no_change)
+    return _record(plan, address, runs, partial(_session_for, session_path, plan, runs[:1]), show, _no_change)
 
 
 def record_grid(
@@ -111,15 +111,18 @@ def record_grid(
 
     Returns:
         The outcome of each new run, and the status of the grid.
+
+    Raises:
+        AnotherServoError: The session has runs of another kind of servo.
+        ServoBenchError: The servo does not answer, or the session cannot be written.
     """
     address = _address(plan)
-    session = Session.open_or_create(session_path)
-    servo = servo_at(address)
-    missing = grid_status(session, grid, servo).pending
+    servo = identity_at(address)
+    session = _session_for(session_path, plan, _runs(plan, grid, grid.cells()[:1]), servo)
+    missing = grid_status(session, grid, servo.model).pending
     session.set_document(PLAN_DOCUMENT, grid.to_json())
-    runs = [_Run(grid.trajectory(cell), cell.bench(plan.bench), cell.kp) for cell in missing]
-    results = _record(plan, address, runs, lambda: session, show, ask)
-    return results, grid_status(session, grid, servo)
+    results = _record(plan, address, _runs(plan, grid, missing), lambda _: session, show, ask)
+    return results, grid_status(session, grid, servo.model)
 
 
 def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus:
@@ -128,13 +131,22 @@ def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus
     return status(grid, session.runs(), servo, excluded)
 
 
-def servo_at(address: ServoAddress) -> str:
-    """Return the catalogue name of the servo at an address; a real servo is queried, which may raise DriverError."""
-    source = address.source()
-    if isinstance(source, SimulatedSource):
-        return source.name
-    with source.open() as servo:
-        return servo.connect().model
+def identity_at(address: ServoAddress) -> ServoIdentity:
+    """Return the identity of the servo at an address, which is asked for it; raises DriverError."""
+    with address.open() as servo:
+        return servo.connect()
+
+
+def _session_for(path: str | Path, plan: RecordingPlan, runs: Sequence[_Run], servo: ServoIdentity) -> Session:
+    """Open or create the session for runs of a servo; raises AnotherServoError."""
+    session = Session.open_or_create(path)
+    for run in runs:
+        session.require_servo(servo.signed(_header(plan, servo, run)))
+    return session
+
+
+def _runs(plan: RecordingPlan, grid: GridPlan, cells: Sequence[Cell]) -> list[_Run]:
+    return [_Run(grid.trajectory(cell), cell.bench(plan.bench), cell.kp) for cell in cells]
 
 
 @dataclass(frozen=True)
@@ -201,7 +213,7 @@ def _record_fast(
     servo = open_servo(address.source())
     try:
         identity = servo.connect()
-        session = store()
+        session = store(identity)
         for number, run in enumerate(runs):
             show(number / len(runs), run.trajectory.title)
             header = _header(plan, identity, run)
@@ -218,7 +230,7 @@ def _record_live(plan: RecordingPlan, runs: Sequence[_Run], store: Store, show: 
     hung: tuple[float, float] | None = None
     with Recorder(plan.servo) as recorder, Interrupt() as interrupt:
         identity = recorder.start()
-        session = store()
+        session = store(identity)
         for number, run in enumerate(runs):
             change = changes_by_hand(hung, run.place)
             # The servo is released meanwhile, since the recorder expects heartbeats only during a run.

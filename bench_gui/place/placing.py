@@ -184,7 +184,14 @@ class Placing(QObject):
         else:
             self._held_bench = self._setup.bench
             self._enter(Stage.STARTING)
-            self._library.sink_for(identity.model, lambda _: self._begin(identity.model), self._fail)
+            header = RunHeader(
+                trajectory=HOLD_NAME,
+                bench=self._held_bench,
+                settings=replace(self._setup.settings, servo=identity.model),
+                rate=self._setup.rate,
+                provenance={"servo_address": self._servo.address},
+            )
+            self._library.sink_for(identity.signed(header), lambda _: self._begin(header), self._fail)
 
     def capture(self) -> None:
         """Take the pendulum's present rest as a candidate; refused while it moves."""
@@ -259,14 +266,12 @@ class Placing(QObject):
         self._enter(Stage.IDLE)
         self.problem.emit(message)
 
-    def _begin(self, servo: str) -> None:
+    def _begin(self, header: RunHeader) -> None:
         target = self.target
         if self.stage is not Stage.STARTING or target is None:
             return
         self._finder = RestFinder(self._step, self.steady_time)
         self._begin_search()
-        settings = replace(self._setup.settings, servo=servo)
-        header = RunHeader(trajectory=HOLD_NAME, bench=self._held_bench, settings=settings, rate=self._setup.rate)
         reason = self._refusal(target.torque)
         if reason:
             self._fail(reason)

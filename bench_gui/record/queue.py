@@ -270,7 +270,7 @@ class RecordQueue(QObject):
             self._sink = sink
             self.countdown.start()
 
-        self._library.sink_for(identity.model, then(opened), then(self._refuse))
+        self._library.sink_for(identity.signed(run.header), then(opened), then(self._refuse))
 
     def _call_off(self) -> None:
         """Put the run that was about to start back into the queue."""

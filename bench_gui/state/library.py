@@ -19,7 +19,7 @@ from core.words import counted
 from sessions.results.identification import load_latest
 
 if TYPE_CHECKING:
-    from core.recording import Recording, SinkDescription
+    from core.recording import Recording, RunHeader, SinkDescription
     from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 
@@ -211,14 +211,14 @@ class Library(QObject):
         self._background.submit("session", classify, paths, done=done, failed=self.problem.emit)
 
     def import_files(self, paths: list[Path], tables: TableImport | None = None) -> None:
-        """Import recordings into the open session, or into a new one.
+        """Import recordings into the open session, or into a new one if that has another servo or is read-only.
 
         tables: meaning of the columns of tables; if it is needed and None, `table_found` is emitted.
         """
         current, locked = self._session, self.locked
 
         def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
-            from sessions import Session, import_paths
+            from sessions import AnotherServoError, Session, import_paths
             from sessions.importers import ImportEvent, TableImport, UnknownTableError
 
             passed_over: list[str] = []
@@ -230,11 +230,16 @@ class Library(QObject):
                 if event.damage:
                     passed_over.append(event.damage)
 
-            target: Any = current
-            if current is None or locked:
-                target = new_session_folder("imported")
+            target: Any = new_session_folder("imported") if current is None or locked else current
             try:
-                added = import_paths(paths, target, note, tables or TableImport())
+                try:
+                    added = import_paths(paths, target, note, tables or TableImport())
+                except AnotherServoError:
+                    if target is not current:
+                        raise
+                    passed_over.clear()
+                    target = new_session_folder("imported")
+                    added = import_paths(paths, target, note, tables or TableImport())
             except UnknownTableError as error:
                 return error
             session = target if isinstance(target, Session) else Session.open(target)
@@ -249,6 +254,8 @@ class Library(QObject):
             contents, count, passed_over = found
             self._take(contents)
             text = f"{counted(count, 'run')} imported into {self.title}"
+            if current is not None and contents.session is not current:
+                text = f"{_reason(locked)}; {counted(count, 'run')} imported into a new session, {self.title}"
             self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
 
         self._begin("Import")
@@ -272,29 +279,42 @@ class Library(QObject):
 
         self._background.submit("session", work, done=done, failed=self.problem.emit)
 
-    def sink_for(self, servo: str, done: Callable[[SinkDescription], None], failed: Callable[[str], None]) -> None:
-        """Find the destination of runs of a servo: the open session, or a new one if that has another servo.
+    def sink_for(
+        self, header: RunHeader, done: Callable[[SinkDescription], None], failed: Callable[[str], None]
+    ) -> None:
+        """Find the destination of a run: the open session, or a new one if that has another servo or is read-only.
 
-        done: called with the destination; failed: called with a message.
+        Args:
+            header: Header of the run, signed by the servo.
+            done: Called with the destination.
+            failed: Called with a message.
         """
-        current, runs, locked = self._session, self.runs, self.locked
+        current, locked = self._session, self.locked
+
+        def fitting() -> Session | None:
+            from sessions import AnotherServoError
+
+            if current is None or locked:
+                return None
+            try:
+                current.require_servo(header)
+            except AnotherServoError:
+                return None
+            return current
 
         def work() -> tuple[Session, bool, SinkDescription]:
             from sessions import Session
 
-            foreign = any(run.servo != servo for run in runs)
-            fits = current is not None and not locked and not foreign
-            folder = new_session_folder(servo)
-            session = current if fits and current is not None else Session.create(folder, folder.name)
+            folder = new_session_folder(header.settings.servo)
+            session = fitting() or Session.create(folder, folder.name)
             return session, session is not current, session.sink()
 
         def finish(found: tuple[Session, bool, SinkDescription]) -> None:
             session, fresh, sink = found
             if fresh:
                 self._take(Contents(session, [], {}, [], []))
-                if locked or runs:
-                    why = f"{locked[:1].lower()}{locked[1:]}" if locked else "a session has one servo"
-                    self.notice.emit(f"{why}; these runs go into a new session, {self.title}")
+                if current is not None:
+                    self.notice.emit(f"{_reason(locked)}; these runs go into a new session, {self.title}")
             done(sink)
 
         self._background.submit("session", work, done=finish, failed=failed)
@@ -475,6 +495,11 @@ def _uses(annotations: Mapping[str, Annotation]) -> dict[str, tuple[bool, float 
     """Return exclusion and trim of the annotated runs."""
     uses = {identity: (a.excluded, a.trim_begin, a.trim_end) for identity, a in annotations.items()}
     return {identity: use for identity, use in uses.items() if use != _WHOLE}
+
+
+def _reason(locked: str) -> str:
+    """Return why runs cannot go into the open session."""
+    return f"{locked[:1].lower()}{locked[1:]}" if locked else "a session has one servo"
 
 
 def _first(lines: list[str] | tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from core.catalogue import ServoSpec
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.modes import Motor
+from drivers.dynamixel.packets import is_pseudo_terminal
 from drivers.dynamixel.preparation import Prepared
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.servo import ServoIdentity
@@ -60,6 +61,7 @@ def identity_of(
         id=str(id),
         position_step=profile.position_unit,
         watchdog=prepared.watchdog * profile.watchdog_unit,
+        origin="emulated" if is_pseudo_terminal(bus.path) else "real",
         facts={
             "model number": float(held["model_number"]),
             "port": bus.path,

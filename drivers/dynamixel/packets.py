@@ -34,6 +34,11 @@ _CRC = 2
 _PATTERN, _STUFFED = b"\xff\xff\xfd", b"\xff\xff\xfd\xfd"
 
 
+def is_pseudo_terminal(path: str) -> bool:
+    """Return True for the port of an emulator, or a link to one."""
+    return os.path.realpath(path).startswith(PSEUDO_TERMINALS)
+
+
 class Port(PortHandler):
     """The SDK's port, on a serial device opened by us."""
 
@@ -66,7 +71,7 @@ class Port(PortHandler):
         )
         self.is_open = True
         try:
-            timing.require_real_limits(path, lambda: os.path.realpath(path).startswith(PSEUDO_TERMINALS))
+            timing.require_real_limits(path, lambda: is_pseudo_terminal(path))
         except BusError:
             self.closePort()
             raise

@@ -54,6 +54,7 @@ class EthercatServo(Servo):
         self._made_drive: CyclicDrive | None = None
         self._plate: Nameplate | None = None
         self._watchdog = 0.0
+        self._emulated = False
         self._warnings: list[str] = []
         self._read_number = 0
         # Frames that were lost before the bus was restarted.
@@ -62,6 +63,7 @@ class EthercatServo(Servo):
     # Start.
 
     def _connect(self) -> None:
+        self._emulated = nic.is_virtual_cable(self._wanted.interface)
         self._begin()
         plate = self._nameplate()
         rated = Limits.for_spec(plate.spec)
@@ -187,6 +189,7 @@ class EthercatServo(Servo):
             position_step=plate.scale.step,
             cycle=self._cycle,
             watchdog=self._watchdog,
+            origin="emulated" if self._emulated else "real",
             facts=plate.facts | {"bus_cycle_s": self._cycle, "mode": wanted.mode},
             warnings=tuple(warnings),
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.recording import RunHeader, SinkDescription
 from drivers import timing
@@ -83,7 +83,7 @@ class Loop:
         """
         self._cycle.run = job.run
         self._cycle.restart(job.header.rate)
-        storage = Storage(job.sink, self._signed(job.header), self._worker)
+        storage = Storage(job.sink, self._servo.identity.signed(job.header), self._worker)
         status, reason, gentle, fault, busy = "success", "", True, False, False
         try:
             self._prepare(job, storage)
@@ -167,20 +167,6 @@ class Loop:
             self._link.held(math.nan)
             self._cycle.enter(Phase.IDLE)
         return HoldResult(exit_status=status, reason=reason)
-
-    def _signed(self, header: RunHeader) -> RunHeader:
-        """Return the header with the device's own report, so that no caller can record one actuator as another."""
-        identity = self._servo.identity
-        device = {
-            "title": identity.title,
-            "firmware": identity.firmware,
-            "serial": identity.serial,
-            "id": identity.id,
-            "position_step": identity.position_step,
-            **identity.facts,
-        }
-        settings = replace(header.settings, actuator=identity.actuator, preset=identity.preset)
-        return replace(header, settings=settings, provenance={**header.provenance, "device": device})
 
     # Phases.
 

@@ -119,6 +119,7 @@ class SimulatedServo(Servo):
             firmware=self.model.title,
             serial=f"seed {self._seed}",
             id="simulated",
+            origin="simulated",
             position_step=self._step,
         )
         if self._actuator is None:

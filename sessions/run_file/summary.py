@@ -11,6 +11,7 @@ import h5py
 
 from sessions.errors import UnreadableError
 from sessions.run_file.schema import number_attribute, read_facts, text_attribute
+from sessions.servo_kind import SIMULATED, kind_of, origin_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,8 +52,13 @@ class RunSummary:
     """Hash of the channels alone."""
     content_sha256: str
     """Hash of channels, bench, settings and trajectory: equal for equal evidence."""
-    simulated: bool = False
-    """True for a run of a simulated servo."""
+    kind: str = ""
+    """Kind of servo, see `sessions.servo_kind.kind_of`."""
+
+    @property
+    def simulated(self) -> bool:
+        """True for a run of a simulated servo."""
+        return origin_of(self.kind) == SIMULATED
 
     def conditions(self) -> dict[str, str | float]:
         """Return the conditions as `Recording.conditions` does, except an actuator other than the servo's own."""
@@ -61,7 +67,7 @@ class RunSummary:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; `vin` repeats the supply voltage under the name used in logs."""
-        return {**asdict(self), "vin": self.supply_voltage}
+        return {**asdict(self), "simulated": self.simulated, "vin": self.supply_voltage}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
@@ -80,11 +86,9 @@ class RunSummary:
         return cls(**values)
 
 
-_REPEATED = ("trajectory", "servo", "exit_status", "reason", "source")
+_REPEATED = ("trajectory", "servo", "kind", "exit_status", "reason", "source")
 """Texts that thousands of runs share."""
-_KINDS = {
-    field.name: {"str": str, "float": float, "int": int, "bool": bool}[str(field.type)] for field in fields(RunSummary)
-}
+_KINDS = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(RunSummary)}
 
 
 def read_summary(group: h5py.Group, file: str) -> RunSummary:
@@ -116,13 +120,8 @@ def read_summary(group: h5py.Group, file: str) -> RunSummary:
                 "file": file,
                 "sha256": text_attribute(group, "sha256"),
                 "content_sha256": text_attribute(group, "content_sha256"),
-                "simulated": _is_simulated(facts.provenance),
+                "kind": kind_of(facts.settings, facts.provenance),
             }
         )
     except ValueError as error:
         raise UnreadableError(str(error)) from None
-
-
-def _is_simulated(provenance: Mapping[str, Any]) -> bool:
-    """Return True if a run's provenance names a simulated servo, by its address or explicitly."""
-    return provenance.get("simulated") is True or str(provenance.get("servo_address")).startswith("simulated:")

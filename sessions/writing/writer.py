@@ -20,6 +20,7 @@ from core.recording import SAMPLE_DTYPE, RunHeader
 from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
+from sessions.servo_kind import kind_of, require_one_kind
 from sessions.writing.locks import claim_numbers
 from sessions.writing.part import PART, Part, read_part
 from sessions.writing.sealing import seal
@@ -33,14 +34,19 @@ class SessionSink:
     """Picklable description of the place where a recorder stores its samples."""
 
     runs_folder: str
+    kinds: tuple[str, ...] = ()
+    """Kinds of servo that the session has runs of, see `sessions.servo_kind`."""
 
     def open(self, header: RunHeader) -> RunWriter:
         """Create the next run's file.
 
         Raises:
+            AnotherServoError: if the session has runs of another kind of servo.
             SessionError: if the disk refuses.
         """
-        return RunWriter(Path(self.runs_folder), header)
+        runs = Path(self.runs_folder)
+        require_one_kind(runs.parent, self.kinds, {kind_of(header.settings, header.provenance): header.trajectory})
+        return RunWriter(runs, header)
 
 
 class RunWriter:

@@ -20,6 +20,7 @@ from core.catalogue import load_servo
 from core.errors import InputError
 from core.plan import GridPlan, dynamixel_plan, suggested_plan
 from drivers.recorder import RunResult
+from drivers.servo import ServoIdentity
 from sessions import Annotation, Session
 
 SMALL = ("--masses", "0.5,1", "--lengths", "0.1,0.15", "--kps", "8", "--trajectory", "sin_sin", "--duration", "0.5")
@@ -87,12 +88,12 @@ def test_a_person_is_asked_once_for_each_change(tmp_path):
         asked.append(change)
         return len(asked) < 3
 
-    recorded = _record_live(plan, runs, lambda: session, lambda share, text: None, ask)
+    recorded = _record_live(plan, runs, lambda _: session, lambda share, text: None, ask)
     assert [run.exit_status for run in recorded] == ["success"] * 4
     assert asked == ["Hang 0.5 kg at 0.1 m", "Hang 1 kg instead of 0.5 kg, still at 0.1 m"]
     assert grid_status(session, grid).complete
     # Whoever says no keeps what there is.
-    assert _record_live(plan, runs, lambda: session, lambda share, text: None, lambda change: False) == []
+    assert _record_live(plan, runs, lambda _: session, lambda share, text: None, lambda change: False) == []
 
 
 @pytest.mark.parametrize("status", ["fail", "abort"])
@@ -100,7 +101,7 @@ def test_a_person_is_asked_once_for_each_change(tmp_path):
 def test_a_run_that_does_not_end_well_is_the_last(tmp_path, monkeypatch, capsys, how, status):
     result = RunResult(run=1, exit_status=status, reason="too hot")
     recorder = SimpleNamespace(
-        start=lambda: SimpleNamespace(model="mx106", regular_rate=lambda rate: rate),
+        start=lambda: ServoIdentity(model="mx106", title="MX-106"),
         record=lambda *_: None,
         wait=lambda progress: result,
     )

@@ -355,7 +355,7 @@ def test_a_run_keeps_what_the_device_said_about_itself(monkeypatch):
     monkeypatch.setattr(FakeServo, "_identify", lambda self: said)
     servo, sink = fake(), MemorySink()
     record_inline(servo, STEPS, HEADER, sink)
-    names = ("title", "firmware", "serial", "id", "position_step")
+    names = ("title", "firmware", "serial", "id", "position_step", "origin")
     assert sink.header.provenance["device"] == {**{name: getattr(said, name) for name in names}, **said.facts}
     assert (sink.header.settings.actuator, sink.header.settings.preset) == ("sea", 0.3)
     kept = replace(sink.header.settings, actuator=None, preset=None)

@@ -209,37 +209,45 @@ def test_an_emergency_stop_releases_it(warm):
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory):
-    """Runs of a servo's own motor, a Webots Servo and a qbMove at 0.3 rad, in this order."""
-    made = Session.create(tmp_path_factory.mktemp("actuators") / "session")
+def made(tmp_path_factory):
+    """Sessions of a servo's own motor, a Webots Servo and a qbMove at 0.3 rad, in this order."""
+    home, found = tmp_path_factory.mktemp("actuators"), []
     for name, preset in (("servo", "soft"), ("webots", "soft"), ("qbmove", "0.3")):
-        assert recorded(connected(name, preset), made.sink()).exit_status == "success"
-    return made
+        found.append(Session.create(home / name))
+        assert recorded(connected(name, preset), found[-1].sink()).exit_status == "success"
+    return found
 
 
-def settings_of(session):
-    return [(run.settings.actuator, run.settings.preset) for run in session.load_for_fit()]
+def runs_of(sessions):
+    return [run for session in sessions for run in session.load_for_fit()]
+
+
+def settings_of(sessions):
+    return [(run.settings.actuator, run.settings.preset) for run in runs_of(sessions)]
 
 
 KEPT = [(None, None), ("webots", None), ("qbmove", 0.3)]
 
 
 @pytest.mark.parametrize("export", [export_csv, export_bam])
-def test_a_session_and_its_exports_keep_what_moved_the_shaft(session, tmp_path, export):
-    assert settings_of(session) == KEPT
-    assert {"actuator": "qbmove", "preset": 0.3}.items() <= session.load_for_fit()[2].conditions().items()
-    export(session, None, tmp_path / "out")
-    import_paths([tmp_path / "out"], tmp_path / "again")
-    assert settings_of(Session.open(tmp_path / "again")) == KEPT
+def test_a_session_and_its_exports_keep_what_moved_the_shaft(made, tmp_path, export):
+    assert settings_of(made) == KEPT
+    assert {"actuator": "qbmove", "preset": 0.3}.items() <= runs_of(made)[2].conditions().items()
+    again = []
+    for session in made:
+        export(session, None, tmp_path / "out" / session.path.name)
+        import_paths([tmp_path / "out" / session.path.name], tmp_path / session.path.name)
+        again.append(Session.open(tmp_path / session.path.name))
+    assert settings_of(again) == KEPT
 
 
-def test_a_servos_own_runs_are_written_as_they_always_were(session):
-    own = session.load_for_fit()[0].settings
+def test_a_servos_own_runs_are_written_as_they_always_were(made):
+    own = runs_of(made)[0].settings
     assert set(own.to_json()) == {"servo", "kp", "ki", "kd", "supply_voltage"}
 
 
-def test_no_servo_model_is_fitted_to_another_actuator(session):
-    own, webots, qbmove = session.load_for_fit()
+def test_no_servo_model_is_fitted_to_another_actuator(made):
+    own, webots, qbmove = runs_of(made)
     model = load_model("mx106", "m1")
     check_runs([own])
     with pytest.raises(UnusableRuns, match=r"qbmove.*bench compliant identify") as caught:

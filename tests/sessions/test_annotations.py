@@ -165,7 +165,7 @@ def test_two_processes_do_not_lose_each_others_notes(session, ids):
     found = session.annotations()
     assert set(found[ids[0]].tags) == {f"{who}{number}" for who in "ab" for number in range(15)}
     assert found[ids[1]].note == "meanwhile"
-    assert sorted(os.listdir(session.path)) == ["annotations.json", "runs", "session.json"]
+    assert sorted(os.listdir(session.path)) == ["annotations.json", "index.json", "runs", "session.json"]
 
 
 def test_a_new_run_never_inherits_the_note_of_a_deleted_one(session, ids, recording, header, rows):

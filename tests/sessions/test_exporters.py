@@ -22,7 +22,7 @@ EXPORTERS = {"csv": export_csv, "bam": export_bam}
 @pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
 def test_runs_come_back_the_same(session, recording, same, tmp_path, export):
     bench = Bench(mass=0.5, length=0.1, gravity=9.81, measured_inertia=0.0067, measured_gravity_torque=0.54)
-    law = ServoSettings(servo="erob80_50", kp=90, ki=1, kd=0.1, supply_voltage=48, damping=0.2)
+    law = ServoSettings(servo="xl330", kp=90, ki=1, kd=0.1, supply_voltage=48, damping=0.2)
     session.add_all([recording(), recording(bench=bench, settings=law, seed=1), recording(samples=2, seed=2)])
     files = export(session, None, tmp_path / "out")
     again = Session.open(tmp_path / "again") if import_paths(files, tmp_path / "again") else None

@@ -15,7 +15,7 @@ from sessions.errors import EmptyRunError
 from sessions.facts import RunFacts
 from sessions.importers import TableImport
 from sessions.importers.columns import parse_columns
-from sessions.importers.table_runs import FACTS
+from sessions.importers.names import FACTS
 from sessions.results.folder import RECORD, read_file, write_file
 from sessions.results.record import ENDINGS, IdentificationRecord, read_record
 from sessions.run_file.schema import opened, read_facts
@@ -119,11 +119,12 @@ def test_a_summary_has_every_fact_in_its_place_and_the_index_keeps_it(session, t
         "samples": 8,
         "source": "log.json",
         "file": f"runs/{WHOLE.id}.h5",
-        "simulated": True,
+        "kind": "simulated erob80_50 (actuator qb_move)",
     }
     assert {name: getattr(run, name) for name in expected} == expected
     assert {field.name for field in fields(RunSummary)} - set(expected) == {"sha256", "content_sha256"}
     assert RunSummary.from_json(json.loads(json.dumps(run.to_json()))) == run
+    assert run.simulated
     assert (session.path / "index.json").exists()
     assert Session.open(session.path).runs() == [run]
     assert {title: values[0] for title, values in session.columns().items()} == {

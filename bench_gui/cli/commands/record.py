@@ -130,7 +130,7 @@ def _list(results: list[RecordedRun]) -> None:
 
 def _grid(arguments: argparse.Namespace) -> GridPlan | None:
     """Return the requested grid, None without --plan; raise InputError if it is not usable."""
-    from bench_gui.headless.recording import servo_at
+    from bench_gui.headless.recording import identity_at
     from core.catalogue import load_servo
     from core.errors import InputError
     from core.plan import GridPlan, suggested_plan
@@ -142,7 +142,7 @@ def _grid(arguments: argparse.Namespace) -> GridPlan | None:
             raise InputError(f"--{next(iter(given))} changes a grid; add --plan")
         return None
     if arguments.plan == PAPER:
-        grid = suggested_plan(load_servo(servo_at(ServoAddress.parse(arguments.servo))))
+        grid = suggested_plan(load_servo(identity_at(ServoAddress.parse(arguments.servo)).model))
     else:
         try:
             grid = GridPlan.from_json_text(Path(arguments.plan).read_text("utf-8"))

@@ -142,11 +142,13 @@ def place_points(
         The placed points.
 
     Raises:
+        AnotherServoError: The session has runs of another kind of servo.
         ServoBenchError: The servo failed or no torque can be held; placed points are kept.
     """
     with _held(plan) as (identity, held, hand):
         torques = plan.torques if plan.torques is not None else _suggested(plan, identity.model)
         session = Session.open_or_create(session_path)
+        session.require_servo(identity.signed(_header(plan, identity.model)))
         seeker = (
             VirtualHand(hand, plan.bench, identity.position_step, plan.steady_time)
             if hand is not None
@@ -256,7 +258,8 @@ def _held(plan: PlacementPlan) -> Iterator[tuple[ServoIdentity, Held, SharedHand
 def _header(plan: PlacementPlan, servo: str) -> RunHeader:
     spec = load_servo(servo)
     settings = ServoSettings(servo=spec.name, kp=spec.default_kp, supply_voltage=spec.supply_voltage)
-    return RunHeader(trajectory=HOLD_NAME, bench=plan.bench, settings=settings, rate=plan.rate)
+    origin = {"servo_address": plan.servo}
+    return RunHeader(trajectory=HOLD_NAME, bench=plan.bench, settings=settings, rate=plan.rate, provenance=origin)
 
 
 class _HeldHere:

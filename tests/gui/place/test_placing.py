@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from core.shipped import load_model
 from core.units import DEGREES, fixed
 from drivers.recorder.link import EMERGENCY
 from drivers.recorder.run import LIVE_DTYPE, Phase
-from drivers.servo import ServoState
+from drivers.servo import ServoIdentity, ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
@@ -222,7 +221,7 @@ def test_another_key_is_learned_and_escape_is_none(hands):
 def test_a_point_holds_what_was_read_on_the_bench_that_was_held(qapp, tmp_path, monkeypatch):
     """Edits while a torque is held are for the next hold."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106", position_step=0.0015))
+    monkeypatch.setattr(ServoLink, "identity", ServoIdentity(model="mx106", title="MX-106", position_step=0.0015))
     monkeypatch.setattr(ServoLink, "hold", lambda *_: None)
     controller = Controller("simulated:mx106")
     servo, placing = controller.servo, controller.placing

@@ -31,7 +31,7 @@ from core.trajectories import make_trajectory
 from core.units import DEGREES, RADIANS, duration
 from drivers.recorder import RunResult
 from drivers.recorder.run import LIVE_DTYPE, Phase
-from drivers.servo import ServoState
+from drivers.servo import ServoIdentity, ServoState
 from sessions import Session
 
 
@@ -357,7 +357,7 @@ def test_only_a_run_that_ended_well_replaces_another(qtbot, controller, session)
 def test_a_person_is_asked_again_what_hangs_on_a_servo_that_was_away(controller, monkeypatch, state, asked):
     monkeypatch.setattr(RecordQueue, "simulated", False)
     monkeypatch.setattr(RecordQueue, "obstacle", "")
-    monkeypatch.setattr(ServoLink, "identity", SimpleNamespace(model="mx106", title="MX-106"))
+    monkeypatch.setattr(ServoLink, "identity", ServoIdentity(model="mx106", title="MX-106"))
     monkeypatch.setattr(controller.library, "sink_for", lambda *_: None)
     queue, plan = controller.queue, controller.plan.plan
     cell = plan.cells()[0]

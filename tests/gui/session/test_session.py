@@ -18,7 +18,9 @@ from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
 from bench_gui.work.compute_process import ComputeProcess
 from core.bench import Bench
+from core.recording import RunHeader
 from core.shipped import load_model
+from drivers.servo import ServoIdentity
 from sessions import Annotation, Session, export_bam, export_csv, export_single
 from tests.gui.conftest import Person
 from tests.gui.session.test_run_words import recording
@@ -435,7 +437,7 @@ def test_a_click_selects_and_a_new_run_does_not_disturb(person, session):
     flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
     view.selectionModel().select(view.order.index(1, 0), flags)
     assert person.controller.library.selected == (ids(person)[1],)
-    Session.open(session).add(recording(40))
+    Session.open(session).add(replace(recording(40), provenance={"simulated": True}))
     person.controller.library.refresh()
     person.until(lambda: len(ids(person)) == 4)
     assert person.controller.library.selected == (ids(person)[1],)
@@ -544,7 +546,7 @@ def test_runs_and_notes_of_another_program_appear(person, session):
     library = person.controller.library
     other = Session.open(session)
     known = {run.id for run in library.runs}
-    added = other.add(recording(40))
+    added = other.add(replace(recording(40), provenance={"simulated": True}))
     person.until(lambda: {run.id for run in library.runs} == known | {added})
     other.revise([added], lambda _, noted: replace(noted, note="from elsewhere"))
     person.until(lambda: library.annotation(added).note == "from elsewhere")
@@ -573,8 +575,72 @@ def test_a_write_protected_session_shows_a_lock_and_takes_no_runs(person, protec
     assert lock.isVisible()
     assert "folder is write-protected" in lock.toolTip()
     sinks = []
-    person.controller.library.sink_for(person.controller.library.runs[0].servo, sinks.append, pytest.fail)
+    run = recording(40)
+    header = RunHeader(trajectory="sin_sin", bench=run.bench, settings=run.settings, rate=200.0)
+    person.controller.library.sink_for(header, sinks.append, pytest.fail)
     person.until(lambda: bool(sinks))
     assert str(protected) not in sinks[0].runs_folder
     person.open(shutil.copytree(protected, tmp_path / "copy"))
     assert not lock.isVisible()
+
+
+def of_origin(origin, samples):
+    return replace(recording(samples), provenance={"device": {"origin": origin}})
+
+
+WAYS_IN = {
+    "drop": lambda person, paths: person.controller.library.take(paths),
+    "import dialog": lambda person, paths: person.window.session.opening.ask_import(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_recordings_of_another_servo_go_into_a_new_session_and_of_this_one_into_the_open_one(
+    person, tmp_path, monkeypatch, way
+):
+    library = person.controller.library
+    lab, real, same = (Session.create(tmp_path / name, name) for name in ("lab", "real", "same"))
+    lab.add(of_origin("emulated", 40))
+    real.add_all([of_origin("real", 41), of_origin("real", 42)])
+    same.add(of_origin("emulated", 43))
+    person.open(lab.path)
+
+    def bring(session):
+        files = export_csv(session, None, tmp_path / f"{session.title} files")
+        monkeypatch.setattr(
+            "bench_gui.session.dialogs.opening.QFileDialog.getOpenFileNames", lambda *_: ([*map(str, files)], "")
+        )
+        WAYS_IN[way](person, files)
+        person.until(lambda: not library.loading and not person.controller.background.busy)
+
+    bring(same)
+    assert library.path == lab.path
+    assert [run.kind for run in library.runs] == ["emulated mx106"] * 2
+    bring(real)
+    person.until(lambda: library.path != lab.path)
+    assert [run.kind for run in library.runs] == ["real mx106"] * 2
+    assert f"A session has one servo; 2 runs imported into a new session, {library.title}" in person.message
+    assert len(Session.open(lab.path).runs()) == 2
+    # Both at once fit nowhere: nothing is imported, and the open session stays.
+    here = library.path
+    mixed = [*(tmp_path / "same files").iterdir(), *(tmp_path / "real files").iterdir()]
+    library.import_files(mixed)
+    person.until(lambda: "session has one servo, these runs are of a" in person.message)
+    assert library.path == here
+
+
+def test_a_run_of_another_servo_is_recorded_into_a_new_session(person, tmp_path):
+    library = person.controller.library
+    lab = Session.create(tmp_path / "lab")
+    lab.add(of_origin("emulated", 40))
+    person.open(lab.path)
+    run = recording(40)
+    folders = []
+    for origin in ("emulated", "real"):
+        header = RunHeader(trajectory="sin_sin", bench=run.bench, settings=run.settings, rate=200.0)
+        signed = ServoIdentity(model=run.settings.servo, title="", origin=origin).signed(header)
+        library.sink_for(signed, lambda sink: folders.append(sink.runs_folder), pytest.fail)
+        person.until(lambda origin=origin: len(folders) == 1 + (origin == "real"))
+    assert folders[0] == str(lab.path / "runs")
+    assert folders[1] == str(library.path / "runs")
+    assert "A session has one servo; these runs go into a new session" in person.message
