@@ -147,6 +147,7 @@ class IdentifyView(TaskPage):
         fitting.overlaid.connect(self._take_overlay)
         fitting.finished.connect(self._show_result)
         fitting.recalled.connect(lambda result: self._show_result(result, recalled=True))
+        fitting.restored.connect(lambda result: self._show_result(result, recalled=True, take=False))
         fitting.judged.connect(self._show_result)
         fitting.failed.connect(lambda problem: self._show_failure(problem, fitting.remedy))
         fitting.unfinished_changed.connect(self._enable)
@@ -260,8 +261,14 @@ class IdentifyView(TaskPage):
         if self._overlay_in_sight():
             self._overlaying.show_live(overlay)
 
-    def _show_result(self, result: FitResult, recalled: bool = False) -> None:
-        """Show a result; recalled: it is not from the search that was just shown."""
+    def _show_result(self, result: FitResult, recalled: bool = False, take: bool = True) -> None:
+        """Show a result.
+
+        Args:
+            result: The result.
+            recalled: True if it is not from the search that was just shown.
+            take: Take over the settings of a recalled one.
+        """
         library = self._controller.library
         self.search.draw()
         self.problem.clear()
@@ -269,7 +276,7 @@ class IdentifyView(TaskPage):
         if recalled:
             self.search.forget("Reading the search…")
         # In the session of last time the settings may be newer than its result.
-        self.form.show_settings_of(result, take=recalled and not (self._restored and library.reopened))
+        self.form.show_settings_of(result, take=take and recalled and not (self._restored and library.reopened))
         self._restored = False
         self.answer.show_result(result)
         self._show_row()
@@ -308,7 +315,7 @@ class IdentifyView(TaskPage):
         fitting, row = self._controller.fitting, self.answer.selected
         if fitting.active and fitting.overlay is not None:
             self._overlaying.show_live(fitting.overlay)
-        elif row is not None and row.evidence is not None and fitting.result is not None:
+        elif row is not None and row.evidence is not None and fitting.result is not None and not self._suspects:
             self._overlaying.show_fitted(row, fitting.result)
         else:
             chosen = [run.id for run in self._controller.library.for_fit() if run.id not in self._suspects]

@@ -25,6 +25,8 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
     """Number of training runs and of held-out runs."""
     overlaid = Signal(object)
     """FitOverlay"""
+    restored = Signal(object)
+    """FitResult that was shown before a search that failed; `failed` follows."""
     recalled = Signal(object)
     """FitResult stored in the opened session, or selected from its results."""
     kept_changed = Signal()
@@ -53,6 +55,8 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self.overlay: FitOverlay | None = None
         self.remedy: Remedy | None = None
         """Suggested fix of the last failure, or None."""
+        self._before: FitResult | None = None
+        """Result shown when the search began."""
         self.unfinished: IdentificationRecord | None = None
         """Interrupted identification of the open session, or None."""
 
@@ -75,13 +79,13 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         if self.active:
             self.refused.emit("an identification is running; stop it first")
             return
-        self.result, self.overlay, self.remedy = None, None, None
+        self._before, self.result, self.overlay, self.remedy = self.result, None, None, None
         self._set_unfinished(None)
         self.start(job)
 
     def look_for_earlier(self, results: Path | None) -> None:
         """Load the newest result in a results folder, and what can be resumed; None: no folder."""
-        self._results = results
+        self._results, self._before = results, None
         if not self.active:
             self.result, self.latest, self.overlay = None, None, None
             self.changed.emit()
@@ -161,7 +165,12 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
             self.refused.emit(result.problem)
 
     def fail(self, problem: str) -> None:
-        """Store the reason of the failure."""
+        """Store the reason of the failure, and show the earlier result again; a session may have become read-only."""
+        before, self._before = self._before, None
+        if before is not None:
+            self.result = before
+            self.restored.emit(before)
+            problem = f"{problem.rstrip('.')}. No new result was saved; the one below is the earlier one."
         super().fail(problem)
         self._look_for_unfinished()
 
