@@ -17,7 +17,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from bench_gui.headless.places import home
-from core.atomic import write_atomically
+from core.atomic import sweep, write_atomically
 from core.errors import ServoBenchError
 from core.sealed import EDITED, is_broken, sealed_text
 
@@ -197,6 +197,7 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 def _load(path: Path) -> tuple[Values, str]:
     """Read the file, or its backup, or use the defaults; also return a message for the user."""
     trouble = ""
+    sweep(path.parent)
     for place in (path, path.with_suffix(".backup")):
         try:
             if place.stat().st_size > LARGEST_FILE:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import resources
-from core.atomic import write_atomically
+from core.atomic import sweep, write_atomically
 from core.errors import ModelError
 from core.sealed import warn_once, with_seal_line, without_seal_line
 from core.servo_spec import LARGEST_RATING, SMALLEST_RATING, ServoSpec, parse_servo
@@ -239,6 +239,7 @@ def _own() -> tuple[dict[str, ServoSpec], dict[str, str]]:
 
 @lru_cache(maxsize=4)
 def _read_own(marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSpec], dict[str, str]]:
+    sweep(own_folder())
     own: dict[str, ServoSpec] = {}
     broken: dict[str, str] = {}
     for path, _ in marks:

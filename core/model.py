@@ -18,6 +18,7 @@ import numpy as np
 
 from core.actuator import ControlLaw, setup_row
 from core.arrays import Array
+from core.atomic import sweep
 from core.bench import Bench
 from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError, newer
@@ -443,6 +444,7 @@ class ServoModel(Tabular):
             ModelError: The file cannot be read, or it does not contain a model.
         """
         file = Path(path)
+        sweep(file.parent)
         try:
             if file.stat().st_size > LARGEST_FILE:
                 raise ModelError(f"{file}: too large for a model file")

@@ -21,7 +21,7 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from core.atomic import remove_stale, write_atomically
+from core.atomic import write_atomically
 from core.errors import InputError, newer
 from core.finite import is_object
 from core.sealed import is_edited, sealed_text
@@ -112,7 +112,6 @@ def replace_document(folder: Path, name: str, content: bytes | None) -> None:
         OSError: if the disk refuses.
     """
     path = _path(folder, name)
-    remove_stale(folder, path.name)
     kept: Path | None = None
     try:
         read_document(folder, name)

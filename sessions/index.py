@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from core.atomic import remove_stale, write_atomically
+from core.atomic import write_atomically
 from core.errors import ServoBenchError
 from core.sealed import parse_sealed, sealed_text
 from sessions.errors import UnreadableError, shown
@@ -61,7 +61,6 @@ class RunIndex:
             ServoBenchError: if the folder cannot be read.
         """
         if self._entries is None:
-            remove_stale(self._path.parent, INDEX_NAME)
             self._entries = _load(self._path)
         known, current = self._entries, _scan(self._runs)
         entries: dict[str, tuple[Key, RunSummary | str]] = {}

@@ -6,14 +6,14 @@ Documents are included as the bytes of their files; annotations only for the run
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import h5py
 import numpy as np
 
-from core.atomic import put_in_place
+from core.atomic import put_in_place, sweep, temporary_file
 from sessions.annotations import chosen_only
 from sessions.contents import contents_of, store_contents
 from sessions.documents import DOCUMENT_NAMES, encoded
@@ -49,20 +49,21 @@ def export_single(session: Session, path: str | Path, ids: Iterable[str] | None 
     chosen = [identity for identity, _ in session.readable()] if ids is None else list(ids)
     if target.exists():
         raise SessionError(f"{shown(target)}: the file exists; name a new one")
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    sweep(target.parent)
     try:
-        _write_reserved(aside, image(lambda file: _lay_out(file, session, chosen)), _room(session, chosen))
-        with h5py.File(aside, "r+") as file:
-            for identity in chosen:
-                session.load(identity)
-                with session.run_group(identity) as group:
-                    file.copy(group, file["runs"], name=identity)
-        append_trailer(aside)
-        put_in_place(aside, target)
+        with temporary_file(target) as reserved:
+            _write_reserved(reserved, image(lambda file: _lay_out(file, session, chosen)), _room(session, chosen))
+            aside = Path(reserved.name)
+            # Our own lock marks the file as being written; HDF5's would be in its way.
+            with h5py.File(aside, "r+", locking=False) as file:
+                for identity in chosen:
+                    session.load(identity)
+                    with session.run_group(identity) as group:
+                        file.copy(group, file["runs"], name=identity)
+            append_trailer(aside)
+            put_in_place(aside, target)
     except (OSError, RuntimeError, ValueError) as error:
         raise SessionError(f"{shown(target)}: the session cannot be exported ({cause(error)})") from None
-    finally:
-        _discard(aside)
     return target
 
 
@@ -78,16 +79,15 @@ def import_single(path: str | Path, session: Session) -> list[str]:
     return store_contents(session, [contents_of(Session.open(path))])
 
 
-def _write_reserved(path: Path, content: bytes, room: int) -> None:
+def _write_reserved(file: IO[bytes], content: bytes, room: int) -> None:
     """Write a new file with reserved space after its content, as HDF5 does not survive a full disk; raises OSError.
 
     On a system that cannot reserve space, the space is assumed to be there.
     """
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, len(content) + room)
+    file.write(content)
+    file.flush()
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, len(content) + room)
 
 
 def _room(session: Session, ids: list[str]) -> int:
@@ -117,10 +117,3 @@ def _lay_out(file: h5py.File, session: Session, ids: list[str]) -> None:
             dataset = folder.create_dataset(name, data=content, fletcher32=True, chunks=(len(content),))
             dataset.attrs["units"] = "1"
             dataset.attrs["description"] = "bytes of a JSON text in UTF-8"
-
-
-def _discard(path: Path) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return

@@ -24,7 +24,7 @@ from typing import Any
 
 import h5py
 
-from core.atomic import write_atomically
+from core.atomic import sweep, sweep_tree, write_atomically
 from core.identification.runs.split import Divisible
 from core.recording import STATUS_WORDS, Recording, RunHeader
 from core.sealed import sealed_text
@@ -44,6 +44,7 @@ from sessions.opening import (
     folder_facts,
     is_creatable,
 )
+from sessions.results.folder import FOLDER
 from sessions.run_file.schema import (
     FORMAT_VERSION,
     SESSION_FORMAT,
@@ -152,6 +153,8 @@ class Session(Tabular):
         if not exists:
             raise SessionError(f"{shown(place)}: there is no such session")
         facts = folder_facts(place)
+        sweep(place)
+        sweep_tree(place / FOLDER)
         return cls(place, facts, recover(place / "runs"))
 
     @classmethod

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.atomic import write_atomically
+from core.atomic import sweep, sweep_tree, write_atomically
 from core.errors import IdentificationError, InputError, ServoBenchError
 from core.fleet.plan import Chain, FleetPlan
 from core.fleet.result import FleetResult, Transfer, assembled
@@ -38,6 +38,8 @@ class FleetStore:
     def read_plan(self) -> FleetPlan:
         """Read the plan; raise IdentificationError if there is none."""
         file = self.folder / PLAN
+        sweep(self.folder)
+        sweep_tree(self.folder / UNITS)
         try:
             return FleetPlan.from_json(parse_sealed(file.read_text("utf-8")))
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.atomic import write_atomically
+from core.atomic import sweep, write_atomically
 from core.errors import InputError, ServoBenchError
 from core.sealed import sealed_text, warn_once
 from core.terms import FRICTION_MODELS
@@ -68,6 +68,7 @@ def load_identification(folder: Path) -> Identification:
     from core.model import ServoModel
     from sessions.results.record import read_record
 
+    sweep(folder)
     try:
         rows: Any = read_file(folder, RESULT)
         results = tuple(ModelResult.from_json(row, ServoModel.read(folder / f"{row['model']}.json")) for row in rows)

@@ -44,7 +44,14 @@ class Group(_Object):
 
 class File(Group):
     def __init__(
-        self, name: str | PathLike[str], mode: str, *, driver: str = ..., backing_store: bool = ..., swmr: bool = ...
+        self,
+        name: str | PathLike[str],
+        mode: str,
+        *,
+        driver: str = ...,
+        backing_store: bool = ...,
+        swmr: bool = ...,
+        locking: bool = ...,
     ) -> None: ...
     def flush(self) -> None: ...
     def __enter__(self) -> Self: ...

@@ -20,7 +20,7 @@ from bench_gui.headless.places import home
 from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.undo import change
-from core.atomic import write_atomically
+from core.atomic import sweep, write_atomically
 from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.errors import InputError, ServoBenchError
@@ -148,6 +148,7 @@ class Presets(QObject):
         if self._loaded:
             return
         self._loaded = True
+        sweep(self._path.parent)
         try:
             self._own = _read(self._path)
         except FileNotFoundError:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.atomic import write_atomically
+from core.atomic import sweep, write_atomically
 from core.bench import Bench
 from core.errors import InputError, ModelError
 from core.finite import is_finite, is_object
@@ -133,6 +133,7 @@ def write_unit(path: Path | str, unit: CompliantUnit, provenance: Mapping[str, A
 def read_unit(path: Path | str) -> CompliantUnit:
     """Read a file of `write_unit`; raise InputError for any other."""
     file = Path(path)
+    sweep(file.parent)
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise InputError(f"{file}: too large for a compliant actuator")
