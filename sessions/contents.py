@@ -85,18 +85,23 @@ def store_contents(
         if note is not None:
             recording.trimmed(note.trim_begin, note.trim_end)
     documents = missing_documents(session, sources)
-    with session.adding(recordings, stored=stored) as ids:
-        annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
-        try:
+    ids: list[str] = []
+    annotations: dict[str, Annotation] = {}
+    written: list[str] = []
+    try:
+        with session.adding(recordings, stored=stored) as ids:
+            annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
             # Before the runs appear: a note on a run that was never stored is harmless, a run without its note is not.
             session.annotate_added(annotations)
             for name, data in documents.items():
+                written.append(name)
                 session.set_document(name, data)
-        except BaseException:
+    except BaseException:
+        if not session.are_committed(ids):
             with contextlib.suppress(SessionError):
                 session.annotate_added(dict.fromkeys(annotations, Annotation()))
-            for name in documents:
+            for name in written:
                 with contextlib.suppress(SessionError):
                     session.set_document(name, None)
-            raise
+        raise
     return ids

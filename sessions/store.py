@@ -56,7 +56,7 @@ from sessions.run_file.schema import (
 from sessions.run_file.summary import RunSummary
 from sessions.selection import Selection, fit_runs, selection_of
 from sessions.servo_kind import kind_of, require_one_kind
-from sessions.writing.locks import RunLock, claim_numbers
+from sessions.writing.locks import COMMITTED, RunLock, claim_numbers, number_of
 from sessions.writing.recovery import RecoveryReport, recover
 from sessions.writing.sealing import write_run
 from sessions.writing.staging import publish, stage, unstage
@@ -495,12 +495,21 @@ class Session(Tabular):
             if staged is not None:
                 publish(staged)
         except OSError as error:
-            raise SessionError(f"{shown(self.path)}: the runs cannot be added ({cause(error)})") from None
+            come = "are stored, and appear when the session is opened again"
+            what = come if self.are_committed(added) else "cannot be added"
+            raise SessionError(f"{shown(self.path)}: the runs {what} ({cause(error)})") from None
         finally:
             if staged is not None:
                 unstage(staged)
             for lock in (*locks, *([owner] if owner is not None else [])):
                 lock.release()
+
+    def are_committed(self, ids: Sequence[str]) -> bool:
+        """Return True if runs of `adding` are part of the session, even if they appear only when it is opened again."""
+        if not ids:
+            return False
+        number = number_of(ids[0])
+        return self._run_file(ids[0]).exists() or (self._runs_folder / f".{number:04d}{COMMITTED}").exists()
 
     def require_servo(self, header: RunHeader) -> None:
         """Check that a run with this header may be recorded here.
