@@ -36,7 +36,7 @@ _LARGEST = {"mass": 100.0, "arm_mass": 100.0, "length": 5.0, "supply_voltage": 1
 _UNITS = {"mass": "kg", "arm_mass": "kg", "length": "m", "supply_voltage": "V"}
 _STATED = re.compile(
     rf"(?<![A-Za-z0-9])(?P<before>(?P<key>{'|'.join(sorted(_KEYS, key=len, reverse=True))})[=_-]?)"
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>kg|m|V)?(?![A-Za-z0-9]|\.\d)",
+    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>kg|m|V)?(?![A-Za-z0-9]|[.,]\d)",
     re.IGNORECASE | re.ASCII,
 )
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)", re.DOTALL)

@@ -47,6 +47,10 @@ class TableImport:
     name_pattern: str = ""
     """Pattern of file names without endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
+    def __post_init__(self) -> None:
+        for fact, value in self.facts.items():
+            _checked(fact, value)
+
     def trouble(self, path: Path | None = None) -> str:
         """Return what is still missing before tables can be read, in one line; empty if nothing is.
 
@@ -105,12 +109,18 @@ def _as_name(stem: str) -> str:
     return re.sub(r"[^\w .+-]", "_", stem).lstrip(" .+-")[:64] or "recording"
 
 
+def _checked(fact: str, value: float | str) -> float | str:
+    """Return a fact; raises InputError for a number that it cannot have."""
+    if FACTS.get(fact, "text") == "text":
+        return value
+    return number(value, fact, -MAX_MAGNITUDE if fact == "angle_offset" else 0.0)
+
+
 def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Bench, ServoSettings]:
     known: dict[str, dict[str, Any]] = {"bench": {}, "settings": {"supply_voltage": servo.supply_voltage}}
     for fact, value in facts.items():
         if FACTS[fact] != "text":
-            low = -MAX_MAGNITUDE if fact == "angle_offset" else 0.0
-            known[FACTS[fact]][fact] = number(value, fact, low)
+            known[FACTS[fact]][fact] = _checked(fact, value)
     return Bench(**known["bench"]), ServoSettings(servo=servo.name, **known["settings"])
 
 

@@ -26,6 +26,7 @@ from sessions.importers.columns import (
     guess_columns,
     parse_columns,
 )
+from sessions.importers.names import FACTS as FACT_GROUPS
 from sessions.importers.names import facts_from_name, guess_pattern
 from sessions.importers.plausible import check_plausible
 from sessions.importers.tables import open_table
@@ -296,12 +297,21 @@ def test_a_channels_own_name_is_always_known():
         ("slow_kp8_kp9", ""),
         ("slow_kp8 fast_kp8_m1.5", ""),
         ("trial_m1 trial_m2", ""),
+        ("slow_m0,5", ""),
         ("2026-03-17_16h35m47", ""),
         ("log", ""),
     ],
 )
 def test_the_pattern_that_names_share_is_guessed(stems, pattern):
     assert guess_pattern(stems.split()) == pattern
+
+
+@pytest.mark.parametrize("fact", [fact for fact, group in FACT_GROUPS.items() if group != "text"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0])
+def test_a_number_that_a_fact_cannot_have_is_refused_even_if_no_table_is_read(fact, value):
+    possible = fact == "angle_offset" and value == -1.0
+    with nullcontext() if possible else pytest.raises(InputError, match=f"{fact} is .*, outside"):
+        TableImport(facts={fact: value})
 
 
 def test_names_are_not_read_for_what_is_known_otherwise():
