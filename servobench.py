@@ -775,7 +775,7 @@ def export(
         options: Options of the target, such as `kp` or `timestep` [s].
 
     Returns:
-        The files, notes on what the target cannot represent, and the error of the exported motion [mrad].
+        The files and notes on what the target cannot represent.
 
     Raises:
         ServoBenchError: The target or an option is unknown, the target cannot hold the model, or files would be

@@ -28,12 +28,19 @@ class ExportJob:
     options: dict[str, Any]
     folder: Path | None = None
     force: bool = False
+    checked: writing.Checked | None = None
+    """An earlier check of the same files."""
+
+    @property
+    def choice(self) -> tuple[ServoModel, str, dict[str, Any]]:
+        """Model, target and options, which determine the files."""
+        return self.model, self.target, self.options
 
 
 def export(job: ExportJob, line: Line) -> writing.Exported:
     """Write the files."""
     assert job.folder is not None
-    return writing.export(job.model, job.target, job.folder, job.options, job.force)
+    return writing.export(job.model, job.target, job.folder, job.options, job.force, job.checked)
 
 
 def check(job: ExportJob, line: Line) -> writing.Checked:
@@ -54,8 +61,8 @@ class Exporting(QObject):
     preview_failed = Signal(str)
     exported = Signal(object)
     """writing.Exported"""
-    checked = Signal(object)
-    """writing.Checked"""
+    checked = Signal()
+    """A check has ended; see `check_of`."""
     problem = Signal(str)
 
     def __init__(self, background: Background, compute: ComputeProcess, computations: Computations) -> None:
@@ -72,11 +79,12 @@ class Exporting(QObject):
             each.changed.connect(self.changed)
             each.failed.connect(self.problem)
         self.writer.finished.connect(self._take_export)
-        self.checker.finished.connect(self.checked)
+        self.checker.finished.connect(self._take_check)
         self.targets: dict[str, writing.ExportTarget] = {}
         self.folder: Path | None = None
         self._asked = 0
         self._written: tuple[ServoModel, str, dict[str, Any]] | None = None
+        self._found: tuple[tuple[ServoModel, str, dict[str, Any]], writing.Checked] | None = None
 
     @property
     def active(self) -> bool:
@@ -123,7 +131,10 @@ class Exporting(QObject):
             self.problem.emit("export: choose a folder first")
             return
         self._written = None
-        job = ExportJob(model=model, target=target, options=dict(options), folder=self.folder, force=force)
+        checked = self.check_of(model, target, options)
+        job = ExportJob(
+            model=model, target=target, options=dict(options), folder=self.folder, force=force, checked=checked
+        )
         self.writer.start(job)
 
     def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
@@ -135,6 +146,10 @@ class Exporting(QObject):
         there = self.folder if chosen == self._written else None
         self.checker.start(ExportJob(model=model, target=target, options=dict(options), folder=there))
 
+    def check_of(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> writing.Checked | None:
+        """Return the last check if it was one of the same files, otherwise None."""
+        return self._found[1] if self._found is not None and self._found[0] == (model, target, dict(options)) else None
+
     def _know(self, targets: list[writing.ExportTarget]) -> None:
         self.targets = {target.target: target for target in targets}
         self.targets_known.emit()
@@ -142,6 +157,11 @@ class Exporting(QObject):
     def _take_export(self, exported: writing.Exported) -> None:
         job = self.writer.job
         assert job is not None
-        self._written = (job.model, job.target, job.options)
+        self._written = job.choice
         self.writer.activity.file = job.folder
         self.exported.emit(exported)
+
+    def _take_check(self, found: writing.Checked) -> None:
+        assert self.checker.job is not None
+        self._found = (self.checker.job.choice, found)
+        self.checked.emit()

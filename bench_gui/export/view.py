@@ -22,18 +22,18 @@ from PySide6.QtWidgets import (
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
-from bench_gui.headless.exporting import Checked, Exported
+from bench_gui.headless.exporting import Exported
 from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, hbox, label
 from bench_gui.widgets.page import TaskPage
-from core.units import significant
 from core.words import capitalised
 
 PREVIEW_AFTER = 300
 """Choices that follow each other faster than this share one preview [ms]."""
+NOT_CHECKED = "Not checked: the distance from the model's motion is unknown"
 
 
 class ExportView(TaskPage):
@@ -287,7 +287,7 @@ class ExportView(TaskPage):
         self.export_button.setToolTip("Write the files" if ready else "Choose a model, a target and a folder first")
         engine = target.engine if target is not None else ""
         there = target is not None and target.engine_there
-        self.check_button.setVisible(target is not None and target.checkable)
+        self.check_button.setVisible(target is not None)
         self.check_button.setEnabled(what and there and idle)
         self.check_button.setText("Checking…" if exporting.checking else f"Check in {engine}" if engine else "Check")
         self.check_button.setToolTip(
@@ -316,9 +316,15 @@ class ExportView(TaskPage):
         self.files_title.setText("WRITTEN FILES")
         self.show_folder.show()
 
-    def _show_check(self, found: Checked) -> None:
-        self.verdict.setText(found.statement)
-        self.verdict.show()
+    def _show_check(self) -> None:
+        """Show the check of the chosen files, or that there is none."""
+        if self._shown is None:
+            return
+        chosen = self._chosen()
+        found = self._controller.exporting.check_of(*chosen) if chosen is not None else None
+        self.statement.setText(NOT_CHECKED if found is None else capitalised(found.figure))
+        self.verdict.setText("" if found is None else found.statement)
+        self.verdict.setVisible(found is not None)
 
     def _show(self, exported: Exported) -> None:
         chosen = self.files.currentItem().text() if self.files.currentItem() is not None else ""
@@ -329,13 +335,7 @@ class ExportView(TaskPage):
                 self.files.addItem(file.name)
         if self._theme is not None:
             self.set_theme(self._theme)
-        if exported.error_mrad is None:
-            statement = "Exact: this program reads the file back bit for bit"
-        elif exported.error_mrad == 0.0:
-            statement = "Exact apart from the target's own time step"
-        else:
-            statement = f"Differs from the identified model by {significant(exported.error_mrad, 3)} mrad on average"
-        self.statement.setText(statement)
+        self._show_check()
         self.notes.setText("\n".join(f"- {note}" for note in exported.notes))
         self.notes.setVisible(bool(exported.notes))
         names = [file.name for file in exported.files]

@@ -31,8 +31,6 @@ class ExportTarget:
     """Names of its options."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Options with a fixed set of values, the default first."""
-    checkable: bool = False
-    """True if the written files can be run or simulated here."""
     engine: str = ""
     """Engine that runs them; empty if ServoBench simulates the target's rules."""
     engine_there: bool = False
@@ -47,7 +45,6 @@ class Exported:
 
     files: tuple[Path, ...]
     notes: tuple[str, ...]
-    error_mrad: float | None
     texts: Mapping[str, str] = field(default_factory=dict)
     """File name → beginning of its text."""
 
@@ -58,6 +55,10 @@ class Checked:
 
     statement: str
     """One sentence, also added to the README of the files."""
+    figure: str
+    """The sentence's mean error and worst run."""
+    table: str
+    """The README's text."""
     mean_mrad: float
     worst_mrad: float
     errors: Mapping[str, float]
@@ -78,7 +79,6 @@ def export_targets() -> list[ExportTarget]:
                 exporter.description,
                 tuple(f.name for f in fields),
                 {f.name: tuple(f.metadata["choices"]) for f in fields if "choices" in f.metadata},
-                exporter.check is not None,
                 exporter.engine,
                 not exporter.package or importlib.util.find_spec(exporter.package) is not None,
                 exporter.install,
@@ -87,7 +87,14 @@ def export_targets() -> list[ExportTarget]:
     return found
 
 
-def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any], force: bool = False) -> Exported:
+def export(
+    model: ServoModel,
+    target: str,
+    folder: Path,
+    options: Mapping[str, Any],
+    force: bool = False,
+    checked: Checked | None = None,
+) -> Exported:
     """Export a model; options that the target does not have are ignored.
 
     Args:
@@ -96,18 +103,20 @@ def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, A
         folder: Folder for the files.
         options: Options of the target by name.
         force: Overwrite existing files that differ.
+        checked: An earlier check of these files, for their README.
 
     Raises:
         ExportError: The model cannot be expressed in the target, or a file cannot be written.
     """
     from core.export import export_model
 
-    result = export_model(model, target, folder, force=force, **_taken(target, options))
+    table = "" if checked is None else checked.table
+    result = export_model(model, target, folder, force=force, checked=table, **_taken(target, options))
     texts: dict[str, str] = {}
     for file in result.files:
         with file.open(encoding="utf-8", errors="replace") as stream:
             texts[file.name] = stream.read(PREVIEW_CHARACTERS)
-    return Exported(result.files, result.notes, result.error_mrad, texts)
+    return Exported(result.files, result.notes, texts)
 
 
 def preview(model: ServoModel, target: str, options: Mapping[str, Any]) -> Exported:
@@ -134,7 +143,7 @@ def check_files(
     from core.export import check_export
 
     found = check_export(model, target, folder, name=name, **_taken(target, options))
-    return Checked(found.statement, found.mean_mrad, found.worst_mrad, dict(found.errors))
+    return Checked(found.statement, found.figure, found.table, found.mean_mrad, found.worst_mrad, dict(found.errors))
 
 
 def _taken(target: str, options: Mapping[str, Any]) -> dict[str, Any]:

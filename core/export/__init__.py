@@ -3,7 +3,8 @@
     result = export_model(model, "mujoco", folder, kp=32.0)
 
 Every export writes a `README.md` with units, sign convention and gear ratio next to its files. It states how far the
-exported motion is from the identified model's. Model names are untrusted input: see `core.export.files`.
+exported motion is from the identified model's after a check, and before one that it is not checked. Model names are
+untrusted input: see `core.export.files`.
 
 The functions are imported on first access: the command line's help needs only `core.export.targets.TARGETS`.
 """

@@ -86,25 +86,20 @@ class Approximation:
     refitted: tuple[str, ...]
     """Names of the changed values; empty if the model's own were best."""
     errors: Array
-    """Mean absolute position error of each run of the grid [rad], (16,)."""
+    """Mean absolute position error of each run [rad], (n,)."""
     runs: tuple[GridRun, ...]
     held_back_error: float
     """Mean error over held-out runs, which the refit did not use [rad]."""
 
     @property
     def mean_mrad(self) -> float:
-        """Mean over the grid [mrad]."""
+        """Mean over the runs [mrad]."""
         return 1e3 * float(self.errors.mean())
 
     @property
     def worst_mrad(self) -> float:
         """Mean error of the worst run [mrad]."""
         return 1e3 * float(self.errors.max())
-
-    @property
-    def worst_run(self) -> str:
-        """Title of the worst run."""
-        return self.runs[int(self.errors.argmax())].title
 
 
 def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:

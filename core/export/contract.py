@@ -83,22 +83,19 @@ def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ExportResult(Tabular):
-    """Files of an export, its notes and its error."""
+    """Files of an export and its notes. How far their motion is from the model's is known after a check only."""
 
     files: tuple[Path, ...]
     """Written files, README.md last."""
     notes: tuple[str, ...] = ()
     """Things the target cannot represent or does differently, as in the README."""
-    error_mrad: float | None = None
-    """Mean absolute position error of the exported model against the identified one [mrad], without the target's own
-    discretisation error. None: this program reads the file itself and nothing was approximated."""
+    approximated: bool = False
+    """True if the target cannot hold the model, so that the files describe the nearest servo it can hold."""
 
     def heading(self) -> str:
-        """Return the folder and the error."""
-        error = "" if self.error_mrad is None else f", {self.error_mrad:.2f} mrad from the identified model"
-        return (
-            f"{counted(len(self.files), 'file')} in {self.files[0].parent}{error}, {counted(len(self.notes), 'note')}"
-        )
+        """Return the folder, and that the files are not checked."""
+        where = f"{counted(len(self.files), 'file')} in {self.files[0].parent}"
+        return f"{where}, not checked, {counted(len(self.notes), 'note')}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return name and size of each file."""
@@ -115,12 +112,13 @@ def exported(
     meanings: Mapping[str, str],
     notes: Sequence[str],
     usage: str = "",
-    error_mrad: float = 0.0,
+    *,
+    approximated: bool = False,
 ) -> ExportResult:
     """Write an export's files (`contents`: text by name) and its README section titled `what`."""
     readme = readme_section(model, what, meanings, notes, usage)
     files = write_files(folder, contents, model, target, readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error_mrad)
+    return ExportResult(files=tuple(files), notes=tuple(notes), approximated=approximated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +151,14 @@ class Check:
         """Result in one sentence, for the window and the terminal."""
         found = list(dict.fromkeys(run.partition(", ")[2] for run in self.errors))
         at = f", as exported and at {', '.join(filter(None, found))}" if len(found) > 1 else ""
+        return f"Checked: {self.how}{at}: {self.figure}."
+
+    @property
+    def figure(self) -> str:
+        """Mean error and worst run, the only figure that an export states of its motion."""
         return (
-            f"Checked: {self.how}{at}: {self.mean_mrad:.3g} mrad from the identified model "
-            f"on average, {self.worst_mrad:.3g} mrad in the worst run ({self.worst_run})."
+            f"{self.mean_mrad:.3g} mrad from the identified model on average, "
+            f"{self.worst_mrad:.3g} mrad in the worst run ({self.worst_run})"
         )
 
     @property
@@ -181,9 +184,9 @@ class Exporter:
     options: type[Any]
     """Frozen dataclass of the options; every field has a default."""
     write: Callable[[ServoModel, Path, Any], ExportResult]
-    check: Callable[[ServoModel, Path, Any], Check] | None = None
+    check: Callable[[ServoModel, Path, Any], Check]
     """Compares the motion of the written files with the model's (`core.export.protocol`), with the same options.
-    Raises ExportError. None: no engine runs the file, it belongs to an identification tool."""
+    Raises ExportError."""
     contacts: tuple[str, ...] = ("rigid",)
     """Contacts that the target can hold, see `core.terms.CONTACTS`; other contacts are written as rigid."""
     engine: str = ""

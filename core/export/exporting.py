@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import ExportError, NotChecked
+from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
 from core.export.notes import fidelity, step_notes, zero_notes
@@ -29,11 +29,19 @@ def exporters() -> Mapping[str, Exporter]:
 
 
 def export_model(
-    model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, force: bool = False, **options: Any
+    model: ServoModel,
+    target: str,
+    folder: Path | str,
+    *,
+    name: str | None = None,
+    force: bool = False,
+    checked: str = "",
+    **options: Any,
 ) -> ExportResult:
     """Write a model for a target into a folder, which is created if missing.
 
-    A contact that the target cannot hold is written as a rigid one. The error and the README state the cost.
+    A contact that the target cannot hold is written as a rigid one, as the README states. Only `check_export`
+    measures how far the exported motion is from the model's.
 
     Args:
         model: The identified model.
@@ -42,10 +50,11 @@ def export_model(
         name: Name used for files, symbols, classes and nodes. None: derived from the model's title and from the
             settings that differ from the servo's own.
         force: Replace existing files that differ. An identical file is no conflict.
+        checked: `Check.table` of these files if they were checked before, for the README.
         options: Fields of the exporter's `options` dataclass.
 
     Returns:
-        The written files, the notes of the README and the error against the model [mrad].
+        The written files and the notes of the README.
 
     Raises:
         ExportError: Unknown target or option, a model the target cannot hold, an existing file that would be lost, or
@@ -64,18 +73,18 @@ def export_model(
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
         notes: list[str] = []
-        error = result.error_mrad
-        if error == 0.0:
-            statement, error = fidelity(model, held, bench, settings)
-            notes.append(statement)
+        if drives and not result.approximated:
+            notes.append(fidelity(model, held.contact))
         if drives:
             notes += [*zero_notes(model), *step_notes(model, bench, settings)]
         if model.carried_over:
             notes.append(model.carried_over)
         if notes:
             add_notes(aside, held, target, notes)
+        if checked:
+            state_check(aside, held, target, checked)
         files = move_files(aside, Path(folder), held, target, result.files, force=force)
-    return ExportResult(files=tuple(files), notes=(*result.notes, *notes), error_mrad=error)
+    return ExportResult(files=tuple(files), notes=(*result.notes, *notes), approximated=result.approximated)
 
 
 def check_export(
@@ -97,8 +106,6 @@ def check_export(
         NotChecked: No engine here runs them.
     """
     exporter = _exporter(target)
-    if exporter.check is None:
-        raise NotChecked(f"no engine here runs an export to {target}")
     chosen = _options(exporter, options)
     model = named(model, _settings(model, target, chosen), name)
     found = exporter.check(model, Path(folder), chosen)

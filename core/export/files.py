@@ -17,6 +17,10 @@ from core.model import ServoModel
 
 README = "README.md"
 USE_TITLE, CHECK_TITLE = "## Use", "## Check"
+NOT_CHECKED = (
+    "Not checked: the motion of these files has not been compared with the model's. `bench export … --check`, *Check* "
+    "in the window or `check_export` in Python does it and writes the result here."
+)
 LONGEST_SLUG = 60
 LONGEST_TITLE = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
@@ -58,7 +62,7 @@ def write_files(
     """Write files into a folder and describe them in its README.md.
 
     Each file is written completely or not at all. The README holds one section per model and target. A README from
-    elsewhere keeps its text and gets the section at its end.
+    elsewhere keeps its text and gets the section at its end. The result of a check is kept if no file changes.
 
     Args:
         folder: Folder, created if missing.
@@ -80,11 +84,16 @@ def write_files(
         if not force:
             for name, data in encoded.items():
                 require_kept(folder / name, data)
+        unchanged = all((folder / name).exists() and (folder / name).read_bytes() == d for name, d in encoded.items())
         for name, data in encoded.items():
             write_atomically(folder / name, data)
         present = folder / README
         before = present.read_text("utf-8", errors="replace") if present.exists() else ""
-        write_atomically(present, _encoded(_with_section(before, f"{slug(model.title)}.{target}", readme)))
+        key = f"{slug(model.title)}.{target}"
+        checked = _sections(before)[1].get(key, "").partition(CHECK_TITLE)[2].strip()
+        if checked and unchanged and NOT_CHECKED in readme:
+            readme = f"{readme.partition(CHECK_TITLE)[0]}{CHECK_TITLE}\n\n{checked}"
+        write_atomically(present, _encoded(_with_section(before, key, readme)))
     except (OSError, ValueError) as error:
         raise ExportError(f"{folder}: cannot write the export: {error}") from None
     return [*(folder / name for name in contents), folder / README]
@@ -138,9 +147,11 @@ def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]
     readme, key = folder / README, f"{slug(model.title)}.{target}"
     try:
         before = readme.read_text("utf-8", errors="replace")
-        known, use, rest = _sections(before)[1][key].partition(USE_TITLE)
+        section = _sections(before)[1][key]
+        title = USE_TITLE if f"\n{USE_TITLE}\n" in section else CHECK_TITLE
+        known, _, rest = section.partition(title)
         listed = "".join(f"- {note}\n" for note in notes)
-        write_atomically(readme, _encoded(_with_section(before, key, f"{known.rstrip()}\n{listed}\n{use}{rest}")))
+        write_atomically(readme, _encoded(_with_section(before, key, f"{known.rstrip()}\n{listed}\n{title}{rest}")))
     except (OSError, KeyError) as error:
         raise ExportError(f"{readme}: cannot add to the export: {error}") from None
 
@@ -148,7 +159,7 @@ def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]
 def readme_section(
     model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
 ) -> str:
-    """Return the README text of one export: its files and their meaning, notes, and usage."""
+    """Return the README text of one export: its files and their meaning, notes, usage, and that it is not checked."""
     source = model.provenance.get("source") or model.provenance.get("data_hash")
     origin = f" ({printable(str(source))})" if source else ""
     listed = "".join(f"- `{name}`: {meaning}\n" for name, meaning in files.items())
@@ -159,6 +170,7 @@ def readme_section(
         f"{model.integrator} at a time step of {model.step * 1e3:g} ms.\n\n"
         f"{listed}\n{LICENCE}\n## Notes\n\n{CONVENTIONS}{known}"
         + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
+        + f"\n{CHECK_TITLE}\n\n{NOT_CHECKED}\n"
     )
 
 

@@ -1,4 +1,7 @@
-"""README notes on a servo that an engine cannot represent exactly: missing parts, their replacement and the error."""
+"""README notes on a servo that an engine cannot represent exactly: missing parts and their replacement.
+
+Notes give no error: only a check does (`core.export.protocol`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from core.bench import Bench
 from core.export.approximation import Approximation, Form
-from core.export.references import SAMPLE, bench_grid, converged_positions, mean_errors, own_motion
+from core.export.references import SAMPLE, bench_grid, converged_positions, own_motion
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.terms import CONTACT_TITLES
@@ -49,7 +52,7 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
 
 
 def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
-    """Describe the approximation with its refitted values and errors; `missing` comes from `missing_terms`."""
+    """Describe the approximation and its refitted values; `missing` comes from `missing_terms`."""
     written = approximation.model
     friction = _FRICTION["m2" if written.friction == "m2" else "m1" if written.values["friction_base"] else "viscous"]
     what = friction.format(alpha=written.values.get("alpha", 1.0))
@@ -59,10 +62,6 @@ def fit_notes(approximation: Approximation, engine: str, missing: Sequence[str])
     return [
         f"{engine} cannot represent {', '.join(missing) or 'friction as a budget'}. The export holds the best "
         f"servo with {what}, {how}.",
-        f"Its error against the full model is {approximation.mean_mrad:.2f} mrad on average and "
-        f"{approximation.worst_mrad:.2f} mrad in the worst run ({approximation.worst_run}) over the four trajectories, "
-        f"two loads and two gains; at a load and gain it was not fitted to, "
-        f"{1e3 * approximation.held_back_error:.2f} mrad.",
     ]
 
 
@@ -76,26 +75,13 @@ def settings_note(settings: ServoSettings) -> str:
     )
 
 
-def fidelity(model: ServoModel, held: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[str, float]:
-    """Describe how faithful the written model is to the identified one.
-
-    Args:
-        model: The identified model.
-        held: The written model: the same, or with a rigid contact.
-        bench: Pendulum of the comparison.
-        settings: Settings of the servo.
-
-    Returns:
-        A statement for the README and the mean error [mrad].
-    """
-    if held.contact == model.contact:
-        return EXACT, 0.0
-    lost = 1e3 * float(mean_errors(bench_grid(bench, settings), model, held).mean())
+def fidelity(model: ServoModel, contact: str) -> str:
+    """Describe how faithful a model without approximated values is to the identified one; `contact` is the written."""
+    if contact == model.contact:
+        return EXACT
     return (
         f"The model's contact is {CONTACT_TITLES[model.contact].lower()} and is written as a rigid one: friction no "
-        f"longer yields before it slips. This costs {lost:.2f} mrad on average over the four trajectories, two loads "
-        "and two gains. Everything else is as identified; the engine's discretisation error remains.",
-        lost,
+        "longer yields before it slips. Everything else is as identified; the engine's discretisation error remains."
     )
 
 
@@ -148,21 +134,22 @@ def bristle_notes(model: ServoModel, reset: str) -> list[str]:
 
 def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list[str]:
     """State how far the exported, converged motion is from the model's at its own time step; empty if close."""
-    mean = _step_difference(replace(model, name="", provenance={}).to_json_text(), bench, settings)
+    mean, worst = _step_difference(replace(model, name="", provenance={}).to_json_text(), bench, settings)
     if mean < WORTH_A_NOTE:
         return []
     return [
         f"The model was identified with integrator {model.integrator} at a time step of {model.step * 1e3:g} ms. At "
-        f"that time step its motion is {mean:.2f} mrad on average from the converged motion, which is the exported one."
+        f"that time step its own motion is {mean:.2f} mrad from its converged motion on average, {worst:.2f} mrad in "
+        "the worst run. The converged motion is the exported one."
     ]
 
 
 @lru_cache(maxsize=32)
-def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> float:
+def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> tuple[float, float]:
     model = ServoModel.from_json_text(text)
     differences: list[float] = []
     for run in bench_grid(bench, settings):
         converged, own = converged_positions(model, run), own_motion(model, run)
         there = np.interp(own.time, SAMPLE * np.arange(len(converged)), converged)
         differences.append(float(np.abs(own.position - there).mean()))
-    return 1e3 * float(np.mean(differences))
+    return 1e3 * float(np.mean(differences)), 1e3 * max(differences)

@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from core.arrays import Array
+from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drives.envelope import EnvelopeDrive
@@ -86,7 +87,11 @@ def measured(
 
 def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[str, GridRun]:
     """Return the protocol's runs by their names in a `Check`, the export's own load and gain first."""
-    settings, bench = settings_of(model, options, target), options.bench or default_bench(model)
+    return checked_runs(options.bench or default_bench(model), settings_of(model, options, target))
+
+
+def checked_runs(bench: Bench, settings: ServoSettings) -> dict[str, GridRun]:
+    """Return the protocol's runs of an export with this pendulum and these settings."""
     return {
         ", ".join(filter(None, (name, condition))): GridRun(
             trajectory=name, bench=loaded(bench, load), settings=replace(settings, kp=settings.kp * gain)

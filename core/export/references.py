@@ -9,8 +9,6 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from core.arrays import Array
 from core.bench import Bench
 from core.diagram import peak_torque
@@ -117,8 +115,3 @@ def own_motion(model: ServoModel, run: GridRun) -> Motion:
     """Simulate with the identified integrator and time step; a first-order integrator holds goals over it."""
     path = make_trajectory(run.trajectory)
     return simulate_trajectory(model, path, run.bench, run.settings, model.dt, held=not model.leapfrog)
-
-
-def mean_errors(runs: list[GridRun], first: ServoModel, second: ServoModel) -> Array:
-    """Return the mean absolute position difference of two models' converged motions for each run [rad]."""
-    return np.array([np.abs(converged_positions(first, r) - converged_positions(second, r)).mean() for r in runs])

@@ -68,8 +68,6 @@ def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, capsys, mon
     monkeypatch.setitem(sys.modules, "pydrake", None)
     assert export(tmp_path, "--check", to="drake") == 0
     assert "not checked: Drake is not installed here: pip install drake" in capsys.readouterr().out
-    assert export(tmp_path, "--check", to="bam", model="mx106:m1") == 0
-    assert "not checked: no engine here runs an export to bam" in capsys.readouterr().out
 
 
 def test_our_own_file_is_checked_by_reading_it(tmp_path, capsys):

@@ -557,7 +557,7 @@ def test_what_is_chosen_is_what_is_previewed_exported_and_checked(controller, qt
     asked = []
     for act in ("preview", "export", "check"):
         monkeypatch.setattr(Exporting, act, lambda self, *chosen, act=act, **more: asked.append((act, chosen, more)))
-    exporting, plain = controller.exporting, {"choices": {}, "engine": "", "engine_there": True, "checkable": True}
+    exporting, plain = controller.exporting, {"choices": {}, "engine": "", "engine_there": True}
     for name, options in (("one", ("kp",)), ("two", ("ki",))):
         exporting.targets[name] = SimpleNamespace(title=name, description=f"for {name}", options=options, **plain)
     page = ExportView(controller)

@@ -139,9 +139,7 @@ def _export_model(arguments: argparse.Namespace) -> None:
             print(file)
         for note in result.notes:
             print(f"note: {note}")
-        if result.error_mrad is not None:
-            print(f"exported motion differs from the model's by {result.error_mrad:.3g} mrad on average")
-    checked, not_checked = None, None
+    checked, not_checked = None, "how far the exported motion is from the model's is measured by --check"
     if arguments.check:
         try:
             checked = check_files(model, arguments.to, folder, options, name)
@@ -152,17 +150,16 @@ def _export_model(arguments: argparse.Namespace) -> None:
             {
                 "files": [str(file) for file in result.files],
                 "notes": list(result.notes),
-                "error_mrad": result.error_mrad,
                 "checked_mrad": None if checked is None else checked.mean_mrad,
                 "checked": None
                 if checked is None
                 else {"how": checked.statement, "worst_mrad": checked.worst_mrad, "mrad": dict(checked.errors)},
-                "not_checked": not_checked,
+                "not_checked": not_checked if checked is None else None,
             }
         )
     elif checked is not None:
         print(checked.statement)
-    elif not_checked is not None:
+    else:
         print(f"not checked: {not_checked}")
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from core.arrays import Array
 from core.bench import Bench
 from core.export.approximation import MOTOR, Approximation
-from core.export.references import GridRun, bench_grid, held_back_grid
+from core.export.protocol import checked_runs
+from core.export.references import GridRun, held_back_grid
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.terms import FRICTION_TERMS
@@ -52,8 +53,7 @@ class Carried:
             return said
         return (
             f"{said}; with the values carried over to that time step (`{file}`), {carried.mean_mrad:.2f} mrad and "
-            f"{carried.worst_mrad:.2f} mrad, {1e3 * carried.held_back_error:.2f} mrad at a load and gain that the fit "
-            f"did not use ({1e3 * plain.held_back_error:.2f} mrad with the identified ones)"
+            f"{carried.worst_mrad:.2f} mrad"
         )
 
 
@@ -62,18 +62,19 @@ def compared(
 ) -> Carried:
     """Measure an engine's error with the values of `start`, and carry them over if that pays off; takes a second.
 
-    Carried-over values are kept only if they also reduce the error at a load and gain that the fit did not use.
+    The fit uses, and both errors are over, the runs of a check. Carried-over values are kept only if they also reduce
+    the error at a load and gain that the fit did not use.
     """
-    runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
-    errors, held_back = errors_on(runs), errors_on(others)
+    runs = list(checked_runs(bench, settings).values())
+    errors, held_back = errors_on(runs), errors_on(held_back_grid(bench, settings))
 
     def measured(model: ServoModel, refitted: Sequence[str] = ()) -> Approximation:
         return Approximation(
             model=model,
             refitted=tuple(refitted),
-            errors=np.array([np.abs(run).mean() for run in errors(model)]),
+            errors=mean_magnitudes(errors(model)),
             runs=tuple(runs),
-            held_back_error=float(np.mean([np.abs(run).mean() for run in held_back(model)])),
+            held_back_error=float(mean_magnitudes(held_back(model)).mean()),
         )
 
     plain = measured(start)
@@ -82,6 +83,11 @@ def compared(
     names = [name for name in (*FRICTION_TERMS[start.friction], *MOTOR) if start.values[name] > 0.0]
     carried = measured(_carried_over(start, names, errors), names)
     return Carried(plain=plain, carried=carried if carried.held_back_error < plain.held_back_error else None)
+
+
+def mean_magnitudes(errors: Sequence[Array]) -> Array:
+    """Return the mean absolute error of each run, in the unit of `errors`; (runs,)."""
+    return np.array([np.abs(run).mean() for run in errors])
 
 
 def _carried_over(start: ServoModel, names: Sequence[str], errors: Errors) -> ServoModel:

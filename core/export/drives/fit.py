@@ -21,16 +21,11 @@ from core.recording import ServoSettings
 
 @dataclass(frozen=True, kw_only=True)
 class DriveFit:
-    """Plain drive that replaces a model, with its error and notes."""
+    """Plain drive that replaces a model, with its notes."""
 
     approximation: Approximation
     drive: PlainDrive
     notes: tuple[str, ...]
-
-    @property
-    def error_mrad(self) -> float:
-        """Mean error over the grid of runs [mrad]."""
-        return self.approximation.mean_mrad
 
 
 def fit_drive(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form, engine: str) -> DriveFit:

@@ -1,7 +1,7 @@
-"""Export to the flat parameter files of Rhoban/bam, with the error caused by its fixed integrator.
+"""Export to the flat parameter files of Rhoban/bam.
 
-Next to the identified values, the export writes values carried over to that integrator and its time step. They absorb
-part of the error.
+Next to the identified values, the export writes values carried over to its fixed integrator and time step. They absorb
+part of the error that these cause.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 
 from core.arrays import Array
 from core.errors import ExportError
-from core.export.contract import Exporter, ExportResult, exported
-from core.export.drives.carrying import Carried, compared
-from core.export.files import slug
-from core.export.references import GridRun, bench_grid, default_bench, mean_errors, own_motion
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported
+from core.export.drives.carrying import Carried, compared, mean_magnitudes
+from core.export.files import require_written, slug
+from core.export.protocol import conditions
+from core.export.references import GridRun, default_bench, own_motion
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
 from core.simulation import Motion
 from core.terms import CONTACTS
@@ -39,7 +40,7 @@ class BamOptions:
     """Options of the export to Rhoban/bam."""
 
     missing: str = field(default="leave out", metadata={"choices": MISSING})
-    """Terms for which the format has no key: leave them out and state the error, or refuse the export."""
+    """Terms for which the format has no key: leave them out, or refuse the export."""
 
 
 def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportResult:
@@ -55,10 +56,9 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     notes = [
         f"The format has no bounds, units, provenance, integrator or time step. These values were identified with "
         f"{model.integration}.",
-        *lost_notes(model, held, lost),
+        *([f"Left out because the format has no key: {', '.join(lost)}."] if lost else []),
         "Rhoban/bam simulates with its own integrator and a rigid contact, and counts the quadratic term only where "
-        f"the torques oppose. At {step} ms its motion differs from this model's, over the four trajectories, two loads "
-        f"and two gains, by {found.statement(other)}.",
+        f"the torques oppose. The check compares its motion at {step} ms with the model's own.",
         f"Its code, not this file, holds the control law and its constants: {firmware(model)}.",
     ]
     if "command_delay" in held.values:
@@ -68,9 +68,12 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     contents, meanings = {name: bam_text(held)}, {name: "flat parameters by name"}
     if found.carried is not None:
         contents[other] = bam_text(found.carried.model)
-        meanings[other] = f"values carried over to Rhoban/bam's integrator at {step} ms; use them nowhere else"
-    what, error = "parameter file of Rhoban/bam", found.plain.mean_mrad
-    return exported(folder, model, "bam", what, contents, meanings, notes, error_mrad=error)
+        meanings[other] = (
+            f"values carried over to Rhoban/bam's integrator at {step} ms; use them nowhere else. Simulated here over "
+            f"the runs of the check, they are {found.carried.mean_mrad:.2f} mrad from the model on average, "
+            f"{found.carried.worst_mrad:.2f} mrad in the worst run"
+        )
+    return exported(folder, model, "bam", "parameter file of Rhoban/bam", contents, meanings, notes, approximated=True)
 
 
 def in_bam(model: ServoModel) -> tuple[ServoModel, list[str]]:
@@ -94,15 +97,6 @@ def firmware(model: ServoModel) -> str:
         f"{control.law} law, {control.error_gain:.8g} {unit} per rad and unit of kp, "
         f"at most {control.output_limit:g} {unit}"
     )
-
-
-def lost_notes(model: ServoModel, held: ServoModel, lost: list[str]) -> list[str]:
-    """State the cost of the terms that are left out; empty if none is."""
-    if not lost:
-        return []
-    rigid = with_contact(model, "rigid")
-    cost = 1e3 * float(mean_errors(bench_grid(default_bench(model), model.default_settings()), rigid, held).mean())
-    return [f"Left out because the format has no key: {', '.join(lost)}. This alone costs {cost:.2f} mrad."]
 
 
 def as_peer(held: ServoModel) -> ServoModel:
@@ -139,11 +133,25 @@ def _apart(motions: Sequence[tuple[GridRun, Motion]], held: ServoModel) -> list[
     return errors
 
 
+def check_bam(model: ServoModel, folder: Path, options: BamOptions) -> Check:
+    """Simulate the identified values with Rhoban/bam's integrator, time step and contact."""
+    held, _ = in_bam(model)
+    require_written(folder, {f"{slug(model.title)}.bam.json": bam_text(held)})
+    runs = conditions(model, ServoOptions(), "bam")
+    errors = 1e3 * mean_magnitudes(_apart(_motions(model, list(runs.values())), held))
+    return Check(
+        how=f"the written numbers simulated here in Rhoban/bam's order of update with a time step of "
+        f"{BAM_STEP * 1e3:g} ms, against the model's motion with {model.integration}",
+        errors=dict(zip(runs, errors.tolist(), strict=True)),
+    )
+
+
 EXPORTER = Exporter(
     target="bam",
     title="Rhoban/bam parameters",
     description="Flat parameter file of Rhoban/bam.",
     options=BamOptions,
     write=write_bam,
+    check=check_bam,
     contacts=tuple(CONTACTS),
 )

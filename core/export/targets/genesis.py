@@ -40,7 +40,7 @@ from core.export.drives.fit import fit_drive
 from core.export.drives.plain import PlainDrive
 from core.export.drives.plain import as_model as drive_as_model
 from core.export.files import printable, slug
-from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_number
 from core.export.programs import require_unchanged
 from core.export.protocol import by_condition, measured, simulated_here
 from core.export.references import GridRun, default_bench
@@ -83,13 +83,12 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
     scene, numbers = f"{name}.genesis.xml", _numbers_file(name, options)
     if options.drive == "servo":
         held = with_contact(model, "rigid")
-        statement, error = fidelity(model, held, bench, settings)
-        text, how = servo_text(held, settings), [*_SERVO_NOTES, *([statement] if error else [])]
+        text, how, fitted = servo_text(held, settings), list(_SERVO_NOTES), []
     else:
         if settings.ki > 0.0:
             raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
-        drive, error, said = _plain(model, bench, settings)
-        text, how = drive_text(drive | zero_number(model)), [*said, lead_note(options.timestep), *_PLAIN_NOTES]
+        drive, fitted = _plain(model, bench, settings)
+        text, how = drive_text(drive | zero_number(model)), [*fitted, lead_note(options.timestep), *_PLAIN_NOTES]
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         numbers: text,
@@ -108,22 +107,22 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         settings_note(settings),
     ]
     usage = _usage(numbers, scene, options.drive)
-    return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, error)
+    return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, approximated=bool(fitted))
 
 
-def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], float, list[str]]:
-    """Return the plain drive's parameters, its error [mrad] and its notes."""
+def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], list[str]]:
+    """Return the plain drive's parameters, and notes on the approximation, if it is one."""
     if model.control.law == "current":
         fit = fit_drive(model, bench, settings, PLAIN_FORM, "Genesis")
-        return drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), fit.error_mrad, list(fit.notes)
+        return drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), list(fit.notes)
     missing = missing_terms(model, FORM)
     if missing:
         fitted = approximate(model, bench, settings, FORM)
-        written, error, notes = fitted.model, fitted.mean_mrad, fit_notes(fitted, "Genesis", missing)
+        written, notes = fitted.model, fit_notes(fitted, "Genesis", missing)
     else:
-        written, error, notes = in_form(model, bench, FORM), 0.0, []
+        written, notes = in_form(model, bench, FORM), []
     servo = envelope_drive_of(written, settings)
-    return drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
+    return drive_numbers(servo, servo.largest_torque, servo.resistance), notes
 
 
 def drive_numbers(servo: PlainDrive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:

@@ -97,7 +97,7 @@ def _for_bam(
     lost = f" It cannot represent {', '.join(found.lost)}." if found.lost else ""
     notes.append(
         f"Rhoban/bam's own actuator for mjlab (`bam.mjlab`) was simulated here in its update order with time steps of "
-        f"{step}. Its error against the identified model over the four trajectories, two loads and two gains is "
+        f"{step}. Its error against the identified model over the runs of a check is "
         f"{found.statement(carried_file)}.{lost} It cannot be released."
     )
     delay = model.values.get("command_delay", 0.0)

@@ -27,7 +27,7 @@ from core.export.drives.plain import PlainDrive, as_model
 from core.export.files import readme_section, require_written, slug, write_files
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, measured, tilted
-from core.export.references import GridRun, bench_grid, converged_positions, default_bench
+from core.export.references import GridRun, default_bench
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -55,18 +55,13 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     bench = options.bench or default_bench(model)
     written, fidelity = _written(model, bench, settings)
     gz = gz_drive(written, settings)
-    runs, step = bench_grid(bench, settings), options.timestep
-    errors = _errors(model, gz, runs, settings.kp, step)
-    held = np.array([_never_released(run) for run in runs])
+    step = options.timestep
     name = slug(model.title)
     world = f"{name}.pendulum.sdf"
     contents = {world: xml_text(world_element(model, gz, bench, step))}
     notes = [
         *fidelity,
         lead_note(step),
-        f"By gz-sim's rules at {step * 1e3:g} ms, the written servo is {1e3 * float(errors[held].mean()):.2f} mrad "
-        "from the full model on average in runs where the servo is never released, "
-        f"{1e3 * float(errors[~held].mean()):.2f} mrad in runs where it is.",
         "Back-EMF and velocity gain are part of the joint's `damping`, and `d_gain` is 0: the plugin's derivative is "
         "the error's and includes the goal's velocity. The damping remains when the joint is released.",
         settings_note(settings),
@@ -78,7 +73,7 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
     readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, model_name(model), gz))
     files = write_files(folder, contents, model, "sdformat", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=1e3 * float(errors.mean()))
+    return ExportResult(files=tuple(files), notes=tuple(notes), approximated=True)
 
 
 def model_name(model: ServoModel) -> str:
@@ -169,21 +164,6 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
         return in_form(model, bench, FORM), [exactly]
     approximation = approximate(model, bench, settings, FORM)
     return approximation.model, fit_notes(approximation, "gz-sim", missing)
-
-
-def _errors(model: ServoModel, gz: PlainDrive, runs: list[GridRun], kp: float, step: float) -> Array:
-    """Return the mean absolute position error of each run [rad]."""
-    errors = np.empty(len(runs))
-    for i, run in enumerate(runs):
-        now = at_gain(gz, model, run.settings.kp / kp)
-        actual = simulate_gz(now, model.servo, tilted(run, model), step)
-        errors[i] = np.abs(actual - converged_positions(model, run, step, held=True)).mean()
-    return errors
-
-
-def _never_released(run: GridRun) -> bool:
-    trajectory = make_trajectory(run.trajectory)
-    return bool(trajectory.torque_enable(np.linspace(0.0, trajectory.duration, 1000)).all())
 
 
 def _pendulum_link(model: ServoModel, gz: PlainDrive, bench: Bench) -> ET.Element:

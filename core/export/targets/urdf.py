@@ -83,7 +83,7 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     ]
     readme = readme_section(model, "URDF", meanings, notes, _usage(fit.drive))
     files = write_files(folder, contents, model, "urdf", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+    return ExportResult(files=tuple(files), notes=tuple(notes), approximated=True)
 
 
 def robot_element(name: str, drive: PlainDrive | None, bench: Bench, offset: float) -> ET.Element:

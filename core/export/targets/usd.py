@@ -65,7 +65,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     if settings.ki > 0.0:
         raise ExportError("export to usd: PhysX's drive has no integral gain; leave ki at 0")
     bench = options.bench or default_bench(model)
-    drive, error, fidelity = _written(model, bench, settings)
+    drive, fidelity = _written(model, bench, settings)
     contents = _contents(model, bench, drive)
     servo, pendulum, _ = contents
     meanings = {
@@ -88,16 +88,16 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     ]
     readme = readme_section(model, "USD for PhysX, Isaac Sim and Newton", meanings, notes, _usage(servo, pendulum))
     files = write_files(folder, contents, model, "usd", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+    return ExportResult(files=tuple(files), notes=tuple(notes), approximated=bool(fidelity))
 
 
-def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[EnvelopeDrive, float, list[str]]:
-    """Return the drive that replaces a model, its error [mrad] and its notes."""
+def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[EnvelopeDrive, list[str]]:
+    """Return the drive that replaces a model, and notes on the approximation, if it is one."""
     missing = missing_terms(model, FORM)
     if not missing:
-        return envelope_drive_of(in_form(model, bench, FORM), settings), 0.0, []
+        return envelope_drive_of(in_form(model, bench, FORM), settings), []
     found = approximate(model, bench, settings, FORM)
-    return envelope_drive_of(found.model, settings), found.mean_mrad, fit_notes(found, "PhysX", missing)
+    return envelope_drive_of(found.model, settings), fit_notes(found, "PhysX", missing)
 
 
 def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str, str]:

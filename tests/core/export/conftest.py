@@ -26,8 +26,8 @@ def short_refits():
             patch.setattr(approximation, name, 1)
         patch.setattr(approximation, "SEEDS", (1,))
         patch.setattr("core.export.exporting.step_notes", lambda *_: [])
+        patch.setattr(approximation, "bench_grid", lambda *bench: bench_grid(*bench)[:2])
         for module in (approximation, carrying):
-            patch.setattr(module, "bench_grid", lambda *bench: bench_grid(*bench)[:2])
             patch.setattr(module, "held_back_grid", lambda *bench: held_back_grid(*bench)[:1])
         yield
     approximation._approximate.cache_clear()

@@ -97,7 +97,7 @@ def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path):
     notes = " ".join(result.notes)
     assert "cannot represent dead band" in notes
     assert "21 ms is 5 steps of 5 ms" in notes
-    assert "from the identified model at 5 ms over the four trajectories, two loads and two gains is 1.25 mrad" in notes
+    assert "from the identified model at 5 ms over the runs of a check is 1.25 mrad" in notes
 
 
 def test_values_carried_over_to_the_drive_lie_beside_with_both_errors(tmp_path, monkeypatch):
@@ -173,7 +173,11 @@ def test_newton_reads_the_drive(tmp_path):
         (load_model("mx106", "m3"), 0.005, ["M3 is written as the drive's M5 with equal load coefficients on both"]),
         (replace(load_model("mx106", "m6"), quadratic_gate="opposing"), 0.005, ["always counts the quadratic term"]),
         (replace(load_model("mx106", "m6"), quadratic_gate="larger_torque"), 0.005, []),
-        (load_model("mx106", "m1"), 0.002, ["At 2 ms it is 1.50 mrad on average with the identified values."]),
+        (
+            load_model("mx106", "m1"),
+            0.002,
+            ["At 2 ms the BAM drive is 1.50 mrad away on average and 2.00 mrad in the worst run, with the "],
+        ),
         (
             catalogue_model("mx106", "m1", command_path=tuple(PATH), values=PATH),
             0.005,

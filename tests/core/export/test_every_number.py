@@ -16,10 +16,8 @@ import yaml
 
 from core.bench import Bench
 from core.export import approximation, export_model
-from core.export.drives import bam, carrying
+from core.export.drives import carrying
 from core.export.files import slug
-from core.export.references import bench_grid
-from core.export.targets import sdformat
 from core.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import LAW_MODELS, catalogue_model
 
@@ -76,11 +74,8 @@ def unfitted(monkeypatch):
     """No simulated errors: each form is good enough as it is, and nothing is refitted."""
     approximation._approximate.cache_clear()
     monkeypatch.setattr(approximation, "_errors", lambda runs, model, written, form: np.zeros(len(runs)))
-    for module in (carrying, bam):
-        monkeypatch.setattr(module, "bench_grid", lambda *bench: bench_grid(*bench)[:1])
     monkeypatch.setattr(carrying, "WORTH_CARRYING", 1.0)
     monkeypatch.setattr("core.export.exporting.step_notes", lambda *_: [])
-    monkeypatch.setattr(sdformat, "_errors", lambda model, gz, runs, kp, step: np.zeros(len(runs)))
     yield
     approximation._approximate.cache_clear()
 

@@ -56,7 +56,7 @@ class TestNumbers:
         np.testing.assert_allclose(simulate_gz(gz, "mx106", run, step)[:300], expected, atol=1e-9)
 
     def test_a_driven_m1_servo_is_right_and_a_released_one_is_not(self, exported):
-        """Below 3 mrad at 1 ms while driven; the damping that stays on a released joint is stated."""
+        """Below 3 mrad at 1 ms while driven; the damping that stays on a released joint is in the worst run."""
         model, folder, result = exported
 
         found = check_sdformat(model, folder, ServoOptions())
@@ -64,16 +64,9 @@ class TestNumbers:
         assert driven(found) < 3.0
         assert found.errors["lift_and_drop"] > 50.0
         assert "gz-sim did not run" in found.how
-        assert result.error_mrad is not None
-        assert result.error_mrad > 10.0
+        assert found.worst_run.startswith("lift_and_drop")
         text = (folder / README).read_text("utf-8")
         assert all(note in text for note in result.notes)
-        said = re.search(r"is (\S+) mrad from .* where the servo is never released, (\S+) mrad in runs where it", text)
-        assert said is not None
-        driven_error, released_error = map(float, said.groups())
-        assert driven_error < 3.0
-        # One trajectory of four releases the servo.
-        assert (3.0 * driven_error + released_error) / 4.0 == pytest.approx(result.error_mrad, abs=0.01)
 
     def test_two_servos_stand_in_one_world(self, tmp_path):
         """Models and topics are named after the exports."""

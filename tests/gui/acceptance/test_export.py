@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
+from bench_gui.export.view import NOT_CHECKED
 from bench_gui.shell.tasks import EXPORT
 from core.export import check_export
 from core.export.targets.mujoco.xml import read_setup
@@ -50,21 +51,26 @@ def test_model_export(person, tmp_path):
     for said in ("rad", "N·m", "counter-clockwise", "output shaft"):
         assert said in readme, said
     assert "gear" in readme.lower()
-    assert page.statement.text() == "Exact apart from the target's own time step"
+    assert page.statement.text() == NOT_CHECKED
+    assert "Not checked" in readme
     assert not list(tmp_path.rglob("*.xml")), "a preview leaves nothing"
     page.form.fields["kp"].setValue(24.0)
     page.set_folder(tmp_path / "out")
     person.until(lambda: page.export_button.isEnabled())
     person.click(page.check_button)
     person.until(lambda: "run in MuJoCo" in page.verdict.text())
-    stated = float(page.verdict.text().split(": ")[2].split(" mrad")[0])
+    stated = page.statement.text()
+    assert stated in page.verdict.text()
     person.click(page.export_button)
     person.until(lambda: page.show_folder.isVisible())
     scene = next((tmp_path / "out").glob("*.pendulum.xml"))
     assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
     assert read_setup(scene)["settings"]["kp"] == 24.0
-    again = check_export(model, "mujoco", tmp_path / "out", kp=24.0).mean_mrad
-    assert again == pytest.approx(stated, rel=0.01)
+    assert stated in (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert page.statement.text() == stated
+    assert check_export(model, "mujoco", tmp_path / "out", kp=24.0).figure == stated
+    page.form.fields["kp"].setValue(25.0)
+    person.until(lambda: page.statement.text() == NOT_CHECKED)
 
 
 def test_an_export_that_is_not_possible_says_why(person, monkeypatch):

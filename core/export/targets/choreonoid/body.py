@@ -101,9 +101,7 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
         "Body files have no friction; the customizer adds it. Torque off is an effort of 0; friction remains.",
         "Friction M3–M6 depends on loads that a customizer does not get; the C header of target `c` provides it.",
     ]
-    return exported(
-        folder, model, "choreonoid", "Choreonoid", contents, meanings, notes, _USAGE, error_mrad=fit.error_mrad
-    )
+    return exported(folder, model, "choreonoid", "Choreonoid", contents, meanings, notes, _USAGE, approximated=True)
 
 
 def _friction_on(model: ServoModel, drive: PlainDrive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:
@@ -127,7 +125,7 @@ def _friction_on(model: ServoModel, drive: PlainDrive, inertia: float, step: flo
         )
     own = replace(made, w_brk=drive.stribeck_speed, Kf=stiffness, Bf=damping)
     return own, (
-        "Kf and Bf are the model's own; the errors above are those of drive and sliding friction. They are valid "
+        "Kf and Bf are the model's own; drive and sliding friction are fitted. Kf and Bf are valid "
         f"for time steps at which u = Z·(Ts − Tc)/(w_brk·D) ≤ 1, here {own.u:.3g}, and Kf·dt² + 2·Bf·dt < 4·J."
     )
 

@@ -1,7 +1,7 @@
 """Export to MuJoCo: the servo as a default class, and a pendulum scene that uses it (`core.export.targets.mujoco.xml`).
 
 Friction M1 is exact. M2–M6 have no counterpart in the engine. The best M1, or the best M2 with exponent 2 as LuGre
-friction, is written instead, refitted to the model's own motion (`core.export.approximation`), with its error. The
+friction, is written instead, refitted to the model's own motion (`core.export.approximation`). The
 target "mujoco-hook" exports M1–M6 unchanged. Only `core.export.targets.mujoco.check` needs the engine itself.
 """
 
@@ -80,9 +80,9 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
         servo_file: "default classes of the servo's joint and actuators, for your robot",
         scene_file: f"pendulum, {printable(bench_title(bench))}, ready to run",
     }
-    error = 0.0 if approximation is None else approximation.mean_mrad
     what, usage = VERSIONS[options.syntax], _usage(name, servo_file, written, options.syntax)
-    return exported(folder, model, "mujoco", what, contents, meanings, notes, usage, error)
+    nearest = approximation is not None
+    return exported(folder, model, "mujoco", what, contents, meanings, notes, usage, approximated=nearest)
 
 
 def _written(

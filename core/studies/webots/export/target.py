@@ -37,7 +37,6 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     fit = fit_servo_node(model, bench, settings, options.timestep)
     name = f"{slug(model.title)}.servo.wrl"
     text = node_text(model.title, fit.node)
-    worst = fit.runs[int(fit.errors.argmax())].title
     notes = [
         "The node has no friction, no armature and no torque gain: it uses up to `maxForce` to reach a velocity. "
         "controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion over the "
@@ -48,9 +47,6 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
             for number in fit.numbers
             if number.remark
         ),
-        f"The fit's error against the full model is {fit.mean_mrad:.2f} mrad on average and "
-        f"{1e3 * float(fit.errors.max()):.2f} mrad in the worst run ({worst}); at a load and gain it was not fitted "
-        f"to, {1e3 * fit.held_back_error:.2f} mrad.",
         f"{settings_note(settings)} controlP scales with the servo's gain.",
         f"Fitted at a `basicTimeStep` of {options.timestep * 1e3:g} ms, with {model.values['armature']:.6g} kg·m² of "
         "armature: add it to the inertia of the solid that the joint turns.",
@@ -58,7 +54,7 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     ]
     readme = readme_section(model, "Servo node of Webots 6", {name: "the node's fields"}, notes, _USAGE)
     files = write_files(folder, {name: text}, model, "webots-servo", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.mean_mrad)
+    return ExportResult(files=tuple(files), notes=tuple(notes), approximated=True)
 
 
 def servo_node(title: str, node: ServoFields) -> Node:
