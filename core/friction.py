@@ -89,7 +89,8 @@ def needed_damping(values: Mapping[str, ArrayLike], contact: str, load: float) -
     """Return the smallest bristle damping B [N·m·s/rad] at which friction is continuous at any time step.
 
     The friction function must not fall more steeply than 1/Z = K·T + B, and B alone guarantees this for every T (seed
-    001, eqs 14 and 49). The result is 0 where the function never falls.
+    001, eqs 14 and 49). The result is 0 where the function never falls. The inertia of the joint, which adds T/J to the
+    kernel's Z, is not known here; see `core.kernel.bristle` for steps that are too long for it.
 
     Args:
         values: Values by parameter name, which broadcast.

@@ -104,7 +104,7 @@ def overlays(
     """Simulate runs of a session with the models of their servo; channel: the displayed one."""
     from core.errors import ServoBenchError
     from core.frequency import amplitude_density
-    from core.identification.evaluate import evaluate
+    from core.identification.evaluate import evaluate, step_warning
     from core.simulation import on_grid, simulate_recording
 
     recordings = _load(session, runs)
@@ -129,6 +129,9 @@ def overlays(
                     if measured is not None:
                         run.error[key] = shown - measured
             means[key] = verdict.mean_mae
+            warning = step_warning(model, fitting)
+            if warning:
+                problems.append(f"{model.title}: {warning}")
             known = [run for run in found.values() if np.isfinite(run.error.get(key, math.nan)).all()]
             if known:
                 spectrum[key] = amplitude_density([r.error[key] for r in known], [r.time[1] for r in known])

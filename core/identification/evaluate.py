@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
+from core.identification.search.timestep import few
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording
@@ -62,6 +64,10 @@ class Evaluation(Tabular):
         }
 
 
+UNSTABLE = 0.03
+"""Cost of a time step beyond which its motion is not the model's [rad]: twice what a first-order step of 5 ms costs."""
+FINER = (4, 16, 64, 256)
+"""Factors on the substeps that a warning tries."""
 MOST_SAMPLES = 400_000
 """Largest number of samples simulated at once, which limits the memory for many runs."""
 
@@ -107,6 +113,25 @@ def _portions(recordings: Sequence[Recording]) -> Iterator[Sequence[Recording]]:
             yield recordings[first:place]
             first, samples = place, recording.samples
     yield recordings[first:]
+
+
+def step_warning(
+    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: Supply = "logged"
+) -> str:
+    """Return a warning about a time step that is too long for the inertia of these runs; empty if it is not."""
+    some = few(recordings)
+    cost = discretisation_error(model, some, dt=dt, supply=supply)
+    if cost <= UNSTABLE:
+        return ""
+    inertia = model.values["armature"] + min(recording.bench.inertia for recording in recordings)
+    finer = (replace(model, substeps=model.substeps * factor) for factor in FINER)
+    fine = next((m for m in finer if discretisation_error(m, some, dt=dt, supply=supply) <= UNSTABLE), None)
+    size = f"changes the simulated angle by {1e3 * cost:.0f} mrad on average" if math.isfinite(cost) else "diverges"
+    remedy = f"use --substeps {fine.substeps}" if fine else "check armature, mass and length"
+    return (
+        f"the simulation is unstable: its time step ({model.integration}) is too long for an inertia of {inertia:.3g} "
+        f"kg·m² and {size}; {remedy}"
+    )
 
 
 def discretisation_error(

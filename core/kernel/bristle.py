@@ -14,6 +14,14 @@ step are stable.
 With the slip velocity w = x − Z·y, s = w/v_S, u = Z·(F_S − F_C)/(v_S·(1 + Z·D)) and
 d = (x/Z − F_C)·Z/(v_S·(1 + Z·D)), both functions need the root of s + u·E(s) = d in [d − u, d], where E is exp(−s^α)
 (eq. 21) or 1/(1 + s), to which eqs (33)–(42) reduce. The root is unique if u·max(−E′) ≤ 1 (eq. 14).
+
+The damping of a model (`core.friction.needed_damping`) guarantees this for the bristle alone, without h/J. Where the
+step is too long for the inertia, friction would have two values and jump between them. E is then taken at the smaller
+slip s of s + u'·E(s) = d − u + u', whose u' just has a single root. Friction still begins to slip at F_S and falls to
+F_C, without a jump, and the equation above holds again as soon as the step is short enough.
+
+A joint breaks away, or comes to rest, somewhere within a step. Friction as a function of time has a kink there, and its
+value in the middle of the step is not its mean: an error of h² whose factor depends on the moment. `_onset` removes it.
 """
 
 import math
@@ -25,6 +33,8 @@ from core.kernel.mathops import FASTMATH, LOG2_E, exp2, log2, rough_exp2, rough_
 
 INLINE = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
+STEEPEST = 0.98
+"""Largest fall of u·E per unit of s. Above 1 friction would have two values; Halley's steps are exact below."""
 _TINY = 1e-60
 _SLOWEST = 1e-12
 """Slip velocities below this share of v_S count as 0.
@@ -58,6 +68,23 @@ def _roughly(s, u, d, alpha):
 
 
 @njit(**INLINE)
+def _gentle(u, d, slope):
+    """Return the factor by which u exceeds the largest one with a single root, and the equation with u lowered by it.
+
+    The left-hand side keeps its value at s = 0, so that slip begins at the same torque.
+    """
+    ratio = max(u * slope * (1.0 / STEEPEST), 1.0)
+    lowered = u / ratio
+    return ratio, lowered, d - (u - lowered)
+
+
+@njit(**INLINE)
+def _total(ratio, s, u, d):
+    """Return the slip d − u·E(s) of the equation before `_gentle`, from the root s of the one after it."""
+    return d - ratio * (d - s) + (ratio - 1.0) * u
+
+
+@njit(**INLINE)
 def stribeck_slip(u, d, alpha, level, slope):
     """Return the root of s + u·exp(−s^α) = d.
 
@@ -71,11 +98,12 @@ def stribeck_slip(u, d, alpha, level, slope):
         level: Value of the tangent at s = 0, see `steepest_fall`.
         slope: Fall of the tangent per unit of s.
     """
-    s = min(max((d - u * level) / max(1.0 - u * slope, 1e-3), d - u), d)
+    ratio, u, d = _gentle(u, d, slope)
+    s = min(max((d - u * level) / (1.0 - u * slope), d - u), d)
     s = _roughly(_roughly(s, u, d, alpha), u, d, alpha)
     s = max(s, _SLOWEST)
     power = exp2(alpha * log2(s))
-    return _halley(s, power, u * exp2(-LOG2_E * power), u, d, alpha)
+    return _total(ratio, _halley(s, power, u * exp2(-LOG2_E * power), u, d, alpha), u, d)
 
 
 @njit(error_model="numpy")
@@ -95,11 +123,31 @@ def steepest_fall(alpha):
 
 
 @njit(**INLINE)
-def rational_slip(u, d, _alpha, _level, _slope):
+def rational_slip(u, d, _alpha, _level, slope):
     """Return the root of s + u/(1 + s) = d: the positive one of s² + (1 − d)·s + u − d = 0, as in eq. (44)."""
+    ratio, u, d = _gentle(u, d, slope)
     half = 0.5 * (d - 1.0)
     root = math.sqrt(max(half * half + d - u, 0.0))
-    return half + root if half > 0.0 else (d - u) / max(root - half, _TINY)
+    return _total(ratio, half + root if half > 0.0 else (d - u) / max(root - half, _TINY), u, d)
+
+
+@njit(**INLINE)
+def _onset(velocity, wished, stuck, static, deflection, spring, decay, compliance, mobility):
+    """Return the excess of friction in the middle of a step over its mean if slip begins or ends within the step [N·m].
+
+    The torque of a bristle that sticks is y₀ = K·e + B·v at the beginning and rises by a over the step, to `stuck` in
+    its middle. It reaches F_S after the share p = (F_S − y₀)/a, where friction stops rising. The mean of such a line
+    with a kink is below its value in the middle by |a|/2·min(p, 1 − p)². Without this, the motion after a step of the
+    goal depends on the moment within a time step at which the joint breaks away.
+    """
+    begin = (0.5 * (1.0 + decay) * velocity + spring * deflection) / compliance
+    begin = begin if wished >= 0.0 else -begin
+    rise = 2.0 * (stuck - begin)
+    rise = rise if abs(rise) > _TINY else _TINY
+    share = (static - begin) / rise
+    kink = max(min(share, 1.0 - share), 0.0)
+    # A bristle that is taken later than the middle, because it would ring, has no such line.
+    return 0.5 * abs(rise) * kink * kink if decay > 0.0 and compliance >= mobility else 0.0
 
 
 def slip_of(contact):
@@ -133,17 +181,16 @@ def bristle_constants(speed, alpha, stiffness, damping, h, leapfrog=False):
     return compliance * stiffness, decay, compliance * h, compliance, speed, level, slope
 
 
-def make_bristle(contact):
+def make_bristle(contact, leapfrog=False):
     """Return the compiled friction of a contact.
 
-    The function is friction(free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous,
-    alpha, *bristle_constants). It returns the friction torque along the velocity [N·m] and the new deflection [rad].
-    Its arguments are:
+    The function is friction(velocity, free, mobility, deflection, sliding, breaking, viscous, alpha,
+    *bristle_constants). It returns the friction torque along the velocity [N·m] and the new deflection [rad]. Its
+    arguments are:
 
-    - free: velocity at the end of the step without friction [rad/s]
-    - mobility: h/J [rad/(s·N·m)]
-    - free_middle, mobility_middle: the same for the time in the step whose velocity determines slipping friction, its
-      end or its middle
+    - velocity: velocity at the beginning of the step [rad/s]
+    - free: velocity without friction at the end of the step, or with the leapfrog in its middle [rad/s]
+    - mobility: change of that velocity by friction, h/J or half of it [rad/(s·N·m)]
     - deflection: deflection of the bristle [rad]
     - sliding, breaking: F_C and F_S − F_C [N·m]
     - viscous: D [N·m·s/rad]
@@ -152,24 +199,25 @@ def make_bristle(contact):
 
     @njit(**INLINE)
     def friction(
-        free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous, alpha,
+        velocity, free, mobility, deflection, sliding, breaking, viscous, alpha,
         spring, decay, gain, compliance, speed, level, slope,
     ):  # fmt: skip
         static = sliding + breaking
         wished = free + spring * deflection
-        # Friction with which nothing slips at the end of the step.
-        stuck = abs(wished) / (compliance + mobility)
-        z = compliance + mobility_middle
+        z = compliance + mobility
+        # Friction with which nothing slips.
+        stuck = abs(wished) / z
         slowing = speed * (1.0 + z * viscous)
         inverse = 1.0 / (z * slowing)
         inverse_z = slowing * inverse
         scale = z * z * inverse
-        size = free_middle + spring * deflection
-        size = max(size if wished >= 0.0 else -size, z * static)
+        size = max(abs(wished), z * static)
         u = scale * breaking
         d = max(scale * (size * inverse_z - sliding), u)
         slipping = (size - speed * slip(u, d, alpha, level, slope)) * inverse_z
         torque = min(slipping, stuck) if stuck > static else stuck
+        if leapfrog:
+            torque = torque - _onset(velocity, wished, stuck, static, deflection, spring, decay, compliance, mobility)
         torque = torque if wished >= 0.0 else -torque
         return torque, decay * deflection + gain * torque
 

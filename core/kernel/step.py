@@ -270,7 +270,7 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
     voltage = law == Law.VOLTAGE
     current_law = law == Law.CURRENT
     rigid = contact == Contact.RIGID
-    bristle = make_bristle(contact)
+    bristle = make_bristle(contact, leapfrog)
 
     @njit(**INLINE)
     def step(
@@ -429,18 +429,15 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: 
                 friction = clip(inertia * inverse_h * v + tm + te, budget)
         else:
             mobility = h * inverse_inertia
-            free = v + mobility * (tm + te)
-            tm_mean, free_middle, mobility_middle = tm, free, mobility
+            tm_mean = tm
             if leapfrog:
                 tm_mean = tm - 0.5 * drag * mobility * (tm + te - friction)
-                mobility_middle = 0.5 * mobility
-                free_middle = v + mobility_middle * (tm + te)
-                # The same while it sticks; later only as far as a stiff bristle needs in order not to ring.
-                mobility = max(mobility_middle, mobility - compliance)
-                free = v + mobility * (tm + te)
+                # The middle of the step; later only as far as a stiff bristle needs in order not to ring.
+                mobility = max(0.5 * mobility, mobility - compliance)
+            free = v + mobility * (tm + te)
             sliding, at_rest = dry_friction(tm_mean, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
             friction, deflection = bristle(
-                free, mobility, free_middle, mobility_middle, deflection, sliding, at_rest, kv, alpha,
+                v, free, mobility, deflection, sliding, at_rest, kv, alpha,
                 spring, decay, gain, compliance, stribeck_speed, level, slope,
             )  # fmt: skip
         # Lines 7–9: integration.

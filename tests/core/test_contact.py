@@ -10,15 +10,19 @@ from core.bench import Bench
 from core.catalogue import load_servo
 from core.contact.implicit import implicit_friction
 from core.errors import ModelError
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
 from core.friction import friction_parameters, needed_damping
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
+from core.kernel.bristle import slip_of, steepest_fall
 from core.model import ServoModel, model_to_bam, with_contact
 from core.shipped import load_model
-from core.simulation import Stepper
+from core.simulation import Stepper, simulate_trajectory
 from core.terms import CONTACTS, FRICTION_TERMS
+from core.trajectories import make_trajectory
 from tests.core.budget_law import law_of_budget
-from tests.core.conftest import recorded
+from tests.core.conftest import PENDULUM, recorded
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
 BENCH = Bench(mass=1.0, length=0.15)
@@ -185,3 +189,66 @@ def test_a_planted_bristle_is_identified():
         assert found.values[name] == pytest.approx(truth.values[name], rel=0.02), name
     for name in ("bristle_stiffness", "bristle_damping"):
         assert found.values[name] == pytest.approx(planted[name], rel=0.1), name
+
+
+@pytest.mark.parametrize("step", [0.005, 0.001])
+@pytest.mark.parametrize("integrator", ["algorithm1", "leapfrog"])
+@pytest.mark.parametrize(
+    ("contact", "alpha"), [("elastoplastic", 1.0), ("elastoplastic", 2.0), (ELASTOPLASTIC[1], 1.0)]
+)
+def test_friction_does_not_jump_where_the_inertia_is_small_for_the_step(contact, alpha, integrator, step):
+    """The step adds h/J to the bristle's compliance, so that a damping which is enough for the bristle alone leaves
+    friction two values at one velocity. It falls steeply then, but it does not jump by most of F_S."""
+    values = {"dtheta_stribeck": 0.1, "alpha": alpha, "armature": 0.003, "friction_stribeck": 0.7}
+    model = replace(load_model("mx106", "m2"), integrator=integrator, dt=step, substeps=1).with_values(values)
+    model = with_contact(model, contact)
+    needed = float(needed_damping(model.values, contact, load_servo("mx106").stall_torque))
+    model = model.with_values({"bristle_damping": needed})
+    bench, settings = Bench(mass=0.05, length=0.15), model.default_settings()
+    inertia = bench.inertia + model.values["armature"]
+    stepper = Stepper(model, bench, settings, step)
+    rest = model.values["friction_base"] + model.values["friction_stribeck"]
+    before = np.linspace(0.0, 3.0 * step / inertia * rest, 4000)
+    after = np.empty_like(before)
+    for i, velocity in enumerate(before):
+        stepper.reset(0.0, velocity)
+        stepper.step(0.0, motor_torque=0.0)
+        after[i] = stepper.velocity
+    friction = (before - after) * inertia / step
+    assert friction.max() > 0.5 * rest
+    assert np.abs(np.diff(friction)).max() < 0.2 * rest
+
+
+@pytest.mark.parametrize("contact", ELASTOPLASTIC)
+def test_every_program_finds_the_same_slip(contact):
+    """s + u·E(s) = d for one root; for several, the same rising function, in the kernel and in exports."""
+    model = with_contact(load_model("mx106", "m2"), contact)
+    alpha = 1.0 if contact.endswith("rational") else model.values["alpha"]
+    plain = program("servobench_servo")
+    p = plain.load_servo(servo_numbers(model, model.default_settings()))
+    solve = slip_of(model.kernel_contact)
+    level, slope = steepest_fall(alpha)
+    for u in (0.0, 0.3, 0.9, 1.5, 4.0):
+        d = np.linspace(u, 4.0 * u + 2.0, 300)
+        ours, theirs = np.array([(solve(u, x, alpha, level, slope), plain.slip_share(p, u, x)) for x in d]).T
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+        assert np.all(np.diff(ours) > 0.0)
+        if u * slope < 0.95:
+            fallen = 1.0 / (1.0 + ours) if contact.endswith("rational") else np.exp(-(ours**alpha))
+            np.testing.assert_allclose(ours + u * fallen, d, rtol=1e-8)
+
+
+def test_a_joint_that_breaks_away_within_a_step_converges_regularly():
+    """The moment at which slip begins or ends lies anywhere in a step: its error falls with h² all the same."""
+    model = with_contact(load_model("mx106", "m6"), "elastoplastic")
+    path = make_trajectory("lift_and_drop")
+
+    def positions(step):
+        fine = replace(model, dt=step, substeps=1)
+        return simulate_trajectory(fine, path, PENDULUM, model.default_settings(), 0.02).position
+
+    reference = positions(2e-5)
+    errors = np.array([np.abs(positions(0.0025 / 2**k) - reference).mean() for k in range(4)])
+    ratios = errors[:-1] / errors[1:]
+    assert ratios.min() > 2.5, ratios
+    assert ratios.max() < 5.0, ratios

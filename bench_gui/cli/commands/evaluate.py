@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model and print its errors."""
-    from core.identification.evaluate import evaluate
+    from core.identification.evaluate import evaluate, step_warning
     from core.identification.evidence.extrapolation import saturated_beyond
     from core.identification.runs.grouping import group_runs
     from core.model import EDITED_ENTRY
@@ -58,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
-    warning = "; ".join(filter(None, (edited, saturated_beyond(model, recordings))))
+    unstable = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
+    warning = "; ".join(filter(None, (edited, unstable, saturated_beyond(model, recordings))))
     if arguments.plot:
         _plot(arguments, model, recordings, result)
     if arguments.json:

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Simulate the runs and write their motions."""
     from bench_gui.cli.files import write_motion
+    from core.identification.evaluate import step_warning
     from core.simulation import on_grid, simulate_recording
     from sessions import Session
 
@@ -36,7 +37,11 @@ def run(arguments: argparse.Namespace) -> None:
     motions = {r.id: simulate_recording(model, r, arguments.dt, arguments.supply) for r in recordings}
     measured = {r.id: on_grid(r, arguments.dt)[0].position for r in recordings}
     path = write_motion(arguments.output, motions, measured)
+    warning = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
     if arguments.json:
-        print_json({"file": str(path), "model": model.title, "runs": list(motions), "selection": selection.to_json()})
+        runs = {"runs": list(motions), "selection": selection.to_json(), "warning": warning}
+        print_json({"file": str(path), "model": model.title} | runs)
     else:
         print(f"{counted(len(motions), 'run')} of {model.title} ({model.integrator}) written to {path}")
+        if warning:
+            print(f"warning: {warning}")

@@ -160,23 +160,30 @@ static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, s
 }
 
 /* Root s >= 0 of s + u*E(s) = d: the slip velocity in units of the Stribeck velocity, for d >= u >= 0. E is 1/(1 + s),
- * or exp(-s^alpha), solved by Halley steps from the root of its steepest tangent. */
+ * or exp(-s^alpha), solved by Halley steps from the root of its steepest tangent. If u*E falls so steeply that there
+ * would be several roots, because the step is too long for the inertia, E is taken at a smaller slip, so that friction
+ * does not jump. */
 static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
   const sb_real alpha = servo->stribeck_exponent, slowest = SB_C(1e-12), tiny = SB_C(1e-30);
-  sb_real level = SB_C(1), slope = SB_C(1), s;
+  sb_real level = SB_C(1), slope = SB_C(1), ratio, lowered, s;
   int i;
-  if (servo->contact == SB_ELASTOPLASTIC_RATIONAL) {
-    const sb_real half = SB_C(0.5) * (d - SB_C(1));
-    const sb_real root = SB_MATH(sqrt)(SB_MATH(fmax)(half * half + d - u, SB_C(0)));
-    return half > SB_C(0) ? half + root : (d - u) / SB_MATH(fmax)(root - half, tiny);
-  }
-  if (alpha > SB_C(1)) {
+  if (alpha > SB_C(1) && servo->contact != SB_ELASTOPLASTIC_RATIONAL) {
     const sb_real power = (alpha - SB_C(1)) / alpha, where = SB_MATH(pow)(power, SB_C(1) / alpha);
     const sb_real height = SB_MATH(exp)(-power);
     slope = alpha * power / where * height;
     level = height + slope * where;
   }
-  s = (d - u * level) / SB_MATH(fmax)(SB_C(1) - u * slope, SB_C(1e-3));
+  ratio = SB_MATH(fmax)(u * slope / SB_C(0.98), SB_C(1));
+  lowered = u / ratio;
+  d -= u - lowered;
+  u = lowered;
+  if (servo->contact == SB_ELASTOPLASTIC_RATIONAL) {
+    const sb_real half = SB_C(0.5) * (d - SB_C(1));
+    const sb_real root = SB_MATH(sqrt)(SB_MATH(fmax)(half * half + d - u, SB_C(0)));
+    s = half > SB_C(0) ? half + root : (d - u) / SB_MATH(fmax)(root - half, tiny);
+    return d - ratio * (d - s) + (ratio - SB_C(1)) * u;
+  }
+  s = (d - u * level) / (SB_C(1) - u * slope);
   s = SB_MATH(fmin)(SB_MATH(fmax)(s, d - u), d);
   for (i = 0; i < 4; i++) {
     s = SB_MATH(fmax)(s, slowest);
@@ -189,7 +196,7 @@ static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
       s = SB_MATH(fmin)(SB_MATH(fmax)(s - SB_C(2) * f * s * first / below, d - u), d);
     }
   }
-  return s;
+  return d - ratio * (d - s) + (ratio - SB_C(1)) * u;
 }
 
 /* Inertia [kg.m2] including velocity-dependent torques, which then act with the mean of old and new velocity. Call it
@@ -205,6 +212,15 @@ static inline sb_real sb_mean_friction(sb_real momentum, sb_real torque, sb_real
   const sb_real side = momentum >= SB_C(0) ? SB_C(1) : SB_C(-1), size = side * momentum, against = -side * torque;
   const sb_real turning = budget * (SB_C(2) * size / SB_MATH(fmax)(against + budget, SB_C(1e-30)) - SB_C(1));
   return side * SB_MATH(fmin)(SB_MATH(fmax)(size - against, turning), budget);
+}
+
+/* Excess of a bristle's torque in the middle of a step over its mean [N.m], if slip begins or ends within the step: a
+ * line from begin through stuck, which is its value in the middle, that stops rising at the torque at rest. */
+static inline sb_real sb_onset(sb_real begin, sb_real stuck, sb_real at_rest) {
+  const sb_real rise = SB_C(2) * (stuck - begin), size = SB_MATH(fabs)(rise), tiny = SB_C(1e-30);
+  const sb_real share = (at_rest - begin) / (size > tiny ? rise : tiny);
+  const sb_real kink = SB_MATH(fmax)(SB_MATH(fmin)(share, SB_C(1) - share), SB_C(0));
+  return SB_C(0.5) * size * kink * kink;
 }
 
 /* Friction torque during a time step [N.m]; updates the state. Add it to the other torques: acceleration =
@@ -235,11 +251,14 @@ static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state,
   at_rest = sb_extra_at_rest(servo, load, external);
   friction = stuck;
   if (stuck > sliding + at_rest) {
-    const sb_real z = compliance + half, middle = velocity + half * torque + spring;
-    const sb_real size = SB_MATH(fmax)(wished >= SB_C(0) ? middle : -middle, z * (sliding + at_rest));
+    const sb_real z = compliance + later, size = SB_MATH(fabs)(wished);
     const sb_real scale = z / (servo->stribeck_velocity * (SB_C(1) + z * servo->friction_viscous));
     const sb_real u = scale * at_rest, d = SB_MATH(fmax)(scale * (size / z - sliding), u);
     friction = SB_MATH(fmin)((size - servo->stribeck_velocity * sb_slip(servo, u, d)) / z, stuck);
+  }
+  if (later <= half && share <= SB_C(0.5)) {
+    const sb_real begin = servo->bristle_damping * velocity + servo->bristle_stiffness * state->deflection;
+    friction -= sb_onset(wished >= SB_C(0) ? begin : -begin, stuck, sliding + at_rest);
   }
   state->friction = wished >= SB_C(0) ? friction : -friction;
   state->deflection = compliance * ((servo->bristle_damping - (SB_C(1) - share) * stiff) * state->deflection +

@@ -90,6 +90,7 @@ SLEWED, OUTPUT, INTEGRAL, ERROR, BUS, HELD, SINCE = range(len(STATE))
 _ENDS = 1.0 - 1e-6
 """Share of a step after which a control law acts in the next one."""
 _TINY = 1e-300
+_STEEPEST = 0.98  # largest fall of u·E(s) per unit of s; above 1 there would be several roots
 _LARGEST = 1.7976931348623157e308
 _SLOWEST = 1e-12
 """Slip velocities below this share of the Stribeck velocity count as zero."""
@@ -191,21 +192,26 @@ def slip_share(p, u, d):
     """Return the root s ≥ 0 of s + u·E(s) = d, the slip velocity in units of the Stribeck velocity; d ≥ u ≥ 0.
 
     E is 1/(1 + s) for a rational contact, otherwise exp(−s^α), solved by Halley steps from the root of the steepest
-    tangent.
+    tangent. If u·E falls so steeply that there would be several roots, because the step is too long for the inertia, E
+    is taken at a smaller slip, so that friction does not jump.
     """
-    if p[CONTACT] == RATIONAL:
-        half = 0.5 * (d - 1.0)
-        root = math.sqrt(max(half * half + d - u, 0.0))
-        return half + root if half > 0.0 else (d - u) / max(root - half, _TINY)
     alpha = p[ALPHA]
     level = slope = 1.0
-    if alpha > 1.0:
+    if alpha > 1.0 and p[CONTACT] != RATIONAL:
         power = (alpha - 1.0) / alpha
         where = power ** (1.0 / alpha)
         height = math.exp(-power)
         slope = alpha * power / where * height
         level = height + slope * where
-    s = min(max((d - u * level) / max(1.0 - u * slope, 1e-3), d - u), d)
+    ratio = max(u * slope / _STEEPEST, 1.0)
+    d += u / ratio - u
+    u /= ratio
+    if p[CONTACT] == RATIONAL:
+        half = 0.5 * (d - 1.0)
+        root = math.sqrt(max(half * half + d - u, 0.0))
+        s = half + root if half > 0.0 else (d - u) / max(root - half, _TINY)
+        return d - ratio * (d - s) + (ratio - 1.0) * u
+    s = min(max((d - u * level) / (1.0 - u * slope), d - u), d)
     for _ in range(4):
         s = max(s, _SLOWEST)
         power = s**alpha
@@ -217,7 +223,7 @@ def slip_share(p, u, d):
         second = bend * (alpha * power - (alpha - 1.0))
         square = first * first
         s = min(max(s - 2.0 * f * s * first / max(2.0 * square - f * second, square, _TINY), d - u), d)
-    return s
+    return d - ratio * (d - s) + (ratio - 1.0) * u
 
 
 @compiled

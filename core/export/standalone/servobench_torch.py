@@ -44,6 +44,8 @@ NUMBERS = (
 )  # fmt: skip
 """Numbers that a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
+STEEPEST = 0.98
+"""Largest fall of u·E(s) per unit of s in `_slip`; above 1 there would be several roots."""
 BRISTLE_NUMBERS = ("bristle_stiffness", "bristle_damping")
 """Numbers that a file of version 2 adds besides its contact; tensors like the others."""
 _LARGEST = 1.7976931348623157e308
@@ -583,21 +585,24 @@ class TorchServo:
     def _slip(self, u: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
         """Return the root s of s + u·E(s) = d, the slip velocity in units of the Stribeck velocity.
 
-        E is exp(−s^α), solved by Halley steps from the root of its steepest tangent, or 1/(1 + s).
+        E is exp(−s^α), solved by Halley steps from the root of its steepest tangent, or 1/(1 + s). Where u·E falls so
+        steeply that there would be several roots, E is taken at a smaller slip, so that friction does not jump.
         """
         tiny = 1e-30
+        alpha = torch.clamp(self.numbers["stribeck_exponent"], min=1.0)
+        power = (alpha - 1.0) / alpha
+        where = power ** (1.0 / alpha)
+        height = torch.exp(-power)
+        slope = torch.where(alpha > 1.0, alpha * power / torch.clamp(where, min=tiny) * height, 1.0)
+        ratio = torch.clamp(u * torch.where(self._is_rational, 1.0, slope) / STEEPEST, min=1.0)
+        u, d = u / ratio, d - (u - u / ratio)
         rational = torch.zeros_like(d)
         if "elastoplastic_rational" in self.contacts:
             half = 0.5 * (d - 1.0)
             root = torch.sqrt(torch.clamp(half * half + d - u, min=0.0))
             rational = torch.where(half > 0.0, half + root, (d - u) / torch.clamp(root - half, min=tiny))
         if "elastoplastic" not in self.contacts:
-            return rational
-        alpha = torch.clamp(self.numbers["stribeck_exponent"], min=1.0)
-        power = (alpha - 1.0) / alpha
-        where = power ** (1.0 / alpha)
-        height = torch.exp(-power)
-        slope = torch.where(alpha > 1.0, alpha * power / torch.clamp(where, min=tiny) * height, 1.0)
+            return d - ratio * (d - rational) + (ratio - 1.0) * u
         s = (d - u * (height + slope * where)) / torch.clamp(1.0 - u * slope, min=1e-3)
         s = torch.minimum(torch.maximum(s, d - u), d)
         for _ in range(4):
@@ -611,7 +616,8 @@ class TorchServo:
             square = first * first
             below = torch.clamp(torch.maximum(2.0 * square - f * second, square), min=tiny)
             s = torch.minimum(torch.maximum(s - 2.0 * f * s * first / below, d - u), d)
-        return torch.where(self._is_rational, rational, s)
+        s = torch.where(self._is_rational, rational, s)
+        return d - ratio * (d - s) + (ratio - 1.0) * u
 
     def _delayed(self, goal: torch.Tensor, on: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return delayed goal and enable, interpolated linearly between commands."""

@@ -21,7 +21,7 @@ from core.fleet.result import FleetResult, Transfer, _best, _contenders
 from core.identification.choice.terms import TERMS, TermCost, TermCosts
 from core.identification.choice.transfer import TransferTable
 from core.identification.choice.words import Contender, recommended
-from core.identification.evaluate import evaluate
+from core.identification.evaluate import evaluate, step_warning
 from core.identification.fitting import _better_half
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median
@@ -30,8 +30,9 @@ from core.identification.search.objective import DIVERGED, Batch
 from core.identification.search.search import End, SearchResult, confirmed, search
 from core.identification.search.timestep import few
 from core.identification.search.warmstart import search_on
-from core.model import ServoModel, build_model
+from core.model import ServoModel, build_model, with_contact
 from core.recording import Recording
+from core.shipped import load_model
 from tests.core.conftest import recorded
 from tests.core.fleet.specimens import fleet, unit
 
@@ -200,3 +201,22 @@ def test_a_term_without_which_the_model_diverges_is_needed_most() -> None:
     ]
     judged = TermCosts(model=sound(), train_mae=5e-3, held_out_mae=None, terms=tuple(costs))
     assert judged.text.startswith(f"On training runs, these terms lower the error: {costs[0].term.title}")
+
+
+@pytest.mark.parametrize(
+    ("contact", "mass", "integrator", "said"),
+    [
+        ("rigid", 0.5, "leapfrog", ""),
+        ("rigid", 0.001, "leapfrog", "inertia of 2.35e-05 kg·m²"),
+        ("elastoplastic", 1e-4, "leapfrog", "use --substeps 4"),
+        ("rigid", 0.05, "bam", "use --substeps 4"),
+        ("rigid", 1e-4, "bam", "check armature, mass and length"),
+    ],
+)
+def test_a_step_that_is_too_long_for_the_inertia_is_said(contact, mass, integrator, said):
+    """An MX-106 without armature: its error grows from 0.02 mrad to more than a radian as its load becomes lighter."""
+    model = with_contact(load_model("mx106", "m6"), contact).with_values({"armature": 1e-6})
+    run = recorded(replace(model, dt=1e-3, substeps=4), "sin_sin", Bench(mass=mass, length=0.15), duration=2.0)
+    warning = step_warning(replace(model, integrator=integrator, dt=0.005, substeps=1), [run])
+    assert bool(warning) == bool(said)
+    assert said in warning
