@@ -125,7 +125,7 @@ class _State:
 
 
 class _Law(NamedTuple):
-    """What a control law does in a step, see `_State`."""
+    """Results of a control law in one step; see `_State`."""
 
     control: torch.Tensor
     """Mean output [1 or A]."""
