@@ -16,7 +16,7 @@ from core.errors import IdentificationError
 from core.identification.choice.words import NOT_TRIED, command_path_choice
 from core.identification.fitting import ModelFits, Progress
 from core.identification.request import IdentificationRequest, search_template
-from core.identification.result import Identification, ModelResult
+from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
 from core.identification.search.steps import one_blas_thread
@@ -33,6 +33,7 @@ def identify(
     folder: Path | None = None,
     storage: str = "",
     resume: bool = False,
+    known: Sequence[ModelResult] = (),
     on_progress: Callable[[Progress], None] | None = None,
     on_recorded: Callable[[Progress], None] | None = None,
     on_result: Callable[[ModelResult], None] = lambda result: None,
@@ -51,6 +52,8 @@ def identify(
         storage: Address of another storage for the studies, see `open_storage`; their names begin with the folder's
             name.
         resume: Continue recorded searches.
+        known: Results of earlier stops of this identification. If it is stopped again, no error of a model is larger
+            than there, see `best_of_each`.
         on_progress: Called after each generation.
         on_recorded: Called instead for each recorded generation of a resumed search.
         on_result: Called with the result of each model.
@@ -76,20 +79,27 @@ def identify(
         should_stop=should_stop,
         should_yield=should_yield,
     )
+    tried: tuple[ModelResult, ...] = ()
     path_choice, begun = "", 0.0
     if request.command_path_if_better:
-        tried, path_choice, begun = _command_path_tried(request, recordings, split, searches)
-        if tried.stopped:
-            return tried
-        request = tried.request
+        trial, path_choice, begun = _command_path_tried(request, recordings, split, searches)
+        if trial.stopped:
+            return _stopped(trial, known)
+        request, tried = trial.request, trial.results
     job = searches(request, train, validation, path_choice=path_choice, span=(begun, 1.0))
     results: list[ModelResult] = []
     for friction in request.models:
         results.append(job.fit(friction, split, results))
         if job.stopped:
-            break
+            return _stopped(Identification(job.request, split, tuple(results), stopped=True), (*known, *tried))
         on_result(results[-1])
-    return Identification(job.request, split, tuple(results), job.stopped)
+    return Identification(job.request, split, best_of_each([*results, *tried]), stopped=False)
+
+
+def _stopped(found: Identification, earlier: Sequence[ModelResult]) -> Identification:
+    """Return what a stopped identification found, and the earlier fits that are better."""
+    results = best_of_each([*earlier, *found.results])
+    return replace(found, request=found.request.settled(results[0].model.command_path), results=results)
 
 
 def _command_path_tried(
@@ -123,7 +133,8 @@ def _command_path_tried(
         if job.stopped:
             break
     better, why = command_path_choice(*(tried.contenders[0] for tried in found)) if len(found) > 1 else (False, "")
-    return replace(found[-1 if better else 0], stopped=found[-1].stopped), why, done
+    chosen = replace(found[-1 if better else 0], stopped=found[-1].stopped)
+    return chosen if chosen.stopped else chosen.with_provenance({"command_path_choice": why}), why, done
 
 
 @one_blas_thread()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plain import OrUnknown, from_plain, plain_fields
 from core.tabular import Tabular
+from core.terms import FRICTION_MODELS
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """Facts about each parameter in a result's file."""
@@ -103,6 +105,16 @@ class ModelResult(Tabular):
         }
 
     @property
+    def error(self) -> float:
+        """Mean error on held-out runs, or on the training runs if none was held out."""
+        return self.train_mae if self.validation_mae is None else self.validation_mae
+
+    def is_not_worse(self, other: ModelResult) -> bool:
+        """Return True if neither the training error nor the held-out error is larger than that of another fit."""
+        pairs = ((self.train_mae, other.train_mae), (self.error, other.error))
+        return all(mine <= theirs or not math.isfinite(theirs) for mine, theirs in pairs)
+
+    @property
     def spread(self) -> float | None:
         """Largest difference of training errors between repeats [rad]; None for a single one."""
         maes = [repeat.train_mae for repeat in self.repeats]
@@ -157,6 +169,15 @@ class ModelResult(Tabular):
         return from_plain(cls, data, model=model, repeats=repeats)
 
 
+def best_of_each(fits: Iterable[ModelResult]) -> tuple[ModelResult, ...]:
+    """Return one fit of each model, in nested order: a later one replaces an earlier one unless an error is larger."""
+    best: dict[str, ModelResult] = {}
+    for fit in fits:
+        if fit.is_not_worse(best.setdefault(fit.model.friction, fit)):
+            best[fit.model.friction] = fit
+    return tuple(best[friction] for friction in FRICTION_MODELS if friction in best)
+
+
 @dataclass(frozen=True, repr=False)
 class Identification(Tabular):
     """Result of an identification: the split and one result per model, in nested order.
@@ -174,6 +195,14 @@ class Identification(Tabular):
     """True if it was stopped before the end; the results so far are kept."""
     crossvalidation: CrossValidation | None = None
     """Cross-validation of the same servo; if there is one, it decides between the models."""
+
+    def with_provenance(self, more: Mapping[str, Any]) -> Identification:
+        """Return the identification with more entries in the provenance of every model."""
+        results = [
+            replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
+            for result in self.results
+        ]
+        return replace(self, results=tuple(results))
 
     def judged_by(self, crossvalidation: CrossValidation) -> Identification:
         """Return the identification with a cross-validation that decides between the models.
@@ -232,6 +261,7 @@ class Identification(Tabular):
             self.crossvalidation,
             command_path=self.results[0].model.command_path,
             runs=(*self.split.train, *self.split.validation),
+            stopped=self.stopped,
         )
 
     @property

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
-from core.identification.result import Identification
+from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
-from sessions.results.folder import RECORD, working_on
-from sessions.results.identification import save_identification
+from core.sealed import warn_once
+from sessions.results.folder import RECORD, RESULT, working_on
+from sessions.results.identification import load_identification, save_identification
 from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record
 from sessions.selection import Selection
 from sessions.store import Session
@@ -81,6 +81,7 @@ def run_identification(
                 folder=folder,
                 storage=storage,
                 resume=resume,
+                known=_earlier(folder) if resume else (),
                 on_progress=watch.progressed,
                 on_recorded=watch.recalled,
                 should_stop=watch.should_stop,
@@ -92,22 +93,13 @@ def run_identification(
                 record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
         if selection is not None:
-            found = with_provenance(found, {"selection": selection.to_json()})
+            found = found.with_provenance({"selection": selection.to_json()})
         try:
             files = tuple(save_identification(found, folder))
             record.ended("stopped" if found.stopped else "finished")
         except ServoBenchError as error:
             return KeptIdentification(found, (), str(error))
     return KeptIdentification(found, files)
-
-
-def with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
-    """Return the identification with more entries in the provenance of every model."""
-    results = [
-        replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
-        for result in found.results
-    ]
-    return replace(found, results=tuple(results))
 
 
 def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest, resume: bool) -> IdentificationRecord:
@@ -118,6 +110,16 @@ def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest,
         check_resumable(record, request, runs)
         return record.ended("")
     return begin_record(folder, runs, request)
+
+
+def _earlier(folder: Path) -> tuple[ModelResult, ...]:
+    """Return the models that an earlier stop kept in a folder; empty if there are none that can be read."""
+    try:
+        return load_identification(folder).results
+    except IdentificationError as error:
+        if (folder / RESULT).exists():
+            warn_once(f"{error}; the models of the earlier stop are left out")
+        return ()
 
 
 def load_again(record: IdentificationRecord, session: Session) -> list[Recording]:

@@ -15,7 +15,6 @@ from core.fleet.result import FleetResult
 from core.fleet.store import FleetStore
 from core.fleet.work import Warm
 from sessions.results.identification import save_identification
-from sessions.results.identifying import with_provenance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ def run_fleet_job(
         if unit.complete:
             found = unit.identification(plan.request_of(unit.facts))
             more = {"selection": unit.facts.selection} if unit.facts.selection else {}
-            save_identification(with_provenance(found, more), store.unit_folder(unit.facts.name))
+            save_identification(found.with_provenance(more), store.unit_folder(unit.facts.name))
     return result
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, Variant
-from core.identification.choice.words import Contender, choice_in_words, listed, recommended
+from core.identification.choice.words import Contender, choice_in_words, listed, lowest, recommended
 
 CROSS_VALIDATION, VALIDATION, TRAINING = "cross-validation", "validation", "training"
 """Evidence of a recommendation, the best first."""
@@ -35,6 +35,7 @@ def recommend(
     *,
     command_path: Sequence[str] = (),
     runs: Collection[str] = (),
+    stopped: bool = False,
 ) -> Recommendation:
     """Recommend one of the contenders, by a cross-validation of the same servo if it scored any of them.
 
@@ -43,12 +44,14 @@ def recommend(
         crossvalidation: Cross-validation of the same servo.
         command_path: Command path of the contenders.
         runs: Ids of the runs with which they were identified and scored.
+        stopped: True if the contenders are what a stopped identification found so far. The lowest error then counts,
+            since a simpler model that is as good can only be named once all are fitted.
     """
-    own = recommended(contenders)
+    own = lowest(contenders) if stopped else recommended(contenders)
     by_split = Recommendation(
         friction=own.friction,
         by=TRAINING if own.validation_mae is None else VALIDATION,
-        text=choice_in_words(contenders),
+        text=choice_in_words(contenders, own),
     )
     if crossvalidation is None:
         return by_split

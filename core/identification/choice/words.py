@@ -102,10 +102,20 @@ def recommended(contenders: Sequence[Contender]) -> Contender:
     return _ranked(contenders)[1][0]
 
 
-def choice_in_words(contenders: Sequence[Contender]) -> str:
-    """Return one to four sentences: the recommended model, the evidence, and others that are as good."""
+def lowest(contenders: Sequence[Contender]) -> Contender:
+    """Return the contender with the lowest error; of equals, the simplest."""
+    return _ranked(contenders)[0]
+
+
+def choice_in_words(contenders: Sequence[Contender], chosen: Contender | None = None) -> str:
+    """Return one to four sentences: the recommended model, the evidence, and others that are as good.
+
+    Args:
+        contenders: The models.
+        chosen: The recommended one; None for the simplest that is as good as the best.
+    """
     _, close = _ranked(contenders)
-    chosen = close[0]
+    chosen = chosen or close[0]
     judged = {c.friction: _judged(c) for c in contenders}
     unseen = chosen.validation_mae is not None
     held = sum(map(len, chosen.held_out))
@@ -113,7 +123,7 @@ def choice_in_words(contenders: Sequence[Contender]) -> str:
     text = in_words(
         judged[chosen.friction],
         [judged[c.friction] for c in contenders if c is not chosen],
-        [judged[c.friction] for c in close[1:]],
+        [judged[c.friction] for c in close if c is not chosen],
         judged_by=f"validation error{on}" if unseen else "training error",
         margin="within one standard error of the best" if held > 1 else f"within {100 * EQUAL:g} %",
     )

@@ -259,6 +259,8 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
         person.click(view.start.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
+    assert fitting.result is not None
+    assert view.answer.ladder.rowCount() == len(fitting.result.models), "what the stop kept is still shown"
 
     opened.annotate(runs[0], Annotation())
     read_record(folder).ended("")
