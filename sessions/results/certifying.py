@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def run_certainty(
     Args:
         question: What to compute.
         on_progress: Called with the share done, 0 … 1, and a description.
-        should_stop: Polled; once it returns True, the complete parts are stored.
+        should_stop: Polled; once it returns True, the complete parts are stored, and those of an earlier certainty of
+            the model that are missing now.
         should_yield: See `identify`.
 
     Raises:
@@ -72,6 +74,9 @@ def run_certainty(
     with working_on(question.folder):
         stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
         made = _computed(question, found, result, names, on_progress, stops)
+        if made.stopped:
+            with contextlib.suppress(IdentificationError):
+                made = made.keeping(read_certainty(question.folder, result.model))
         write_file(question.folder, CERTAINTY, made.to_json())
     return made
 

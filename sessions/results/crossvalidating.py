@@ -195,14 +195,20 @@ def run_crossvalidation(
 
     Raises:
         StoppedEarly: if no condition is complete.
-        IdentificationError: if the runs or the folder do not allow it.
+        IdentificationError: if the runs or the folder do not allow it, or the folder holds an unfinished one with other
+            settings.
         InputError: if the request is invalid.
     """
     with working_on(folder) if folder is not None else contextlib.nullcontext():
         kept = None
         if folder is not None:
             kept = _kept(question, folder)
-            if _asked(folder) != question.searches():
+            if (asked := _asked(folder)) != question.searches():
+                if asked is not None and (folder / CROSSVALIDATION_FITS).exists():
+                    raise IdentificationError(
+                        f"{folder} holds an unfinished cross-validation with other settings; "
+                        "give the same ones to continue it, or choose another folder"
+                    )
                 (folder / CROSSVALIDATION_FITS).unlink(missing_ok=True)
             write_file(folder, CROSSVALIDATION_REQUEST, question.searches())
         made = _cross_validate(question, recordings, folder, kept, watch)
@@ -358,7 +364,7 @@ def _terms(
     if not question.terms or (terms is not None and not terms.stopped) or stops["should_stop"]():
         return terms
     fit = found.fit(found.choice.chosen, fold)
-    return term_costs(
+    made = term_costs(
         fit.model,
         question.request,
         [recording for recording in recordings if recording.id in set(fit.trained_on)],
@@ -366,6 +372,7 @@ def _terms(
         **stops,
         on_progress=lambda term, done: on_progress(done, f"without {term.title}"),
     )
+    return terms if terms is not None and len(terms.terms) > len(made.terms) else made
 
 
 def _kept(question: Question, folder: Path) -> CrossValidated | None:

@@ -205,6 +205,39 @@ def test_a_certainty_is_complete_with_all_profiles_and_draws(
     assert read_certainty(folder, model) == made
 
 
+def test_a_stopped_certainty_keeps_what_an_earlier_one_has_more(session, identified, monkeypatch, tmp_path) -> None:
+    """The second is stopped after other profiles and fewer draws; a third ends and replaces it."""
+    folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    model = load_identification(folder).results[0].model
+    complete: list[str] = []
+    draws = 0
+
+    def profiled(_: Any, name: str, *__: Any, **___: Any) -> Profile | None:
+        point = ProfilePoint(value=float(draws), deviance=0.0)
+        return Profile(name=name, lower=0.5, upper=1.5, points=(point,)) if name in complete else None
+
+    def drawn(*_: Any, **__: Any) -> Bootstrap:
+        spread = Spread(name="kt", standard_error=0.1, lower=0.3, upper=float(draws))
+        return Bootstrap(draws=draws, seed=draws, spreads=(spread,))
+
+    def made() -> tuple[bool, int, int, dict[str, float], list[float]]:
+        found = run_certainty(question(session, folder, draws=9))
+        assert read_certainty(folder, model) == found
+        profiles = {p.name: p.profile.points[0].value for p in found.parameters if p.profile}
+        return found.stopped, found.draws, found.seed, profiles, [p.spread.upper for p in found.parameters if p.spread]
+
+    optimum = Of(batch=Of(model=model), moved=0.0)
+    monkeypatch.setattr("core.identification.evidence.profile.Optimum.near", lambda *_, **__: optimum)
+    monkeypatch.setattr("core.identification.evidence.profile.profile", profiled)
+    monkeypatch.setattr("core.identification.evidence.bootstrap.bootstrap", drawn)
+    complete, draws = ["kt", "R"], 5
+    assert made() == (True, 5, 5, {"kt": 5.0, "R": 5.0}, [5.0])
+    complete, draws = ["kt"], 3
+    assert made() == (True, 5, 5, {"kt": 3.0, "R": 5.0}, [5.0])
+    complete, draws = ["kt", "R"], 9
+    assert made() == (False, 9, 9, {"kt": 9.0, "R": 9.0}, [9.0])
+
+
 def test_nothing_complete_is_nothing_kept(session, identified, monkeypatch, tmp_path) -> None:
     folder = Path(shutil.copytree(identified, tmp_path / "result"))
     optimum = Of(batch=Of(model=None), moved=0.0)

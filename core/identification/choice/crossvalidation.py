@@ -112,10 +112,10 @@ def cross_validate(
     )
     fits: list[FoldFit] = []
     for fold in divided.folds:
+        if job.stopped and not job.knows(fold):
+            continue
         train = balanced_subset([by_id[i] for i in fold.train], most_training_runs, request.seed)
         fits += job.fit(fold, train, [by_id[i] for i in fold.held_out])
-        if job.stopped:
-            break
     return CrossValidation(fits=tuple(fits), skipped=divided.skipped, stopped=job.stopped)
 
 
@@ -142,6 +142,10 @@ class _FoldFits:
         """Number of identifications begun."""
         self._done = 0.0
         """Share of the whole that is done."""
+
+    def knows(self, fold: Fold) -> bool:
+        """Return True if every variant's fit is known, so that nothing is searched."""
+        return all((variant, fold) in self.known for variant in self.variants)
 
     def fit(self, fold: Fold, train: Sequence[Recording], held: Sequence[Recording]) -> list[FoldFit]:
         """Fit and score every variant, in their order; empty if it was stopped before the last."""

@@ -229,6 +229,8 @@ def term_costs(
         if on_progress is not None:
             on_progress(term, (place + 1) / (len(present) + 1))
         without = search_on(whole, batch, trials, request.seed, within=term.without(whole), **asked)
+        if should_stop is not None and should_stop():
+            break
         trained, judged = errors(without, train), errors(without, held_out)
         costs.append(
             TermCost(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import IdentificationError, reading_json
@@ -238,6 +238,16 @@ class Certainty(Tabular):
         mine = {p.name: p.value for p in self.parameters}
         same = (self.servo, self.friction) == (model.servo, model.friction)
         return same and mine == {p.name: p.value for p in model.parameters.free}
+
+    def keeping(self, earlier: Certainty) -> Certainty:
+        """Return it with profiles of an earlier one that it lacks, and with its bootstrap if that has more draws."""
+        fewer = self.draws < earlier.draws
+        parameters = tuple(
+            replace(mine, profile=mine.profile or theirs.profile, spread=theirs.spread if fewer else mine.spread)
+            for mine, theirs in zip(self.parameters, earlier.parameters, strict=True)
+        )
+        drawn = earlier if fewer else self
+        return replace(self, parameters=parameters, draws=drawn.draws, seed=drawn.seed)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""

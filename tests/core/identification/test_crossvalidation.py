@@ -184,3 +184,30 @@ def test_stopping_keeps_complete_folds() -> None:
     assert [fold.condition for fold in found.folds] == ["kp", "kp"]
     with pytest.raises(IdentificationError, match="stopped before"):
         cross_validate(request(), grid(), ("kp",), variants=(M1,), should_stop=lambda: True)
+
+
+def test_stopping_keeps_known_folds_behind_the_stop(tmp_path) -> None:
+    """Also those of another condition, which come later."""
+    question = Question(request=request(models=("m1",), trials=16), by=("kp",), command_path="off")
+    known = run_crossvalidation(question, grid(), tmp_path).found.folds
+    judged = []
+    watch = CrossValidationWatch(judged=judged.append, should_stop=lambda: bool(judged))
+    again = run_crossvalidation(replace(question, by=("mass", "kp")), grid(), tmp_path, watch).found
+    assert again.stopped
+    assert [fold.condition for fold in again.folds] == ["mass", "kp", "kp"]
+    assert again.folds[1:] == known
+
+
+def test_an_unfinished_one_is_not_thrown_away_by_other_settings(tmp_path) -> None:
+    question = Question(request=request(models=("m1",), trials=16), by=("kp",), command_path="off")
+    judged = []
+    stop = CrossValidationWatch(judged=judged.append, should_stop=lambda: bool(judged))
+    run_crossvalidation(question, grid(), tmp_path, stop)
+    files = {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
+    for changes in ({"models": ("m1", "m2")}, {"trials": 17}):
+        with pytest.raises(IdentificationError, match="unfinished cross-validation with other settings"):
+            run_crossvalidation(replace(question, request=replace(question.request, **changes)), grid(), tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.json")} == files
+    judged.clear()
+    assert not run_crossvalidation(question, grid(), tmp_path, CrossValidationWatch(judged=judged.append)).found.stopped
+    assert [cell.recorded for cell in judged] == [True, False]

@@ -67,6 +67,16 @@ def test_a_planted_delay_is_dear_and_an_absent_dead_band_is_free(delayed) -> Non
     assert costs.train_mae == pytest.approx(1e-3 * np.sqrt(2 / np.pi), rel=0.1)
 
 
+def test_a_stop_leaves_out_the_term_whose_search_it_ends(delayed) -> None:
+    begun: list[str] = []
+    costs = term_costs(
+        delayed, request(), [record(delayed, "sin_sin", 1.0)], trials=32,
+        on_progress=lambda term, _: begun.append(term.name), should_stop=lambda: len(begun) == 2,
+    )  # fmt: skip
+    assert costs.stopped
+    assert [cost.term.name for cost in costs.terms] == begun[:1]
+
+
 def test_a_term_left_out_is_the_model_without_it(delayed) -> None:
     """At its neutral value a term changes nothing: the motion is that of a model that never had it."""
     run = record(delayed, "sin_sin", 1.0)
