@@ -16,6 +16,7 @@ from importlib import import_module
 from bench_gui.cli.arguments import OR_EXAMPLE, CommandParser, add_servo_files, session_place
 from bench_gui.cli.terminal import Visible
 from bench_gui.headless.interrupt import Interrupt
+from core.announcements import listen
 from core.errors import ServoBenchError
 
 WRONG_USAGE = 2
@@ -117,6 +118,8 @@ def _main(argv: list[str]) -> int:
         if arguments.command is None:
             return _open_window(arguments)
         Interrupt.heeded = False
+        if not (vars(arguments).get("quiet") or vars(arguments).get("json")):
+            listen(lambda text: print(text, file=sys.stderr))
         status = int(arguments.run(arguments) or 0)
         if Interrupt.heeded:
             return _fail("stopped; completed work is kept", INTERRUPTED)
@@ -137,6 +140,8 @@ def _main(argv: list[str]) -> int:
         return _fail(
             f"internal error in {where}: {type(error).__name__}: {error} (set {TRACEBACK_VARIABLE}=1 for a traceback)"
         )
+    finally:
+        listen(None)
 
 
 def _fail(message: str, status: int = 1) -> int:

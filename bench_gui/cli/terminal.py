@@ -8,9 +8,10 @@ import math
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.announcements import listen
 from core.errors import shown
 from core.time_left import TimeLeft
 from core.units import about
@@ -100,30 +101,56 @@ def milliradians(value: float | None) -> float | None:
 
 
 class ProgressBar:
-    """One-line progress bar on standard error; silent unless that is a terminal."""
+    """Progress on standard error: a bar on a terminal, otherwise one line a minute."""
 
     WIDTH = 28
+    PERIOD = 60.0
+    """Time between two lines [s]."""
 
-    def __init__(self, quiet: bool = False) -> None:
-        self._active = not quiet and sys.stderr.isatty()
+    def __init__(self, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin; announcements of this process are shown with the progress.
+
+        Args:
+            quiet: Show nothing.
+            clock: Function that returns the time [s].
+        """
+        self._quiet, self._clock = quiet, clock
+        self._terminal = sys.stderr.isatty()
         self._length = 0
-        self._time_left = TimeLeft(time.monotonic)
+        self._share = 0.0
+        self._time_left = TimeLeft(clock)
+        self._next_line = clock() + self.PERIOD
+        listen(None if quiet else self._announced)
 
-    def show(self, share: float, text: str) -> None:
-        """Draw the bar at a share of 0 … 1, followed by the time left and a text."""
-        if not self._active:
-            return
-        self._time_left.told(share)
+    def show(self, share: float, text: str, recorded: bool = False) -> None:
+        """Show a share of 0 … 1, the time left and a text; recorded: it was done by an earlier command."""
+        self._share = share
+        self._time_left.told(share, recorded)
         left = self._time_left.left()
         text = text if left is None else f"{about(left)} left: {text}"
-        full = round(self.WIDTH * min(max(share, 0.0), 1.0))
-        line = f"[{'█' * full}{'·' * (self.WIDTH - full)}] {100 * share:3.0f} % {text}"
+        if self._quiet:
+            return
+        if self._terminal:
+            self._draw(text)
+        elif self._clock() >= self._next_line:
+            self._next_line = self._clock() + self.PERIOD
+            print(f"{100 * share:.0f} % {text}", file=sys.stderr, flush=True)
+
+    def _announced(self, text: str) -> None:
+        if self._terminal:
+            self._draw(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def _draw(self, text: str) -> None:
+        full = round(self.WIDTH * min(max(self._share, 0.0), 1.0))
+        line = f"[{'█' * full}{'·' * (self.WIDTH - full)}] {100 * self._share:3.0f} % {text}"
         print("\r" + line.ljust(self._length), end="", file=sys.stderr, flush=True)
         self._length = len(line)
 
     def clear(self) -> None:
         """Erase the bar."""
-        if self._active and self._length:
+        if self._length:
             print("\r" + " " * self._length + "\r", end="", file=sys.stderr, flush=True)
             self._length = 0
 

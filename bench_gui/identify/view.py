@@ -28,7 +28,7 @@ from bench_gui.identify.fit.start_part import StartPart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
 from bench_gui.widgets.page import PAUSE, TaskPage
-from core.words import counted
+from core.words import capitalised, counted
 
 LOWEST_TABS = 150
 """Smallest height of the tabs [px]."""
@@ -144,6 +144,7 @@ class IdentifyView(TaskPage):
             lambda train, held_out: self.answer.begin(f"{counted(train, 'run')} to fit, {held_out} to judge")
         )
         fitting.progressed.connect(self._take)
+        fitting.noted.connect(lambda text: self.answer.note(f"{capitalised(text)}…", fitting.activity.share))
         fitting.overlaid.connect(self._take_overlay)
         fitting.finished.connect(self._show_result)
         fitting.recalled.connect(lambda result: self._show_result(result, recalled=True))

@@ -142,6 +142,11 @@ class Activities(QObject):
             activity._time_left.told(share.done, share.recorded)
         self._changed = True
 
+    def note(self, activity: Activity, text: str) -> None:
+        """Set the current step of a job, without progress."""
+        activity.text = text
+        self._changed = True
+
     def stopping(self, activity: Activity) -> None:
         """Mark a job as being cancelled."""
         activity.state = State.STOPPING

@@ -15,9 +15,11 @@ from typing import Any, Generic, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.work.activity import Activities, Activity, State
-from bench_gui.work.process import Ended, Failed, Line, Share, Stopped, serve
+from bench_gui.work.process import Ended, Failed, Line, Note, Share, Stopped, serve
 from drivers import timing
 
+STARTING = "starting"
+"""Text of a computation before its first message."""
 MOST_MESSAGES = 50
 """Most messages processed per tick, so that a flood cannot block the window."""
 
@@ -35,6 +37,8 @@ class Computation(QObject, Generic[Job, Message, Result]):
     """Emitted when it starts, progresses, is being stopped or ends."""
     progressed = Signal(object)
     """Emitted with a progress message."""
+    noted = Signal(str)
+    """Emitted with the name of a stage that reports no progress of its own, e.g. the compilation of the kernels."""
     finished = Signal(object)
     """Emitted with the result."""
     failed = Signal(str)
@@ -117,7 +121,7 @@ class Computation(QObject, Generic[Job, Message, Result]):
         process.start()
         there.close()
         self._process, self._pipe = process, here
-        self._activities.begin(self.activity, "starting")
+        self._activities.begin(self.activity, STARTING)
         self.changed.emit()
 
     def stop(self) -> None:
@@ -243,6 +247,10 @@ class Computation(QObject, Generic[Job, Message, Result]):
         elif isinstance(message, Failed):
             self._let_go()
             self.fail(message.message)
+        elif isinstance(message, Note):
+            self._activities.note(self.activity, message.text)
+            self.changed.emit()
+            self.noted.emit(message.text)
         else:
             self.take(message)
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
+from threading import Lock
 from typing import Any
 
 from bench_gui.work.background import in_words
 from bench_gui.work.compute_process import lower_priority
+from core.announcements import listen
 from core.errors import StoppedEarly
 
 NICENESS = 10
@@ -27,11 +29,20 @@ class Share:
     """True if this share was stored already and took no time."""
 
 
+@dataclass(frozen=True)
+class Note:
+    """Announcement of long work outside the computation's own steps, e.g. the compilation of the kernels."""
+
+    text: str
+
+
 class Line:
     """Process end of the connection: messages to the window, and requests from it."""
 
     def __init__(self, pipe: Connection, stop: Event, courteous: Event) -> None:
         self._pipe = pipe
+        self._sending = Lock()
+        """Announcements come from any thread."""
         self.stop_asked: Callable[[], bool] = stop.is_set
         """True if the window requests an early end with a partial result."""
         self.courtesy_asked: Callable[[], bool] = courteous.is_set
@@ -39,7 +50,8 @@ class Line:
 
     def tell(self, message: object) -> None:
         """Send a progress message to the window."""
-        self._pipe.send(message)
+        with self._sending:
+            self._pipe.send(message)
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,10 @@ def serve(target: Callable[[Any, Line], object], job: object, pipe: Connection, 
     """Compute and send the final message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
+    line = Line(pipe, stop, courteous)
+    listen(lambda text: line.tell(Note(text)))
     try:
-        pipe.send(Ended(target(job, Line(pipe, stop, courteous))))
+        pipe.send(Ended(target(job, line)))
     except (BrokenPipeError, ConnectionError):
         return
     except StoppedEarly:

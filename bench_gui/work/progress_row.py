@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar
 
 from bench_gui.widgets.fields import describe, label, restyle
-from bench_gui.work.computation import Computation
+from bench_gui.work.computation import STARTING, Computation
 from core.words import capitalised
 
 STEPS = 1000
@@ -44,14 +44,14 @@ class ProgressRow(QHBoxLayout):
 
     def show(self, running: Computation[Any, Any, Any], idle: str, starting: str = "Starting…") -> None:
         """Show a computation that sends `Share`s; idle, starting: texts before its start and its first share."""
-        latest, failed = running.latest, bool(running.problem) and not running.active
+        failed = bool(running.problem) and not running.active
         share = running.activity.share
         self.bar.setVisible(running.active)
         self.bar.setRange(0, 0 if share is None else STEPS)
         self.bar.setValue(0 if share is None else round(STEPS * share))
         text = capitalised(running.problem) if failed else idle
         if running.active:
-            text = starting if latest is None else capitalised(running.activity.words)
+            text = starting if running.activity.text == STARTING else capitalised(running.activity.words)
         self.status.setText(text)
         self.status.setVisible(bool(text))
         restyle(self.status, "role", "fault" if failed else "muted")

@@ -58,8 +58,12 @@ MOST_TRIALS = 3
 
 Repeats confirm each other instead.
 """
-FIRST_SHARE = 0.7
-"""Share of the duration taken by searches with the first time step; a finer one may follow."""
+SEARCHED = 0.85
+"""Share of a model's duration taken by its searches; polish and evidence follow."""
+FIRST_SHARE = 0.9
+"""Share of the searches' duration with the first time step, of which a finer one rarely follows."""
+USUAL_SHARE = 0.8
+"""Share of a search's duration until its budget is used; one that is not confirmed goes on, up to `MOST_TRIALS`."""
 PIECE = 1.0
 """Length of the pieces of motion, each from a measured state, that guide a search (multiple shooting) [s]."""
 MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
@@ -159,6 +163,8 @@ class ModelFits:
     resume: bool = False
     on_progress: Callable[[Progress], None] | None = None
     on_recorded: Callable[[Progress], None] | None = None
+    on_stage: Callable[[float, str], object] = lambda done, text: None
+    """Called with the share done and the next stage outside the searches."""
     should_stop: Callable[[], bool] | None = None
     should_yield: Callable[[], bool] | None = None
 
@@ -186,6 +192,8 @@ class ModelFits:
         request, template = self.request, self._templates[friction]
         how = Simulated(**self._options, prior=Prior.about(template, request.prior))
         found = self._searched_finely(template, how, simpler, numbers)
+        if not self.stopped:
+            self.on_stage(self._done(friction, SEARCHED), f"{self._named(friction)}: polish and intervals")
         if self._polishes and not self.stopped:
             found = self._with_final_step(found, how, _lifted_starts(template, simpler))
             if request.run_offsets:
@@ -246,6 +254,8 @@ class ModelFits:
             request = self.request
             richest = replace(self._templates[request.models[-1]], dt=interval)
             chooses = request.substeps is None and richest.leapfrog
+            if chooses:
+                self.on_stage(self.span[0], f"{self._named(richest.friction)}: choosing the time step")
             self._steps = chosen_parts(richest, self.train, how) if chooses else request.substeps or 1
         return self._steps
 
@@ -430,13 +440,9 @@ class ModelFits:
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
         request, budget = self.request, self._budgets[template.friction]
-        before = sum(self._budgets[model] for model in request.models[: request.models.index(template.friction)])
-        searched = (repeat + min(1.0, generation.evaluations / self._most(budget))) / request.repeats
+        searched = (repeat + self._share_of_search(generation.evaluations, budget)) / request.repeats
         again = template.substeps != self._first_steps[template.friction]
         here = FIRST_SHARE + (1.0 - FIRST_SHARE) * searched if again else FIRST_SHARE * searched
-        # Every model's evaluations take about the same time.
-        own = (before + budget * here) / sum(self._budgets.values())
-        done = self.span[0] + (self.span[1] - self.span[0]) * own
         candidate = None
         if generation.improved:
             candidate = template.with_vector(generation.best)
@@ -449,8 +455,27 @@ class ModelFits:
             generation=generation,
             candidate=candidate,
             trials=budget,
-            done=done,
+            done=self._done(template.friction, SEARCHED * here),
         )
+
+    def _share_of_search(self, evaluations: int, budget: int) -> float:
+        """Return the share of a search that is done after a number of evaluations."""
+        more = self._most(budget) - budget
+        if more == 0:
+            return min(1.0, evaluations / budget)
+        rest = min(1.0, max(0.0, evaluations - budget) / more)
+        return USUAL_SHARE * min(1.0, evaluations / budget) + (1.0 - USUAL_SHARE) * rest
+
+    def _done(self, friction: str, here: float) -> float:
+        """Return the share of the whole identification that is done with this share of one model."""
+        # A trial fits the richest model only. Every model's evaluations take about the same time.
+        models = self.request.models[-1:] if self.trial else self.request.models
+        before = sum(self._budgets[model] for model in models[: models.index(friction)])
+        own = (before + self._budgets[friction] * here) / sum(self._budgets[model] for model in models)
+        return self.span[0] + (self.span[1] - self.span[0]) * own
+
+    def _named(self, friction: str) -> str:
+        return f"{friction.upper()} {self.trial}".rstrip()
 
     def _finished(self, found: _Found, split: Split) -> ServoModel:
         """Return the model with its provenance."""

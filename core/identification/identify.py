@@ -36,6 +36,7 @@ def identify(
     known: Sequence[ModelResult] = (),
     on_progress: Callable[[Progress], None] | None = None,
     on_recorded: Callable[[Progress], None] | None = None,
+    on_stage: Callable[[float, str], object] = lambda done, text: None,
     on_result: Callable[[ModelResult], None] = lambda result: None,
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,
@@ -56,6 +57,7 @@ def identify(
             than there, see `best_of_each`.
         on_progress: Called after each generation.
         on_recorded: Called instead for each recorded generation of a resumed search.
+        on_stage: Called with the share done and the next stage outside the searches, e.g. "M6: polish and intervals".
         on_result: Called with the result of each model.
         should_stop: Polled between generations. True stops and keeps the best so far.
         should_yield: Polled between generations. True leaves one processor to others, with the same result.
@@ -76,6 +78,7 @@ def identify(
         resume=resume,
         on_progress=on_progress,
         on_recorded=on_recorded,
+        on_stage=on_stage,
         should_stop=should_stop,
         should_yield=should_yield,
     )

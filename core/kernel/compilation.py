@@ -23,6 +23,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import user_cache_dir
 
+from core.announcements import announce
 from core.kernel.layout import Contact, Law
 from core.kernel.mathops import FASTMATH
 
@@ -45,6 +46,8 @@ def _hash_of(folder: Path) -> int:
 
 
 _SOURCES = _hash_of(Path(__file__).parent)
+COMPILING = "compiling the kernels (once)"
+"""Announcement of a compilation, which takes half a minute for a kernel of all candidates."""
 LONGEST_KEPT = 180 * 86400.0
 """Age from which compiled code is removed, since versions of the program leave theirs behind [s]."""
 
@@ -86,6 +89,13 @@ class _Implementation(CompileResultCacheImpl):
 
 class _Cache(FunctionCache):
     _impl_class = _Implementation
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function; announce that it will be compiled if there is none."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            announce(COMPILING)
+        return found
 
 
 def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:
@@ -154,7 +164,11 @@ def _held(lock: Path) -> ExitStack:
         lock.parent.mkdir(parents=True, exist_ok=True)
         file = stack.enter_context(lock.open("w"))
         if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # another process compiles
+                announce(COMPILING)
+                fcntl.flock(file, fcntl.LOCK_EX)
     return stack
 
 

@@ -14,7 +14,7 @@ from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
 from core.sealed import warn_once
-from sessions.results.folder import RECORD, RESULT, working_on
+from sessions.results.folder import RECORD, RESULT, OnProgress, working_on
 from sessions.results.identification import load_identification, save_identification
 from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record
 from sessions.selection import Selection
@@ -39,6 +39,8 @@ class Watch:
     progressed: Callable[[Progress], None] = lambda progress: None
     recalled: Callable[[Progress], None] = lambda progress: None
     """As `progressed`, for stored generations of an earlier search."""
+    staged: OnProgress = lambda share, text: None
+    """Called with the share done and the next stage outside the searches."""
     should_stop: Callable[[], bool] = lambda: False
     should_yield: Callable[[], bool] = lambda: False
 
@@ -84,6 +86,7 @@ def run_identification(
                 known=_earlier(folder) if resume else (),
                 on_progress=watch.progressed,
                 on_recorded=watch.recalled,
+                on_stage=watch.staged,
                 should_stop=watch.should_stop,
                 should_yield=watch.should_yield,
             )

@@ -8,7 +8,8 @@ from itertools import product
 import numba
 import pytest
 
-from core.kernel.compilation import fingerprint, kept_on_disk
+from core.announcements import listen
+from core.kernel.compilation import COMPILING, fingerprint, kept_on_disk
 from core.kernel.layout import Contact, Law
 
 USE = """
@@ -100,3 +101,20 @@ def test_another_copy_of_the_program_finds_what_has_not_changed_and_old_code_goe
     assert hits("a later version", "def doubled(x):\n    return x + x\n") == 0
     assert {path.suffix for path in tmp_path.rglob("*.nb?")} == {".nbi", ".nbc"}
     assert len([*tmp_path.rglob("*.nb?")]) == 2
+
+
+def test_a_compilation_is_announced_and_a_kernel_from_the_cache_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def doubled(x):
+        return 2 * x
+
+    heard = []
+    listen(heard.append)
+    try:
+        assert kept_on_disk(doubled)(4) == 8
+        assert heard == [COMPILING]
+        assert kept_on_disk(doubled)(4) == 8
+        assert heard == [COMPILING]
+    finally:
+        listen(None)

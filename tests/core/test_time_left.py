@@ -57,12 +57,14 @@ def test_what_is_on_record_says_nothing_about_the_rest(job):
     assert max(job.wrong(60.0, 0.1)) < 1.1
 
 
-def test_what_is_said_does_not_jump_when_the_pace_does(job):
+def test_the_rest_goes_on_at_the_mean_pace_and_the_estimate_counts_down_between_two_shares(job):
     job.work(20.0, 0.0, 0.2)
-    before = job.estimate.left()
-    job.now += 0.1
-    job.estimate.told(0.6)
-    assert job.estimate.left() == pytest.approx(before, rel=0.1)
+    job.now += 10.0
+    assert job.estimate.left() == pytest.approx(70.0, rel=0.01)
+    job.estimate.told(0.5)
+    assert job.estimate.left() == pytest.approx(30.0, rel=0.01)
+    job.now += 100.0
+    assert job.estimate.left() == 0.0
 
 
 def test_an_estimate_is_said_no_finer_than_it_is():

@@ -9,7 +9,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_recordings, model_from, recordings_from
-from bench_gui.cli.terminal import add_json, print_json, print_table
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
     from core.identification.coverage.headers import HeaderAudit
@@ -31,16 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fitted model: assess its terms, audit the headers with it, and diagnose its residuals",
     )
     add_json(parser)
+    add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Examine the recordings and print the findings."""
     from core.identification.coverage.report import coverage
+    from core.words import counted
     from sessions import Session
 
     model = model_from(arguments.model) if arguments.model else None
     recordings, selection = recordings_from(Session.open(arguments.session), arguments)
-    seen = coverage(recordings, model=model, threads=arguments.threads)
+    bar = ProgressBar(arguments.quiet or arguments.json)
+
+    def looked(done: int) -> None:
+        bar.show(done / len(recordings), f"{done} of {counted(len(recordings), 'run')}")
+
+    seen = coverage(recordings, model=model, threads=arguments.threads, on_run=looked)
+    bar.clear()
     audited: HeaderAudit | None = None
     if model is not None:
         from core.identification.coverage.headers import audit_headers

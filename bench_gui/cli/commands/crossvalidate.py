@@ -104,6 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
             folder,
             CrossValidationWatch(
                 on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
+                on_recorded=lambda share, text: bar.show(share, text, recorded=True),
                 should_stop=lambda: interrupt.asked,
             ),
             selection=selection,

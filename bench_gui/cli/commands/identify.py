@@ -90,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Identify the models, save and print the result."""
+    from functools import partial
     from pathlib import Path
 
     from bench_gui.headless.interrupt import Interrupt
@@ -108,14 +109,19 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.output)
     bar = ProgressBar(arguments.quiet or arguments.json)
 
-    def progress(step: Progress) -> None:
+    def progress(step: Progress, recorded: bool = False) -> None:
         best = step.generation.overall_best_value * 1e3
         trial = f" {step.trial}" if step.trial else ""
         text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations"
-        bar.show(step.done, f"{text} (Ctrl+C keeps the best)")
+        bar.show(step.done, f"{text} (Ctrl+C keeps the best)", recorded)
 
     with Interrupt() as interrupt:
-        watch = Watch(progressed=progress, should_stop=lambda: interrupt.asked)
+        watch = Watch(
+            progressed=progress,
+            recalled=partial(progress, recorded=True),
+            staged=bar.show,
+            should_stop=lambda: interrupt.asked,
+        )
         finding = run_identification(
             recordings,
             request,

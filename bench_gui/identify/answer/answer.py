@@ -109,6 +109,10 @@ class AnswerPart(QWidget):
         """Show that a search begins; text: what it does before it reports a cost."""
         self.card.show_search("Identifying…", text, 0.0)
 
+    def note(self, text: str, done: float | None) -> None:
+        """Show a stage of a search that has no cost; done: share of the whole, None while unknown."""
+        self.card.show_search(self.card.title.text(), text, done or 0.0)
+
     def take(self, progress: FitProgress) -> None:
         """Show the progress of a search and the best models so far in place of the result."""
         if not progress.points:

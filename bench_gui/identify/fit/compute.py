@@ -17,7 +17,7 @@ from bench_gui.identify.fit.messages import (
     FitStarted,
     Remedy,
 )
-from bench_gui.work.process import Line
+from bench_gui.work.process import Line, Share
 from core.errors import ServoBenchError
 from core.units import milliradians
 
@@ -80,6 +80,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
         loaded=teller.begin,
         progressed=teller.take,
         recalled=lambda progress: teller.take(progress, recorded=True),
+        staged=lambda done, text: line.tell(Share(done, text)),
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )

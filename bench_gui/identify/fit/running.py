@@ -12,6 +12,7 @@ from bench_gui.identify.fit.earlier import earlier_results, recommendation_in
 from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, FitResult, FitStarted, Remedy
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
+from bench_gui.work.process import Share
 from core.identification.request import IdentificationRequest
 from core.words import counted
 from sessions.results.folder import FOLDER, new_result_folder
@@ -138,7 +139,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
 
         self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
 
-    def take(self, message: FitStarted | FitProgress | FitOverlay | Remedy) -> None:
+    def take(self, message: FitStarted | Share | FitOverlay | Remedy) -> None:
         """Emit the signal for a message of the process."""
         if isinstance(message, FitStarted):
             self.divided.emit(message.train, message.validation)
@@ -147,8 +148,11 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
             self.overlaid.emit(message)
         elif isinstance(message, Remedy):
             self.remedy = message
-        else:
+        elif isinstance(message, FitProgress):
             super().take(message)
+        else:
+            self._activities.tell(self.activity, message)
+            self.noted.emit(message.text)
 
     @property
     def outcome(self) -> str:

@@ -6,6 +6,7 @@ import os
 import time
 
 from bench_gui.work.process import Line, Share
+from core.announcements import announce
 from core.errors import InputError, StoppedEarly
 
 
@@ -40,3 +41,11 @@ def fail(job: str, line: Line) -> None:
 def vanish(job: object, line: Line) -> None:
     """Be gone without a word, as a process that was killed."""
     os._exit(3)
+
+
+def compile_first(job: object, line: Line) -> None:
+    """Announce a compilation, then wait to be stopped."""
+    line.tell(Share(0.2, "one fifth"))
+    announce("compiling the kernels (once)")
+    while not line.stop_asked():
+        time.sleep(0.01)

@@ -10,7 +10,9 @@ import pytest
 from bench_gui.work.activity import Activities, State
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess, ComputeProcessError
-from tests.gui.work.jobs import count, fail, halves, vanish, wait
+from bench_gui.work.process import Share
+from bench_gui.work.progress_row import ProgressRow
+from tests.gui.work.jobs import compile_first, count, fail, halves, vanish, wait
 from tests.waiting import wait_until
 
 
@@ -153,3 +155,20 @@ def test_the_compute_process_goes_on_after_what_cannot_be_sent_after_an_error_an
         os.kill(process, 0)
     with pytest.raises(ComputeProcessError, match="closing"):
         compute.call(int, "7")
+
+
+def test_an_announcement_is_the_step_of_the_job_and_leaves_its_share(listening, qapp):
+    """It is no progress message, and it is shown by the list of work and by the row of the page alike."""
+    one = listening(compile_first, keeps=True)
+    row, heard = ProgressRow("job", "tip"), []
+    one.one.noted.connect(heard.append)
+    one.one.start("x")
+    row.show(one.one, "Idle", starting="Loading the recordings…")
+    assert row.status.text() == "Loading the recordings…"
+    one.until(lambda: heard)
+    row.show(one.one, "Idle", starting="Loading the recordings…")
+    assert row.status.text() == "Compiling the kernels (once)"
+    assert (one.one.activity.share, row.bar.value(), heard) == (0.2, 200, ["compiling the kernels (once)"])
+    assert one.told == [Share(0.2, "one fifth")]
+    one.one.stop()
+    one.until(lambda: one.ended)
