@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -48,7 +49,7 @@ def say(process, line):
     return process.stdout.readline().strip()
 
 
-def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, bench, monkeypatch):
+def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, bench, fails, example, monkeypatch):
     process, address = terminal
     port = address.split(":")[1]
     [found] = bench("scan", "dynamixel", f"port={port}", "--json").data["found"]
@@ -61,6 +62,12 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
     assert (run["exit_status"], run["id"]) == ("success", "0001_sin_sin_kp400")
     [recording] = Session.open(session).load_all()
     assert recording.provenance["device"]["model number"] == 1200
+    assert "driven=0" in say(process, "state")
+
+    refused = fails("import", example, "-o", session)
+    assert "its runs are of an emulated xl330, the new ones of a real xl330: use another session" in refused
+    refused = fails(*record[:-1], shutil.copytree(example, tmp_path / "lab"))
+    assert "its runs are of a real xl330, the new ones of an emulated xl330: use another session" in refused
     assert "driven=0" in say(process, "state")
 
     assert say(process, "nonsense").startswith("console: unknown command 'nonsense'")
