@@ -1,7 +1,7 @@
 """Files that are either complete or absent, even after a power cut: write a temporary file, sync, rename.
 
 A temporary file is locked while its writer lives. The kernel drops the lock when the writer dies for any reason, so
-that `sweep` can tell an abandoned file from one that is being written, in this or another process.
+`sweep` removes abandoned files at once and never one that is being written, in this or another process.
 """
 
 from __future__ import annotations
