@@ -57,6 +57,7 @@ from sessions.run_file.summary import RunSummary
 from sessions.selection import Selection, fit_runs, selection_of
 from sessions.servo_kind import kind_of, require_one_kind
 from sessions.writing.locks import COMMITTED, RunLock, claim_numbers, number_of
+from sessions.writing.part import PART, read_part_facts
 from sessions.writing.recovery import RecoveryReport, recover
 from sessions.writing.sealing import write_run
 from sessions.writing.staging import publish, stage, unstage
@@ -584,7 +585,14 @@ class Session(Tabular):
             raise
 
     def _kinds(self) -> set[str]:
-        return {run.kind for run in self.runs()}
+        """Return the kinds of servo of the runs, including one that is being recorded."""
+        found: set[str] = set()
+        # Parts come first: one that ends meanwhile is among the runs then.
+        for part in self._runs_folder.glob(f"*{PART}"):
+            with contextlib.suppress(SessionError):
+                facts = read_part_facts(part)
+                found.add(kind_of(facts.settings, facts.provenance))
+        return found | {run.kind for run in self.runs()}
 
     def _require_folder(self) -> None:
         if self.read_only:

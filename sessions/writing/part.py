@@ -128,6 +128,17 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
         return replace(facts, **{"exit_status": "", **_read_end(end)}), _whole(stored)
 
 
+def read_part_facts(path: Path) -> RunFacts:
+    """Read the facts of a run that may still be recorded.
+
+    Raises:
+        UnreadableError: for a damaged file, and one of an earlier version.
+        NewerFormatError: for a file of a newer version.
+    """
+    with reading(path), path.open("rb") as file:
+        return _read_header(file.readline(LONGEST_HEADER))[0]
+
+
 def row_dtype(names: Collection[str]) -> np.dtype[Any]:
     """Return the type of a row of these channels and all required ones.
 

@@ -104,6 +104,22 @@ def test_every_way_into_a_session_has_the_rule(session, of_kind, tmp_path, way):
     assert len(session.runs()) + len(list(session.path.glob("runs/*.part"))) == 2
 
 
+def test_a_run_that_is_being_recorded_counts(session, of_kind, rows):
+    first = of_kind("emulated xl330")
+    header = RunHeader(
+        trajectory="sin_sin", bench=first.bench, settings=first.settings, rate=200.0, provenance=first.provenance
+    )
+    writer = session.sink().open(header)
+    with pytest.raises(AnotherServoError):
+        session.add(of_kind("real xl330"))
+    with pytest.raises(AnotherServoError):
+        session.sink().open(replace(header, provenance={}))
+    session.add(of_kind("emulated xl330", seed=1))
+    writer.append(rows(5))
+    writer.finish("success")
+    assert [run.kind for run in session.runs()] == ["emulated xl330"] * 2
+
+
 def test_an_exported_session_is_not_merged_with_another_kind(session, of_kind, tmp_path):
     source = Session.create(tmp_path / "source")
     source.add(of_kind("simulated xl330"))
