@@ -710,7 +710,9 @@ def test_arm(printed, stub, tmp_path) -> None:
     stub("core.studies.arm.validation.validate_arm", Of(candidates=candidates, cases=[case]))
     stub("core.studies.arm.validation.arm_candidates", candidates)
     run("arm", "validate")
-    assert printed()[1:-1] == [["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"]]
+    assert printed()[1:] == [
+        ["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"], [arm_command.ASSUMED_LINKS], [arm_command.NOT_REPEATED],
+    ]  # fmt: skip
     n = np.arange(2.0)
     pairs = {name: np.stack([10 * k + n, 10 * k + 5 + n], 1) for k, name in
              enumerate(("goal", "position", "velocity", "motor_torque"), 1)}  # fmt: skip

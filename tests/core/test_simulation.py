@@ -1,13 +1,16 @@
 """Simulation of trajectories and recordings, and the stepper that must do exactly the same one step at a time."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from core.bench import Bench
 from core.comparison import compare
 from core.errors import ModelError
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import (
     FINEST_GRID,
     Stepper,
@@ -230,3 +233,40 @@ def test_impossible_steps_are_refused(step):
         Stepper(model, PENDULUM, settings, step)
     with pytest.raises(ModelError):
         Stepper(model, PENDULUM, settings, 0.001, substeps=0)
+
+
+@pytest.mark.parametrize(("servo", "trajectory", "low", "high"), [
+    ("mx106", "sin_time_square", 16.0, 18.0),
+    ("xl330", "sin_time_square", 16.0, 18.0),
+    pytest.param("mx106", "sin_sin", 1.0, 7.2, marks=pytest.mark.exhaustive("a row more")),
+    pytest.param("xl330", "up_and_down", 0.5, 7.0, marks=pytest.mark.exhaustive("a row more")),
+])  # fmt: skip
+def test_algorithm_1_with_the_goal_of_step_k_differs_from_the_printed_one_as_the_help_says(
+    servo, trajectory, low, high
+):
+    """Lines 1–9 of Algorithm 1 by hand, with θ^d of step k and of step k + 1, at 5 ms."""
+    model = replace(load_model(servo, "m1"), integrator="algorithm1", dt=0.005, substeps=1)
+    bench, settings, path, h = Bench(mass=0.5, length=0.15), model.default_settings(), make_trajectory(trajectory), 5e-3
+    ours = simulate_trajectory(model, path, bench, settings, h).position
+    kt, resistance, armature, coulomb, viscous = (
+        model.values[name] for name in ("kt", "R", "armature", "friction_base", "friction_viscous")
+    )
+    inertia = bench.inertia + armature
+    printed = {}
+    for ahead in (0, 1):
+        goal = path.goal(h * (np.arange(len(ours)) + ahead))
+        q = v = 0.0
+        angles = np.empty_like(ours)
+        for k, wanted in enumerate(goal):
+            angles[k] = q
+            limit = model.control.output_limit
+            duty = np.clip(settings.kp * model.control.error_gain * (wanted - q), -limit, limit)
+            motor = kt / resistance * (duty * settings.supply_voltage - kt * v)
+            external = -bench.gravity_torque * np.sin(q + model.values.get("q_offset", 0.0))
+            budget = viscous * abs(v) + coulomb
+            friction = np.clip(-(inertia / h * v + motor + external), -budget, budget)
+            a = (motor + external + friction) / inertia
+            q, v = q + v * h + 0.5 * a * h**2, v + a * h
+        printed[ahead] = angles
+    np.testing.assert_allclose(ours, printed[0], atol=1e-9)
+    assert low < 1e3 * np.abs(printed[1] - printed[0]).mean() < high

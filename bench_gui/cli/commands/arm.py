@@ -1,4 +1,4 @@
-"""Validate friction models on an arm of two servos, simulated or measured (seed 004, section VI-B).
+"""Validate friction models on an arm of two servos, simulated or measured (Duclusaud et al., section VI-B).
 
 --arm selects the servos of one of the paper's arms. The paper gives neither link parameters nor path sizes; the ones
 used here give gravity torques of 10 to 25 % of the servos' peak torque. --joint1, --joint2 and --links replace them.
@@ -27,6 +27,10 @@ ARM_CHOICES = ("dynamixel", "erob")
 ASSUMED_LINKS = (
     "the paper gives only the servos: links and path sizes are ServoBench's; --links FILE replaces the links"
 )
+NOT_REPEATED = (
+    "the paper's Fig. 5 and its factors 2.93, 2.02, 2.34 and 1.51 cannot be repeated: they belong to logs of single "
+    "servos that are not public"
+)
 TRUTH = RICHEST
 """Default friction model of the joints."""
 
@@ -36,7 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from bench_gui.cli.commands import arm_identify
 
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
-    validate = add_task(tasks, "validate", "compare friction models with the true or measured motion of an arm")
+    validate = add_task(
+        tasks,
+        "validate",
+        "compare friction models with the true or measured motion of an arm",
+        description=f"Compare friction models with the true or measured motion of an arm. Note: {NOT_REPEATED}.",
+    )
     _add_arm(validate)
     validate.add_argument(
         "--paths", type=comma_list, metavar="P,…", help="circle, square, square_wave, triangular_wave (default: all)"
@@ -166,6 +175,7 @@ def _validate(arguments: argparse.Namespace) -> None:
     )
     if not arguments.links:
         print(ASSUMED_LINKS)
+    print(NOT_REPEATED)
     if files:
         print(f"{counted(len(files), 'file')} written to {arguments.output}")
 
