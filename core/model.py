@@ -97,7 +97,7 @@ class ServoModel(Tabular):
     parameters: ParameterSet
     """Motor, angle offset, friction, and the command path terms in use."""
     contact: str = "rigid"
-    """Friction before slip: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
+    """Friction before slip: "rigid", "elastoplastic" or "elastoplastic_rational" (Cisneros et al.)."""
     quadratic_gate: QuadraticGate = "larger_torque"
     integrator: Integrator = "leapfrog"
     """Integrator that the values were identified with, and the default for simulation."""
@@ -143,7 +143,7 @@ class ServoModel(Tabular):
         self._require_continuous_contact()
 
     def _require_continuous_contact(self) -> None:
-        """Reject a bristle whose friction jumps at the onset of slip (seed 001, eq. 14)."""
+        """Reject a bristle whose friction jumps at the onset of slip (Cisneros et al., eq. 14)."""
         if self.contact == "rigid":
             return
         values = self.values

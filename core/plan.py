@@ -28,7 +28,7 @@ MOST_REPETITIONS = 100
 DURATION_TOLERANCE = 0.05
 """A run counts for a cell if its duration differs from the planned one by at most this share."""
 LARGEST = {"masses": 1e3, "lengths": 10.0, "kps": 1e6}
-SOURCE = "seed 004, Table I"
+SOURCE = "Duclusaud et al., Table I"
 
 
 @dataclass(frozen=True)

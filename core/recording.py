@@ -101,7 +101,7 @@ class ServoSettings:
     effect.
     """
     preset: float | None = None
-    """Stiffness preset of a compliant actuator, in its own unit (seed 003, section 2.3); None if it has none."""
+    """Stiffness preset of a compliant actuator, in its own unit (Mengacci et al., section 2.3); None if it has none."""
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a file; absent values are left out."""

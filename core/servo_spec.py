@@ -21,6 +21,10 @@ MOST_TURNS = 1e4
 """Largest end of a position range, in either direction [rad]."""
 LONGEST_SHOWN = 60
 """Number of characters of a wrong value that an error repeats."""
+SMALLEST_ROTOR = 1e-15
+"""Smallest inertia of a rotor at its own shaft [kg·m²]."""
+ROTOR_KNOWN_WITHIN = 2.0
+"""Factor of the bounds around N²·J_r: gears and shaft add to the rotor of a data sheet."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
 ALIAS = re.compile(r"[a-z0-9][a-z0-9_.()+-]{0,39}")
 
@@ -120,7 +124,7 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
         max_temperature=ratings.number("max_temperature", 1.0, 1000.0),
         encoder_counts_per_turn=ratings.whole("encoder_counts_per_turn", 2),
         position_range=ratings.pair("position_range", -MOST_TURNS, MOST_TURNS),
-        motor={name: motor.start_and_bounds(name) for name in ("kt", "R", "armature")},
+        motor={"kt": motor.start_and_bounds("kt"), "R": motor.start_and_bounds("R"), "armature": _armature(motor)},
         buses={bus: dict(entries) for bus, entries in top.tables("bus").items()},
         sources=top.texts("sources"),
     )
@@ -151,6 +155,21 @@ def _law(control: _Table) -> ControlLaw:
     )
 
 
+def _armature(motor: _Table) -> tuple[float, float, float]:
+    """Read start and bounds of J_m, or take them from N²·J_r (Duclusaud et al., section II-A), N ≥ 1."""
+    if not motor.has("rotor_inertia") and not motor.has("gear_ratio"):
+        return motor.start_and_bounds("armature")
+    rotor, ratio = motor.number("rotor_inertia", SMALLEST_ROTOR), motor.number("gear_ratio", 1.0)
+    if motor.has("armature"):
+        given = list(motor.start_and_bounds("armature"))
+        raise motor.wrong("armature", given, "left out where rotor_inertia and gear_ratio give it")
+    inertia = rotor * ratio**2
+    if not SMALLEST_RATING <= inertia <= LARGEST_RATING:
+        wanted = f"from {SMALLEST_RATING:g} to {LARGEST_RATING:g} kg·m² after multiplication with gear_ratio²"
+        raise motor.wrong("rotor_inertia", rotor, wanted)
+    return inertia, inertia / ROTOR_KNOWN_WITHIN, inertia * ROTOR_KNOWN_WITHIN
+
+
 class _Table:
     """Table of a servo file from which entries are taken one by one."""
 
@@ -170,6 +189,9 @@ class _Table:
             raise ModelError(
                 f"{self._source}: {self._title}unknown entry {name[:LONGEST_SHOWN]!r}; choose from {known}"
             )
+
+    def has(self, name: str) -> bool:
+        return name in self._left
 
     def text(self, name: str, default: str | None = None, among: tuple[str, ...] = ()) -> str:
         value = self._take(name, default)

@@ -146,7 +146,7 @@ FRICTION: Mapping[str, Term] = {
         evidence="viscous",
     ),
     "friction_stribeck": Term(
-        symbol="K_c^s", unit="N·m", description="extra Coulomb friction at rest",
+        symbol="K_c^s", unit="N·m", description="Stribeck–Coulomb friction, extra at rest",
         slots=(Slot.FRICTION_STRIBECK,), start=0.01, upper=0.3, torque_power=1, neutral=0.0, evidence="stribeck",
     ),
     "dtheta_stribeck": Term(
@@ -163,32 +163,32 @@ FRICTION: Mapping[str, Term] = {
         slots=(Slot.LOAD_MOTOR, Slot.LOAD_EXTERNAL), start=0.05, upper=1.0, neutral=0.0, evidence="load",
     ),
     "load_friction_stribeck": Term(
-        symbol="K_l^s", unit="1", description="extra load-dependent friction at rest",
+        symbol="K_l^s", unit="1", description="Stribeck load-dependent friction, extra at rest",
         slots=(Slot.LOAD_MOTOR_STRIBECK, Slot.LOAD_EXTERNAL_STRIBECK), start=0.05, upper=1.0, neutral=0.0,
         evidence="load",
     ),
     "load_friction_motor": Term(
-        symbol="K_m", unit="1", description="friction due to motor torque",
+        symbol="K_m", unit="1", description="motor load-dependent friction",
         slots=(Slot.LOAD_MOTOR,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_external": Term(
-        symbol="K_e", unit="1", description="friction due to external torque",
+        symbol="K_e", unit="1", description="external load-dependent friction",
         slots=(Slot.LOAD_EXTERNAL,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_motor_stribeck": Term(
-        symbol="K_m^s", unit="1", description="extra friction due to motor torque at rest",
+        symbol="K_m^s", unit="1", description="motor Stribeck load-dependent friction, extra at rest",
         slots=(Slot.LOAD_MOTOR_STRIBECK,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
     ),
     "load_friction_external_stribeck": Term(
-        symbol="K_e^s", unit="1", description="extra friction due to external torque at rest",
+        symbol="K_e^s", unit="1", description="external Stribeck load-dependent friction, extra at rest",
         slots=(Slot.LOAD_EXTERNAL_STRIBECK,), start=0.05, upper=1.2, neutral=0.0, evidence="directional",
     ),
     "load_friction_motor_quad": Term(
-        symbol="K_m^q", unit="1/(N·m)", description="quadratic friction due to motor torque",
+        symbol="K_m^q", unit="1/(N·m)", description="motor load-dependent quadratic friction",
         slots=(Slot.LOAD_MOTOR_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
     ),
     "load_friction_external_quad": Term(
-        symbol="K_e^q", unit="1/(N·m)", description="quadratic friction due to external torque",
+        symbol="K_e^q", unit="1/(N·m)", description="external load-dependent quadratic friction",
         slots=(Slot.LOAD_EXTERNAL_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
     ),
 }  # fmt: skip

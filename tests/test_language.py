@@ -1,12 +1,18 @@
 """The text that a person reads is plain English: docstrings, comments, messages, help pages, README and CHANGELOG."""
 
+import argparse
 import ast
+import inspect
 import io
 import re
 import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import servobench
+from bench_gui.cli import build_parser
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("core", "drivers", "sessions", "bench_gui")
@@ -117,3 +123,42 @@ def test_a_help_page_is_short_and_has_headings(path):
     assert re.search(r"^## ", text, re.MULTILINE)
     told = [len(one.split()) for one in sentences(text)]
     assert sum(told) / len(told) <= 18
+
+
+PAPERS_NUMBER = re.compile(r"\bseed 00\d", re.IGNORECASE)
+"""The project's own number of a paper."""
+
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """(command, text) of `--help` of a command and of its tasks."""
+    yield parser.prog, parser.format_help()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for task in action.choices.values():
+                yield from helps(task)
+
+
+def strings(source: str, *, shown: bool) -> list[str]:
+    """Texts of Python source that are shown (messages, labels), or those that are docstrings."""
+    nodes = list(ast.walk(ast.parse(source)))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    texts = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [str(node.value) for node in texts if (id(node) not in alone) == shown]
+
+
+def test_papers_are_named_by_their_authors():
+    """In `--help`, messages, servo files, help pages, and the docstrings of the library that the site shows."""
+    public = [getattr(servobench, each) for each in servobench.__all__]
+    modules = [path for part in PARTS for path in sources(part)]
+    seen = [
+        *helps(build_parser()),
+        *((name(path), path.read_text("utf-8")) for path in [*PROSE, *(ROOT / "resources").rglob("*.toml")]),
+        *((name(path), text) for path in modules for text in strings(path.read_text("utf-8"), shown=True)),
+        *(
+            (each.__name__, text)
+            for each in public
+            if inspect.isclass(each) or inspect.isfunction(each)
+            for text in strings(inspect.cleandoc("\n" + inspect.getsource(each)), shown=False)
+        ),
+    ]  # fmt: skip
+    assert [where for where, text in seen if PAPERS_NUMBER.search(text)] == []

@@ -140,13 +140,15 @@ def test_learning_with_another_load_and_the_norm_of_the_error(asked, tmp_path):
 
 
 def test_a_chirp_is_a_frequency_response(asked, tmp_path):
-    file, picture = tmp_path / "chirp.csv", tmp_path / "chirp.png"
+    file, picture = tmp_path / "chirp.csv", tmp_path / "chirp.svg"
     found = asked("chirp", "--duration", "20", "--csv", str(file), "--figure", str(picture))
     soft, stiff = found["responses"]
 
     assert stiff["bandwidth"] > soft["bandwidth"]
     np.testing.assert_allclose(columns(file)["magnitude, stiff"], stiff["magnitude"], rtol=1e-6)
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    drawn = picture.read_text("utf-8")
+    for label in ("reference equilibrium", "link equilibrium", "link"):
+        assert drawn.count(f"<!-- {label} -->") == 2, "as in Fig. 11, soft and stiff"
 
 
 def test_the_arm_and_the_box(asked, tmp_path):
@@ -158,6 +160,22 @@ def test_the_arm_and_the_box(asked, tmp_path):
     assert box["holding_force"] == pytest.approx(0.23 * 0.3 * 9.81)
     assert all(run["pushed"] > 0.0 for run in box["runs"]), "also a soft arm moves a light box"
     assert columns(tmp_path / "box.csv")["box, stiff"][0] == 0.1
+
+
+@pytest.mark.exhaustive("eleven motions of 20 s")
+def test_the_eleven_iterations_of_the_help_page_can_be_typed(asked):
+    found = asked("learn", "--load", "0.5", "--load-distance", "0.08")
+    assert found["converged"]
+    assert found["best"] == 11
+
+
+def test_a_load_that_is_further_out_sags_more(asked):
+    first = [
+        asked("learn", "--duration", "2", "--iterations", "1", "--load-distance", at)["iterations"][0]["largest_norm"]
+        for at in ("0", "0.04", "0.08")
+    ]
+    assert first == sorted(first)
+    assert first[2] > 1.1 * first[0]
 
 
 def test_learning_writes_the_input_of_its_best_iteration(asked, tmp_path):

@@ -455,11 +455,11 @@ def test_compliant(reach, monkeypatch, task, target, more, expected) -> None:
 def test_compliant_learn(reach) -> None:
     words = ["compliant", "learn", "--goal", "0.3,0.4", "--duration", "7", "--gain", "0.6", "--decay", "5",
              "--tolerance", "0.05", "--iterations", "4", "--presets", "0.1,0.3", "--actuator", "sea",
-             "--gravity", "3.7", "--load", "0.3"]  # fmt: skip
+             "--gravity", "3.7", "--load", "0.3", "--load-distance", "0.07"]  # fmt: skip
     arm, reference, law, _ = reach("core.studies.compliant.learning.learn", *words, but=("reference",)).values()
     assert vars(law) == {"gain": 0.6, "decay": 5.0, "tolerance": 0.05, "iterations": 4}
     assert ([a.name for a in arm.actuators], arm.presets) == (["sea", "sea"], (0.1, 0.3))
-    assert (arm.links.gravity, arm.links.masses[1]) == (3.7, 0.3)
+    assert (arm.links.gravity, arm.links.masses[1], arm.links.centres[1]) == (3.7, 0.3, 0.07)
     assert (reference.time[-1], *reference.angles[-1]) == pytest.approx((7.0, 0.3, 0.4), abs=0.01)
 
 

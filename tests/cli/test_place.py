@@ -89,11 +89,17 @@ def test_what_cannot_be_placed_is_said_in_one_line(fails, tmp_path, extra, messa
 def test_a_torque_that_friction_holds_has_no_lowest_extreme(bench, tmp_path):
     """At 0.02 N·m the M6 of the MX-106 does not move its unloaded shaft: there is no drive torque to find."""
     words = ("place", "--fast", "--mass", "1.7", "--length", "0.1", "--torques", "0.02", "-o", tmp_path / "s")
-    (line,) = bench(*words, "--json").data["points"]
+    found = bench(*words, "--json", code=1).data
+    (line,), (reason,) = found["points"], found["missing"]
+    assert "0.02 N·m: no lowest: it rests on the other side" in reason
     assert line["drive"] is None
     assert line["model_drive"] is None
     assert line["backdrive"] == pytest.approx(line["model_backdrive"], abs=0.012)
-    assert "no lowest: it rests on the other side" in bench(*words).err
+    for quiet in ((), ("--quiet",)):
+        said = bench(*words, *quiet, code=1)
+        assert reason in said.err.splitlines()
+        assert "1 extreme not placed" in said.err
+        assert len(said.out.splitlines()) == 2
 
 
 @pytest.mark.parametrize(

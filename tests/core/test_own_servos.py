@@ -50,6 +50,36 @@ def test_the_template_is_a_servo_with_a_plausible_motor():
     assert set(own_servo(with_bus).buses["dynamixel"]) >= {"table", "protocol", "model_numbers", "current_unit"}
 
 
+ARMATURE = next(line for line in TEXT.splitlines() if line.startswith("armature"))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 225.0, 353.5])
+def test_the_armature_is_the_rotors_inertia_times_the_gear_ratio_squared(ratio):
+    """J_m = N²·J_r (Duclusaud et al., section II-A)."""
+    spec = own_servo(TEXT.replace(ARMATURE, f"rotor_inertia = 1.6e-7\ngear_ratio = {ratio}"))
+    start, low, high = spec.motor["armature"]
+    assert start == pytest.approx(ratio**2 * 1.6e-7)
+    assert low < start < high
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("rotor_inertia = 1.6e-7", "[motor] entry 'gear_ratio' is missing"),
+        ("gear_ratio = 225", "[motor] entry 'rotor_inertia' is missing"),
+        ("rotor_inertia = 1.6e-7\ngear_ratio = 0.0044", "[motor] gear_ratio = 0.0044 must be a number from 1"),
+        ("rotor_inertia = -1\ngear_ratio = 225", "[motor] rotor_inertia = -1 must be a number"),
+        (f"{ARMATURE}\nrotor_inertia = 1.6e-7\ngear_ratio = 225", "must be left out where rotor_inertia"),
+        ("rotor_inertia = 1e-15\ngear_ratio = 1", "kg·m² after multiplication with gear_ratio²"),
+    ],
+)
+def test_a_rotor_that_is_not_one_is_one_line(lines, said):
+    with pytest.raises(ModelError) as error:
+        own_servo(TEXT.replace(ARMATURE, lines))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("system", "variables", "place"),
     [

@@ -77,7 +77,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--load",
         type=positive_float,
         metavar="KG",
-        help="mass at 0.04 m on the second link (default: 0.2, as in the paper)",
+        default=0.2,
+        help="mass on the second link (default: %(default)g, as in the paper)",
+    )
+    parser.add_argument(
+        "--load-distance",
+        type=not_negative,
+        metavar="M",
+        default=0.04,
+        help="distance of the load from joint 2 (default: %(default)g)",
     )
     parser.add_argument(
         "--gravity",
@@ -103,7 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     first, second = IDENTIFIED if arguments.actuator is None else (unit_named(arguments.actuator).actuator,) * 2
     arm = CompliantArm(
-        links=two_joints() if arguments.load is None else two_joints(arguments.load),
+        links=two_joints(arguments.load, arguments.load_distance),
         actuators=(first, second),
         presets=pair_of(arguments.presets, "--presets"),
     )

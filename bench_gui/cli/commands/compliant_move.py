@@ -1,4 +1,4 @@
-"""Command one or several compliant joints in any operation mode (seed 003, section 3.1).
+"""Command one or several compliant joints in any operation mode (Mengacci et al., section 3.1).
 
     bench compliant move --mode 5 --first 0.6 --second 0.2
     bench compliant move --mode 6,4 --first 0.5,0.1 --second 0.2,-0.1 --csv motion.csv

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bench_gui.cli.arguments import add_pendulum, bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.headless.place.rests import Falls, Rest, Target
@@ -66,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Measure, store and print the extremes, beside those of the model."""
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, store and print the extremes, beside those of the model; return 1 if one was not placed."""
     from bench_gui.cli.arguments import model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
     from bench_gui.headless.place.torques import torques_from
@@ -91,20 +92,30 @@ def run(arguments: argparse.Namespace) -> None:
         if not quiet:
             print(text, file=sys.stderr)
 
-    points = place_points(plan, arguments.output, lambda step, time: PromptedHand(step, time, sys.stdin), show)
+    missing: list[str] = []
+
+    def missed(text: str) -> None:
+        missing.append(text)
+        print(text, file=sys.stderr)
+
+    points = place_points(plan, arguments.output, lambda step, time: PromptedHand(step, time, sys.stdin), show, missed)
     if not points:
         raise InputError("no extreme was placed; hold larger torques or hang more mass on the rod")
     model = model_from(arguments.model) if arguments.model else known_model(points[0].servo)
     lines = summary(points, model)
     if arguments.json:
-        print_json({"unit": "N·m, rad", "model": model.title if model else None, "points": lines})
-        return
+        found = {"unit": "N·m, rad", "model": model.title if model else None, "points": lines, "missing": missing}
+        print_json(found)
+        return 1 if missing else 0
     headings = ["motor torque/N·m", "repeat", "lowest/°", "highest/°", "drive/N·m", "backdrive/N·m"]
     columns = ["motor_torque", "repeat", "lowest", "highest", "drive", "backdrive"]
     if model is not None:
         headings += [f"drive of {model.friction.upper()}", f"backdrive of {model.friction.upper()}"]
         columns += ["model_drive", "model_backdrive"]
     print_table(headings, [[_shown(name, line[name]) for name in columns] for line in lines])
+    if missing:
+        print(f"{counted(len(missing), 'extreme')} not placed, see above", file=sys.stderr)
+    return 1 if missing else 0
 
 
 def _shown(name: str, value: float | None) -> float | None:

@@ -129,6 +129,7 @@ def place_points(
     session_path: str | Path,
     person: Callable[[float, float], Seeker],
     show: Callable[[str], None],
+    missed: Callable[[str], None] | None = None,
 ) -> list[PlacedPoint]:
     """Place both extremes of every torque of a plan; each is stored as soon as it is found.
 
@@ -137,6 +138,7 @@ def place_points(
         session_path: Session, created if needed.
         person: Creates the seeker for a real servo, from its position step [rad] and the minimum rest [s].
         show: Called with progress messages.
+        missed: Called with each extreme that was not placed, and why. None: `show`.
 
     Returns:
         The placed points.
@@ -162,7 +164,7 @@ def place_points(
                 seeker.steady(target.torque)
             found = _find(held, seeker, target, plan, identity)
             if isinstance(found, str):
-                show(f"{target.torque:g} N·m: no {target.place}: {found}")
+                (missed or show)(f"{target.torque:g} N·m: no {target.place}: {found}")
                 continue
             placed.append(found)
             kept = redone(points_from_json(session.document(DOCUMENT)), found)

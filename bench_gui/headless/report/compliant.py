@@ -82,7 +82,7 @@ def step_figure(runs: Sequence[JointRun]) -> Figure:
 
 
 def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
-    """Draw links over time, soft and stiff, as in Fig. 11, and magnitude and phase over frequency."""
+    """Draw links and their equilibria over time, soft and stiff, as in Fig. 11, and magnitude and phase."""
     figure = new_figure(7.6, 4.6)
     grid = figure.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
     above = [figure.add_subplot(grid[0, 0])]
@@ -90,9 +90,13 @@ def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
     magnitude, lag = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
     for axes, found, colour in zip(above, responses, BEHAVIOUR_COLOURS, strict=False):
         run = found.run
-        axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4)
-        axes.plot(run.motion.time, run.link_equilibrium, color=MEASURED_COLOUR, linewidth=0.4, linestyle=":")
-        axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=0.8)
+        axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4, label="reference equilibrium")
+        equilibrium, link = run.link_equilibrium, run.motion.position
+        axes.plot(run.motion.time, equilibrium, color=MEASURED_COLOUR, linewidth=0.6, label="link equilibrium")
+        axes.plot(run.motion.time, link, color=colour, linewidth=0.9, label="link")
+        # Room for the legend above the curves, which fill the panel below.
+        axes.set_ylim(top=2.2 * float(np.abs(run.wanted).max()))
+        axes.legend(loc="upper right", fontsize=7)
         axes.set_title(run.behaviour.title, fontsize=9.5, loc="left")
         axes.set_xlabel("time / s")
         magnitude.plot(found.frequency, found.magnitude, color=colour, linewidth=1.4, label=run.behaviour.title)

@@ -23,7 +23,7 @@ from bench_gui.widgets.fields import (
     whole,
 )
 from core.errors import InputError
-from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, IDENTIFIED, TWO_JOINTS, CompliantArm
+from core.studies.compliant.arm import DATASHEET, IDENTIFIED, TWO_JOINTS, CompliantArm, two_joints
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
 from core.studies.compliant.learning import LearningLaw, Reference, minimum_jerk, read_reference, sinusoid
 from core.units import AngleUnit
@@ -232,14 +232,8 @@ class LearningForm(QWidget):
         return SPRINGS[str(self.springs.currentData())][1]
 
     def _arm(self) -> CompliantArm:
-        load, at = self.load.value(), self.load_at.value()
-        links = replace(
-            TWO_JOINTS,
-            masses=(TWO_JOINTS.masses[0], load),
-            centres=(TWO_JOINTS.centres[0], at),
-            inertias=(TWO_JOINTS.inertias[0], FLANGE_INERTIA + load * at**2),
-            gravity=TWO_JOINTS.gravity if self.gravity.isChecked() else 0.0,
-        )
+        links = two_joints(self.load.value(), self.load_at.value())
+        links = links if self.gravity.isChecked() else replace(links, gravity=0.0)
         presets = [box.radians if isinstance(box, AngleBox) else box.value() for box in self.presets]
         return CompliantArm(links=links, actuators=self._actuators, presets=(presets[0], presets[1]))
 

@@ -105,14 +105,18 @@ def carrying(length: float) -> tuple[float, float, float]:
     return mass, (0.5 * FLANGE + QBMOVE) * length / mass, QBMOVE_INERTIA + (FLANGE / 3.0 + QBMOVE) * length**2
 
 
-def two_joints(load: float = _LOAD) -> ArmLinks:
-    """Return the arm of two qbMoves with a load [kg] at 0.04 m; raise InputError for 0 or less."""
+def two_joints(load: float = _LOAD, distance: float = _LOAD_AT) -> ArmLinks:
+    """Return the arm of two qbMoves with a load [kg] at a distance from joint 2 [m].
+
+    Raises:
+        InputError: The load is 0 or less.
+    """
     mass, centre, inertia = carrying(_APART)
     return ArmLinks(
         masses=(mass, load),
         lengths=(_APART, 2.0 * _LOAD_AT),
-        centres=(centre, _LOAD_AT),
-        inertias=(inertia, FLANGE_INERTIA + load * _LOAD_AT**2),
+        centres=(centre, distance),
+        inertias=(inertia, FLANGE_INERTIA + load * distance**2),
     )
 
 
