@@ -74,6 +74,26 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, fails):
     assert not session.exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("record", "--fast", "--trajectory", "sin_sin", "--duration", "0.5"),
+        ("record", "--fast", "--plan", "paper", *SMALL),
+        ("place", "--fast", "--torques", "0.1"),
+    ],
+    ids=["runs", "grid", "points"],
+)
+def test_nothing_is_recorded_into_a_session_of_another_servo(lab, fails, command):
+    """The example is of a real XL330."""
+    before = [run.id for run in Session.open(lab).runs()]
+    said = fails(*command, "--servo", "simulated:xl330", "-o", lab)
+    assert "its runs are of a real xl330, the new ones of a simulated xl330: use another session" in said
+    session = Session.open(lab)
+    assert [run.id for run in session.runs()] == before
+    assert session.document("plan") is None
+    assert session.document("placed_points") is None
+
+
 def test_a_person_is_asked_once_for_each_change(tmp_path):
     """Driven like a servo that can move something real; the servo itself is simulated and loses no sample."""
     grid = replace(
