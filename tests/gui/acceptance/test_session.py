@@ -24,8 +24,9 @@ def cut_off(session, tmp_path):
     header = RunHeader(
         trajectory="sin_sin",
         bench=Bench(mass=0.49, length=0.1),
-        settings=ServoSettings(servo="xl330", kp=400, supply_voltage=7.4),
+        settings=ServoSettings(servo="mx106", kp=16, supply_voltage=14.8),
         rate=200.0,
+        provenance={"servo_address": "simulated:mx106"},
     )
     run = Session.open(session).sink().open(header)
     row = np.zeros(1, SAMPLE_DTYPE)
