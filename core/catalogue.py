@@ -234,12 +234,12 @@ def _own() -> tuple[dict[str, ServoSpec], dict[str, str]]:
             marks.append((path, None if about is None else (about.st_mtime_ns, about.st_size, about.st_ino)))
     except OSError:
         return {}, {}
-    return _read_own(tuple(marks))
+    return _read_own(folder, tuple(marks))
 
 
 @lru_cache(maxsize=4)
-def _read_own(marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSpec], dict[str, str]]:
-    sweep(own_folder())
+def _read_own(folder: Path, marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSpec], dict[str, str]]:
+    sweep(folder)
     own: dict[str, ServoSpec] = {}
     broken: dict[str, str] = {}
     for path, _ in marks:
