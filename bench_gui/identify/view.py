@@ -227,10 +227,13 @@ class IdentifyView(TaskPage):
         self.entered()
 
     def _start(self) -> None:
-        self._begin("Loading the recordings…", lambda: self._controller.identifying.identify(self.form.settings()))
+        self._begin(
+            "Loading the program and the recordings…",
+            lambda: self._controller.identifying.identify(self.form.settings()),
+        )
 
     def _resume(self) -> None:
-        self._begin("Loading the recordings and earlier results…", self._controller.identifying.resume)
+        self._begin("Loading the program, the recordings and earlier results…", self._controller.identifying.resume)
 
     def _begin(self, text: str, begin: Callable[[], object]) -> None:
         begin()

@@ -175,7 +175,7 @@ class CertaintyPanel(QWidget):
         kept, why = self._certifying.kept, self._obstacle()
         known = EMPTY if kept is None else _made(kept)
         known += f" Not possible now: {why}." if why else ""
-        self.progress.show(self._certifying, known, starting="Loading the recordings…")
+        self.progress.show(self._certifying, known, starting="Loading the program and the recordings…")
 
 
 def _row(p: ParameterCertainty) -> list[Cell | str]:

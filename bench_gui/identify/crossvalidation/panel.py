@@ -192,7 +192,7 @@ class CrossValidationPanel(QWidget):
             elif seconds:
                 cores = self._settings.settings().threads or os.cpu_count()
                 idle += f", {about(seconds)} on {counted(cores or 1, 'core')}"
-        self.progress.show(self._crossvalidating, idle, starting="Loading the recordings…")
+        self.progress.show(self._crossvalidating, idle, starting="Loading the program and the recordings…")
 
     def _seconds_of_a_search(self, count: int) -> dict[str, float]:
         """Duration of a search by model with this many runs, from the shown identification [s]."""

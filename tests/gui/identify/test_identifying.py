@@ -254,7 +254,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     # Runs that have changed are not gone on with.
     opened.annotate(runs[0], Annotation(trim_end=1.0))
     person.open(session)
-    person.until(lambda: fitting.unfinished is not None)
+    person.until(lambda: fitting.unfinished is not None and fitting.result is not None)
     with person.qtbot.waitSignal(fitting.failed):
         person.click(view.start.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
