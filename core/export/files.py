@@ -157,9 +157,14 @@ def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]
 
 
 def readme_section(
-    model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
+    model: ServoModel,
+    what: str,
+    files: Mapping[str, str],
+    notes: Sequence[str],
+    usage: str = "",
+    check: str = NOT_CHECKED,
 ) -> str:
-    """Return the README text of one export: its files and their meaning, notes, usage, and that it is not checked."""
+    """Return the README text of one export: its files and their meaning, notes, usage, and the state of its check."""
     source = model.provenance.get("source") or model.provenance.get("data_hash")
     origin = f" ({printable(str(source))})" if source else ""
     listed = "".join(f"- `{name}`: {meaning}\n" for name, meaning in files.items())
@@ -170,7 +175,7 @@ def readme_section(
         f"{model.integrator} at a time step of {model.step * 1e3:g} ms.\n\n"
         f"{listed}\n{LICENCE}\n## Notes\n\n{CONVENTIONS}{known}"
         + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
-        + f"\n{CHECK_TITLE}\n\n{NOT_CHECKED}\n"
+        + (f"\n{CHECK_TITLE}\n\n{check}\n" if check else "")
     )
 
 

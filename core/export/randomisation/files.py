@@ -253,7 +253,9 @@ def write_for(
         **dict.fromkeys(engine.programs, "reads and applies them; documented in its source"),
     }
     notes = [*_notes(prepared, native), *engine.notes]
-    readme = readme_section(model, f"{engine.title}, domain randomisation", meanings, notes, engine.usage(file))
+    readme = readme_section(
+        model, f"{engine.title}, domain randomisation", meanings, notes, engine.usage(file), check=""
+    )
     files = write_files(folder, contents, model, f"fleet-{engine.target}", readme, force=force)
     every = dict.fromkeys([*(path for result in exported for path in result.files), *files])
     return Randomisation(
