@@ -71,9 +71,12 @@ def fewest_parts(
 ) -> int:
     """Return the smallest number of steps per sampling interval whose cost is at most `most`.
 
-    A step costs the mean |θ(h) − θ(0)|. For a second-order step this is 4/3 of |θ(h) − θ(h/2)|, or 16/3 of |θ(h/2) −
-    θ(h/4)|. The smaller one counts in each run: where a shaft comes to rest slightly earlier or later, and from there
-    on somewhere else, one of the two is large however short the step is.
+    A step costs the mean |θ(h) − θ(0)|. For a second-order step and a ratio r this is |θ(h) − θ(h/r)| / (1 − 1/r²), or
+    r² times that of the step h/r. The smaller one counts in each run: where a shaft comes to rest slightly earlier or
+    later, and from there on somewhere else, one of the two is large however short the step is.
+
+    The ratio is not an integer. A delay of the command that is a whole number of steps would be one of the shorter
+    steps as well, and what the step costs at any other delay would not show.
 
     Args:
         model: The model.
@@ -94,11 +97,14 @@ def fewest_parts(
         return batch.residuals(None, lambda _, residuals: residuals[:, 0].copy())
 
     @cache
-    def halved(count: int) -> Array:
-        return np.array([np.abs(a - b).mean() for a, b in zip(motions(count), motions(2 * count), strict=True)])
+    def costs(count: int) -> Array:
+        finer = 2 * count + 1
+        apart = [np.abs(a - b).mean() for a, b in zip(motions(count), motions(finer), strict=True)]
+        return np.array(apart) / (1.0 - (count / finer) ** 2)
 
     for count in parts:
-        if 4.0 / 3.0 * np.minimum(halved(count), 4.0 * halved(2 * count)).mean() <= most:
+        finer = 2 * count + 1
+        if np.minimum(costs(count), (finer / count) ** 2 * costs(finer)).mean() <= most:
             return count
     return parts[-1]
 
