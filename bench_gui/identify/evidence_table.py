@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench_gui.identify.fit.messages import FittedModel
+from bench_gui.identify.tables import grade_tone
 from bench_gui.widgets.text_table import Cell, Column
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
+from core.terms import COMMAND_PATH_TERMS
 from core.units import FIGURE_DASH, significant
 
 COLUMNS = (
@@ -59,14 +61,15 @@ def _row(
     contradiction = "" if certain is None else certain.contradiction
     warning = "" if row.evidence is None else row.evidence.about(p.name)
     remarks = () if certain is None else certain.remarks
+    grade = p.grade
     said = "; ".join(text for text in (warning, *remarks) if text)
-    tone = "fault" if contradiction else "moving" if said else "muted"
+    tone = "fault" if contradiction else "moving" if said else grade_tone(p)
     unit = "" if p.unit == "1" else f" {p.unit}"
-    linear = f"± {significant(p.half_width, 2)}" if p.determined else "∞"
+    width = significant(p.half_width, 2) if p.narrowed else "∞"
     return [
-        Cell(p.symbol, p.name, tone if said else ""),
-        Cell(f"{significant(p.value)}{unit}", tone=tone if said else ""),
-        Cell(linear),
+        Cell(p.symbol, p.name, tone),
+        Cell(f"{grade.figure}{unit}", tone=tone),
+        Cell(f"± {width}" if p.narrowed else width),
         Cell(FIGURE_DASH, "Not profiled: start it under Certainty") if profile is None else Cell(profile.text),
         Cell(FIGURE_DASH, "No bootstrap: start it under Certainty") if spread is None else Cell(spread.text),
         Cell(FIGURE_DASH, "Not cross-validated: start it under Cross-validation")
@@ -75,13 +78,13 @@ def _row(
         Cell(FIGURE_DASH, "Not checked: start it under Coverage")
         if covered is None
         else Cell(covered["verdict"], covered["text"], TONES[covered["verdict"]]),
-        Cell(said or "determined", said, tone),
+        Cell("; ".join(text for text in (grade.note, said) if text), said, tone or "muted"),
     ]
 
 
 def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, float]]:
     """Smallest and largest value of each parameter over the fits of the same friction model."""
-    path = set(row.model.command_path)
+    path = set(COMMAND_PATH_TERMS) & set(row.model.parameters)
     fits = [
         fit.model.values
         for fit in found.fits

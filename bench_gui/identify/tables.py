@@ -24,10 +24,11 @@ FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)
 PARAMETER_COLUMNS = (
     Column("Parameter", "Meaning of the parameter"),
     Column("Symbol", "Symbol used in the papers"),
-    Column("Value", "The best value found", number=True),
+    Column("Value", "The best value found; ≤ or ≥ where its 95 % interval reaches a bound of the search", number=True),
     Column(
         "± 95 %",
-        "Approximate: linearised, with the model error as noise; ∞ where these runs do not determine the value",
+        "Approximate: linearised, with the model error as noise; ∞ where these runs do not determine the value, "
+        "– where it is known up to a limit only",
         number=True,
     ),
     Column("Unit", "SI unit; angles are in rad"),
@@ -77,14 +78,16 @@ class Forest:
 
 
 def badge(known: ParameterEvidence | None) -> str:
-    """Verdict on a parameter in a word or two; empty during a search."""
+    """Grade of a parameter in a few words, and the bound at which it lies; empty during a search."""
     if known is None:
         return ""
-    if known.frozen:
-        return "frozen"
-    if known.at_bound:
-        return "no effect seen" if known.at_limit and not known.traded_with else f"at its {known.at_bound} bound"
-    return "determined" if known.determined else "not determined"
+    bound = f", at its {known.at_bound} bound" if known.at_bound else ""
+    return f"{known.grade.note}{bound}"
+
+
+def grade_tone(known: ParameterEvidence) -> str:
+    """Name of the theme's colour for a parameter's grade; empty for a value that can be quoted."""
+    return "" if known.determined else "moving"
 
 
 def parameter_rows(
@@ -124,12 +127,12 @@ def _parameter_row(
     contradiction = "" if certain is None else certain.contradiction
     interval = initial = FIGURE_DASH
     intervals: list[tuple[float, float]] = []
+    figure, tone = significant(p.value), ""
     if known is not None:
         initial = significant(known.initial)
-        if not known.frozen:
-            interval = significant(known.half_width, 2) if known.determined else "∞"
-            if known.determined:
-                intervals.append((p.value - known.half_width, p.value + known.half_width))
+        figure, interval, tone = known.grade.figure, known.grade.width or FIGURE_DASH, grade_tone(known)
+        if not known.frozen and known.narrowed:
+            intervals.append((p.value - known.half_width, p.value + known.half_width))
     if certain is not None and certain.profile is not None:
         low, high = certain.profile.lower, certain.profile.upper
         intervals.append((p.lower if low is None else low, p.upper if high is None else high))
@@ -139,7 +142,7 @@ def _parameter_row(
     bounds = "frozen" if p.frozen else f"bounds {significant(p.lower)} … {significant(p.upper)} {unit}".rstrip()
     notes = [text for text in (contradiction, released, warning) if text]
     tip = "\n".join((f"{p.description or p.name} ({p.name}): {bounds}", *notes))
-    tone = "fault" if contradiction else "moving" if p.at_bound or warning else ""
+    tone = "fault" if contradiction else "moving" if warning else tone
     forest = Forest(
         lower=p.lower,
         upper=p.upper,
@@ -151,7 +154,7 @@ def _parameter_row(
     return [
         Cell((p.description or p.name).partition(",")[0], tip),
         Cell(p.symbol, tip, tone),
-        Cell(significant(p.value), tip, tone),
+        Cell(figure, tip, tone),
         Cell(interval, tip),
         Cell(unit, tip),
         Cell("", tip, value=None if p.frozen else forest),

@@ -21,7 +21,7 @@ from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plain import OrUnknown, from_plain, plain_fields
 from core.tabular import Tabular
-from core.terms import FRICTION_MODELS
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """Facts about each parameter in a result's file."""
@@ -101,7 +101,7 @@ class ModelResult(Tabular):
             "value": [p.value for p in found],
             "± 95 %": [p.half_width for p in found],
             "unit": [p.unit for p in found],
-            "determined": ["yes" if p.determined else "no" for p in found],
+            "grade": [p.grade.word for p in found],
         }
 
     @property
@@ -259,7 +259,7 @@ class Identification(Tabular):
         return recommend(
             self.contenders,
             self.crossvalidation,
-            command_path=self.results[0].model.command_path,
+            command_path=[name for name in COMMAND_PATH_TERMS if name in self.results[0].model.parameters],
             runs=(*self.split.train, *self.split.validation),
             stopped=self.stopped,
         )

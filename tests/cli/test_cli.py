@@ -20,7 +20,6 @@ from core.identification.result import step_in_words
 from core.model import ServoModel
 from core.shipped import load_model
 from core.terms import COMMAND_PATH_TERMS
-from core.units import with_uncertainty
 from sessions import Session
 from sessions.results.identification import load_identification
 
@@ -124,11 +123,11 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_pa
     assert found.choice in text
     assert "(2 of 8)\nrecorded but not used: duty_cycle (fits compare positions)\nvalues of" in text
     assert f"values of {best.model.friction.upper()} with their 95 % intervals" in text
-    shown = {p.symbol: p for p in best.evidence.parameters if p.determined}
+    shown = {p.symbol: p for p in best.evidence.parameters if p.narrowed}
     assert shown
     for symbol, p in shown.items():
-        assert f" {symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" in text
-    open_ones = {p.symbol for p in best.evidence.parameters if not p.determined}
+        assert f" {symbol} {p.grade.text}" in text
+    open_ones = {p.symbol for p in best.evidence.parameters if not p.narrowed}
     [line] = [line for line in text.splitlines() if line.startswith("not determined")] or [""]
     assert {word.split()[0] for word in line.partition(": ")[2].split(", ") if word} == open_ones
     told = [str(caution) for caution in cautions(found)]

@@ -457,14 +457,16 @@ def test_compliant_identify(printed) -> None:
     from bench_gui.cli.commands import compliant_identify
 
     def number(**more: Any) -> Of:
-        facts = {"symbol": "k", "value": 1.5, "frozen": False, "determined": True, "half_width": 0.25, "unit": "N",
+        facts = {"symbol": "k", "value": 1.5, "frozen": False, "grade": Of(figure="1.5", width="0.25"), "unit": "N",
                  "initial": 2.5, "name": "k1"}  # fmt: skip
         return Of(**{**facts, **more})
 
     found = Of(
         unit=Of(actuator=Of(title="QB")), request=Of(mode=6), split=Of(train=["a", "b"]), evaluations=7,
         train_mae=0.001, validation_mae=0.002, stopped=False,
-        evidence=Of(parameters=[number(), number(frozen=True), number(determined=False)], warnings=["mind"]),
+        evidence=Of(
+            parameters=[number(), number(frozen=True), number(grade=Of(figure="≤ 2", width="–"))], warnings=["mind"]
+        ),
     )  # fmt: skip
     compliant_identify._print(found, (0.003, 0.004))  # type: ignore[arg-type]
     assert printed() == [
@@ -472,7 +474,7 @@ def test_compliant_identify(printed) -> None:
         ["parameter", "value", "± (95 %)", "unit", "start value"],
         ["k", "1.5", "0.25", "N", "2.5", "k1"],
         ["k", "1.5", "fixed", "N", "2.5", "k1"],
-        ["k", "1.5", "open", "N", "2.5", "k1"],
+        ["k", "≤ 2", "–", "N", "2.5", "k1"],
         ["model", "training/mrad", "validation/mrad"],
         ["QB", "1", "2"],
         ["servo model M1", "3", "4"],
@@ -579,8 +581,8 @@ def test_certainty(printed) -> None:
     from bench_gui.cli.commands import certainty as certainty_command
 
     def parameter(**more: Any) -> Of:
-        facts = {"name": "kt", "value": 1.5, "unit": "N", "half_width": 0.25, "profile": Of(text="a profile"),
-                 "spread": Of(text="a bootstrap"), "remarks": ("one", "two")}  # fmt: skip
+        facts = {"name": "kt", "grade": Of(figure="1.5"), "unit": "N", "half_width": 0.25, "remarks": ("one", "two")}
+        facts |= {"profile": Of(text="a profile"), "spread": Of(text="a bootstrap")}
         return Of(**{**facts, **more})
 
     bare = parameter(half_width=float("inf"), profile=None, spread=None, remarks=("none",))

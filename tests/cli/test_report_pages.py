@@ -25,6 +25,7 @@ from core.errors import IdentificationError
 from core.identification.cautions import cautions
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evidence.correlation import correlations
+from core.identification.evidence.grade import GOOD
 from core.identification.evidence.sensitivity import Sensitivity
 from core.identification.result import Identification, step_in_words
 from core.identification.runs.folds import Fold
@@ -173,10 +174,12 @@ def test_numbers_are_the_results(page, found, example) -> None:
     parsed, best = Page(page), found.recommended
     for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
         _, _, value, interval, *_, meaning = parsed.row(parameter.name)
-        assert float(value.replace("−", "-")) == pytest.approx(parameter.value, rel=1e-3, abs=1e-12)
-        if known.determined and not known.frozen:
+        grade = known.grade
+        assert (value, interval) == (grade.figure, grade.width or "–")
+        if grade.word == GOOD:
+            assert float(value.replace("−", "-")) == pytest.approx(parameter.value, abs=known.half_width)
             assert float(interval) == pytest.approx(known.half_width, rel=0.06)
-        assert ("open" in meaning) == (not known.determined)
+        assert (grade.note in meaning) == (grade.word != GOOD)
         assert ("bound" in meaning) == bool(known.at_bound)
     opened = Session.open(example)
     for run in RUNS:
@@ -267,7 +270,7 @@ def test_intervals_are_drawn_where_they_are(page, found) -> None:
     assert len(bars) == len(shown)
     for bar, known in zip(bars, shown, strict=True):
         left, width = (float(part) for part in re.findall(r"([\d.]+)%", str(bar["style"])))
-        low = max(known.value - known.half_width, known.lower) if known.determined else known.lower
+        low = max(known.value - known.half_width, known.lower) if known.narrowed else known.lower
         assert left == pytest.approx(100 * (low - known.lower) / (known.upper - known.lower), abs=0.02)
         assert 0.0 <= left <= left + width <= 100.01
 

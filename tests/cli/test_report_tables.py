@@ -14,6 +14,7 @@ import pytest
 from bench_gui.headless.report import ReportContents, cautions, page, report, write_report
 from bench_gui.headless.report.examined import Examination, Part
 from core.bench import Bench
+from core.identification.evidence.grade import GOOD
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
 from core.identification.runs.split import Split
@@ -157,10 +158,10 @@ def examination(found) -> Examination:
         skipped=[("mass", "one mass")], runs={"0001_run"},
     )  # fmt: skip
     certain = [
-        Of(name="kt", symbol="k_t", value=1.411, half_width=0.42, unit="N·m/A", profile=Of(text="a profile"),
-           spread=Of(text="a bootstrap"), remarks=("one", "two")),
-        Of(name="R", symbol="R", value=1.433, half_width=np.inf, unit="Ω", profile=None, spread=Of(text="b"),
-           remarks=()),
+        Of(name="kt", symbol="k_t", grade=Of(figure="1.411"), half_width=0.42, unit="N·m/A",
+           profile=Of(text="a profile"), spread=Of(text="a bootstrap"), remarks=("one", "two")),
+        Of(name="R", symbol="R", grade=Of(figure="1.433"), half_width=np.inf, unit="Ω", profile=None,
+           spread=Of(text="b"), remarks=()),
     ]  # fmt: skip
     return Examination(
         contents=contents,
@@ -194,15 +195,17 @@ def test_parameters(tables, found, examination) -> None:
     heads = ("parameter", "symbol", "value", "truth", "± 95 %", "start", "unit", "lower", "upper", "interval",
              "meaning")  # fmt: skip
     rows = tables.table(*heads)
-    flags = {2: ("∞", "at upper bound open"), 3: ("–", "frozen")}
+    flags = {2: ("∞", "at upper bound not determined"), 3: ("–", "frozen")}
     parameters = best.model.parameters.values()
     for k, (p, known, row) in enumerate(zip(parameters, best.evidence.parameters, rows, strict=True)):
         assert (row[0], row[1], row[6]) == (p.name, re.sub("[_^]", "", p.symbol), p.unit)
-        shown = [float(cell.replace("−", "-")) for cell in (row[2], row[3], row[5], row[7], row[8])]
-        meant = [p.value, truth.values[p.name], known.initial, p.lower, p.upper]
-        assert shown == [pytest.approx(value, rel=1e-3) for value in meant]
-        interval, flag = flags.get(k, (f"{1.96 * (k + 1) * 0.001:.2g}", ""))
-        assert row[4] == interval or float(row[4]) == float(interval)
+        shown = [float(cell.replace("−", "-")) for cell in (row[3], row[5], row[7], row[8])]
+        assert shown == [
+            pytest.approx(value, rel=1e-3) for value in (truth.values[p.name], known.initial, p.lower, p.upper)
+        ]
+        assert row[2] == known.grade.figure
+        interval, flag = flags.get(k, (known.grade.width, "" if known.grade.word == GOOD else known.grade.note))
+        assert row[4] == interval
         assert row[10] == f"{p.description} {flag}".strip()
 
 

@@ -113,7 +113,7 @@ def test_a_parameter_s_numbers_stand_below_their_headings(qapp):
     table.set_parameters([parameter], evidence)
     assert row_of(table, 0) == {
         **{"Symbol": base.symbol, "Value": "2.000", "± 95 %": "0.050", "Start value": "1.250"},
-        **{"Unit": base.unit, "Inside its bounds": "", "Compared": "–", "Notes": "determined"},
+        **{"Unit": base.unit, "Inside its bounds": "", "Compared": "–", "Notes": "good"},
         **{"Parameter": base.description.partition(",")[0]},
     }
     drawn = table.index(0, FOREST_COLUMN).data(VALUE_ROLE)
@@ -266,7 +266,7 @@ def test_intervals_of_a_certainty_stand_below_their_headings():
     said = replace(part, half_width=math.inf)
     object.__setattr__(said, "profile", SimpleNamespace(text="1.4 … 1.6", lower=None, upper=None, better=None))
     object.__setattr__(said, "spread", SimpleNamespace(text="1.3 … 1.7"))
-    cells = certainty_panel._row(SimpleNamespace(**vars(said), remarks=("open",), contradiction=""))
+    cells = certainty_panel._row(SimpleNamespace(**vars(said), grade=said.grade, remarks=("open",), contradiction=""))
     found = by_heading(certainty_panel._COLUMNS, cells)
     assert (found["± 95 %"], found["Profile 95 %"], found["Bootstrap 95 %"]) == ("∞", "1.4 … 1.6", "1.3 … 1.7")
 

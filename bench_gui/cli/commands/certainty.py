@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=comma_list,
         default=PROFILED,
         metavar="NAME,…",
-        help='parameters to profile, "all", or "flagged": those not determined or at a bound (default: %(default)s)',
+        help='parameters to profile, "all", or "flagged": those that are not good or at a bound (default: %(default)s)',
     )
     parser.add_argument(
         "--bootstrap",
@@ -105,7 +105,7 @@ def _print(made: Certainty) -> None:
         [
             [
                 p.name,
-                p.value,
+                p.grade.figure,
                 p.unit,
                 f"{p.half_width:.2g}" if p.half_width != float("inf") else "∞",
                 p.profile.text if p.profile is not None else None,

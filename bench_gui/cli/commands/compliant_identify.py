@@ -160,8 +160,8 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
         [
             [
                 p.symbol,
-                f"{p.value:.5g}",
-                "fixed" if p.frozen else f"{p.half_width:.2g}" if p.determined else "open",
+                p.grade.figure,
+                "fixed" if p.frozen else p.grade.width,
                 p.unit,
                 f"{p.initial:.5g}",
                 p.name,

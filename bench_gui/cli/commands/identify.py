@@ -185,7 +185,6 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     from core.identification.cautions import cautions
     from core.identification.coverage.findings import named_runs
     from core.identification.result import step_in_words
-    from core.units import significant, with_uncertainty
 
     spread = ["spread/mrad"] if found.request.repeats > 1 else []
     print_table(
@@ -211,8 +210,8 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
         print(f"recorded but not used: {', '.join(unused)} (fits compare positions)")
     print(f"values of {best.model.friction.upper()} with their 95 % intervals, SI units:")
     parameters = best.evidence.parameters
-    print_columns([f"{p.symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" for p in parameters if p.determined])
-    if open_ones := [f"{p.symbol} {significant(p.value, 2)}" for p in parameters if not p.determined]:
+    print_columns([f"{p.symbol} {p.grade.text}" for p in parameters if p.narrowed])
+    if open_ones := [f"{p.symbol} {p.grade.figure}" for p in parameters if not p.narrowed]:
         print(f"not determined by these runs: {', '.join(open_ones)}")
     warnings = cautions(found)
     shown = warnings if arguments.all else warnings[:MOST_WARNINGS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from core.identification.evidence.grade import GOOD
 from core.identification.evidence.model import ParameterEvidence
 from core.identification.result import ModelResult
 from core.model import ServoModel
@@ -31,7 +32,7 @@ class ParameterRow:
     evidence: ParameterEvidence
     truth: float | None
     flags: tuple[str, ...]
-    """"at lower bound", "at upper bound", "open", "frozen"."""
+    """"at lower bound" or "at upper bound", and the grade of a value that is not good, e.g. "at most 0.047 N·m"."""
     bar: IntervalBar | None
     """Interval bar; None for a frozen parameter."""
 
@@ -53,10 +54,8 @@ def parameter_rows(result: ModelResult, truth: ServoModel | None) -> list[Parame
 
 
 def _flags(known: ParameterEvidence) -> tuple[str, ...]:
-    if known.frozen:
-        return ("frozen",)
     bound = (f"at {known.at_bound} bound",) if known.at_bound else ()
-    return bound if known.determined else (*bound, "open")
+    return bound if known.grade.word == GOOD else (*bound, known.grade.note)
 
 
 def _bar(known: ParameterEvidence) -> IntervalBar | None:
@@ -74,5 +73,5 @@ def _bar(known: ParameterEvidence) -> IntervalBar | None:
         width=round(right - left, 2),
         value=place(known.value),
         start=place(known.initial),
-        open=not known.determined,
+        open=not known.narrowed,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QWidget
 
 from bench_gui.controller import Controller
@@ -83,7 +85,7 @@ class CertaintyPanel(QWidget):
         self._asked = Binding()
         profiled = choice(
             "Parameters to profile",
-            "Flagged: not determined by the linearised interval, or at a bound",
+            "Flagged: not good by the linearised interval, or at a bound",
             list(_PROFILED.items()),
         )
         self.profiled: QComboBox = self._asked.bind("profiled", profiled)
@@ -179,13 +181,13 @@ class CertaintyPanel(QWidget):
 
 
 def _row(p: ParameterCertainty) -> list[Cell | str]:
-    width = significant(p.half_width, 2)
-    tone = "fault" if p.contradiction else ""
+    grade = p.grade
+    tone = "fault" if p.contradiction else "" if grade.determined else "moving"
     return [
         Cell(p.symbol, p.name, tone),
-        Cell(significant(p.value), tone=tone),
+        Cell(grade.figure, tone=tone),
         "" if p.unit == "1" else p.unit,
-        width if width != FIGURE_DASH else "∞",
+        significant(p.half_width, 2) if math.isfinite(p.half_width) else "∞",
         Cell(FIGURE_DASH, "Not profiled") if p.profile is None else p.profile.text,
         Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else p.spread.text,
         Cell("; ".join(p.remarks), "\n".join(p.remarks), tone),

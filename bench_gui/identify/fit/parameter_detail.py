@@ -17,7 +17,7 @@ from core.identification.choice.words import listed
 from core.identification.evidence.certainty import LIMIT, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
 from core.parameters import Parameter
-from core.units import significant, with_uncertainty
+from core.units import significant
 
 WIDTH = 292
 """Width of the details [px]."""
@@ -86,8 +86,7 @@ class ParameterDetail(QFrame):
         self._shown = parameter
         unit = "" if parameter.unit == "1" else f" {parameter.unit}"
         self.title.setText(with_symbols(f"{parameter.symbol}  {parameter.description}", [parameter.symbol]))
-        half = math.nan if known is None or known.frozen else known.half_width
-        lines = [f"<b>{with_uncertainty(parameter.value, half, parameter.unit)}</b>"]
+        lines = [f"<b>{f'{significant(parameter.value)}{unit}' if known is None else known.grade.text}</b>"]
         lines.append(f"Bounds {significant(parameter.lower)} … {significant(parameter.upper)}{unit}")
         if known is not None:
             lines.append(f"Start value {significant(known.initial)}{unit}")

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import IdentificationError, reading_json
+from core.identification.evidence.grade import Grade, grade_of
 from core.identification.evidence.model import NORMAL_95, Evidence
 from core.identification.result import ModelResult
 from core.model import ServoModel
 from core.plain import OrInfinite, from_plain, plain_fields
 from core.tabular import Tabular
 from core.terms import physical_limits
+from core.units import significant
 
 LIMIT = NORMAL_95**2
 """Deviance at the ends of a 95 % interval: χ² with one degree of freedom, 3.84."""
@@ -26,6 +28,9 @@ DISAGREE = 2.0
 """Ratio of the bootstrap interval to the linearised (or, if open, the profile) interval from which runs disagree."""
 WIDER = 1.5
 """Ratio of the profile interval to the linearised one from which the latter is too narrow."""
+
+APART = 3.0
+"""Ratio of the widths of two intervals of one value from which the methods disagree."""
 
 FLAGGED, ALL = "flagged", "all"
 
@@ -106,9 +111,15 @@ class ParameterCertainty:
     spread: Spread | None = None
 
     @property
+    def grade(self) -> Grade:
+        """Grade of the linearised interval, and the value as text."""
+        return grade_of(self.value, self.half_width, self.lowest, self.highest, self.unit)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Conclusions from all intervals, as text, each with its remedy."""
-        return tuple(filter(None, (*self._about_profile(), *self._about_spread(), self.contradiction)))
+        found = (*self._about_profile(), *self._about_spread(), self._about_methods(), self.contradiction)
+        return tuple(filter(None, found))
 
     @property
     def contradiction(self) -> str:
@@ -163,6 +174,22 @@ class ParameterCertainty:
             ]
         return []
 
+    def _about_methods(self) -> str:
+        """Return a remark on the two intervals that differ most in width, if they differ too much."""
+        widths = {"linearised": 2.0 * self.half_width}
+        if self.profile is not None and self.profile.lower is not None and self.profile.upper is not None:
+            widths["profile"] = self.profile.upper - self.profile.lower
+        if self.spread is not None:
+            widths["bootstrap"] = self.spread.upper - self.spread.lower
+        finite = {name: width for name, width in widths.items() if math.isfinite(width)}
+        if len(finite) < 2:
+            return ""
+        wide, narrow = max(finite, key=finite.__getitem__), min(finite, key=finite.__getitem__)
+        if not finite[wide] > APART * finite[narrow]:
+            return ""
+        times = significant(finite[wide] / finite[narrow], 2) if finite[narrow] > 0.0 else "∞"
+        return f"the {wide} interval is {times} times as wide as the {narrow} one: use the wider"
+
     @property
     def _known_width(self) -> float:
         """Half width of the linearised interval, of the profile's if that is open; infinite if both are."""
@@ -180,7 +207,9 @@ class ParameterCertainty:
             profile["points"] = [list(point.values()) for point in profile["points"]]
         if spread is not None:
             del spread["name"]
-        return {**data, "profile": profile, "bootstrap": spread, "remarks": list(self.remarks)}
+        grade = self.grade
+        known = {"grade": grade.word, "text": grade.text, "remarks": list(self.remarks)}
+        return {**data, "profile": profile, "bootstrap": spread, **known}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterCertainty:
@@ -227,6 +256,7 @@ class Certainty(Tabular):
         return {
             "parameter": [p.name for p in self.parameters],
             "value": [p.value for p in self.parameters],
+            "grade": [p.grade.word for p in self.parameters],
             "± 95 %": [p.half_width for p in self.parameters],
             "profile 95 %": [p.profile and p.profile.text for p in self.parameters],
             "bootstrap 95 %": [p.spread and p.spread.text for p in self.parameters],
@@ -322,8 +352,7 @@ def parameters_named(evidence: Evidence, wanted: Sequence[str]) -> tuple[str, ..
 
     Args:
         evidence: Evidence for the model.
-        wanted: Names, or FLAGGED for those without a usable linearised interval (not determined, or at a bound), or
-            ALL.
+        wanted: Names, or FLAGGED for those without a good linearised interval, or at a bound, or ALL.
 
     Raises:
         IdentificationError: The model lacks a parameter, or it is frozen.

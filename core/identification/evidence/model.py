@@ -14,8 +14,10 @@ from typing import Any
 from core.actuator import ControlLaw
 from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import listed
+from core.identification.evidence.grade import FROZEN, LEFT_OUT, Grade, grade_of
 from core.plain import OrInfinite, from_plain, plain_fields
 from core.terms import FRICTION, NEUTRAL, physical_limits
+from core.units import significant
 
 NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
@@ -56,11 +58,36 @@ class ParameterEvidence:
     """Linearised standard error; infinite if these runs do not determine the value, NaN for a frozen one."""
     traded_with: tuple[str, ...] = ()
     """Symbols of the parameters that can compensate a change of this one; empty if it has no effect at all."""
+    better_beyond: float | None = None
+    """Value beyond its bound at which the runs fit better; None if there is none."""
+    moved_with: tuple[str, ...] = ()
+    """Symbols of the parameters that leave their own intervals with the value beyond; the intervals include that."""
+
+    @property
+    def grade(self) -> Grade:
+        """Grade of the value, and the value as text."""
+        if self.left_out:
+            return Grade(word=LEFT_OUT, figure=LEFT_OUT, width="", text=LEFT_OUT)
+        if self.frozen:
+            figure, unit = significant(self.value), "" if self.unit == "1" else f" {self.unit}"
+            return Grade(word=FROZEN, figure=figure, width="", text=f"{figure}{unit}")
+        return grade_of(self.value, self.half_width, self.lower, self.upper, self.unit)
 
     @property
     def determined(self) -> bool:
+        """True if the value can be quoted, see `grade`."""
+        return self.grade.determined
+
+    @property
+    def narrowed(self) -> bool:
         """True if these runs narrow the value further than its catalogue bounds do."""
         return self.frozen or math.isfinite(self.standard_error)
+
+    @property
+    def left_out(self) -> bool:
+        """True if the term is held at a value without effect that its search could not reach."""
+        neutral = NEUTRAL.get(self.name)
+        return self.frozen and neutral is not None and self.value == neutral and not self.lower <= neutral <= self.upper
 
     @property
     def half_width(self) -> float:
@@ -70,15 +97,25 @@ class ParameterEvidence:
     @property
     def bound_warning(self) -> str:
         """Warning about a value at a bound, with the remedy; empty for another one."""
+        if self.left_out:
+            return f"{self.symbol} is left out; {self.absence}"
         if not self.at_bound:
             return ""
         if self.at_limit:
             return f"{self.symbol} {self.least}; {self.absence}"
         unit = "" if self.unit == "1" else f" {self.unit}"
         return (
-            f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}: "
+            f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}{self._beyond}: "
             "widen the bound if that is plausible for this part, or freeze it at a known value"
         )
+
+    @property
+    def _beyond(self) -> str:
+        """Clause on a better value beyond the bound; empty if there is none."""
+        if self.better_beyond is None:
+            return ""
+        moved = f", with other {listed(self.moved_with)}" if self.moved_with else ""
+        return f"; {self.better_beyond:.3g} fits better{moved}, and the intervals include that"
 
     @property
     def least(self) -> str:
@@ -106,7 +143,8 @@ class ParameterEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; null for a standard error that is NaN or infinite."""
-        return {**plain_fields(self), "determined": self.determined}
+        grade = self.grade
+        return {**plain_fields(self), "determined": grade.determined, "grade": grade.word, "text": grade.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterEvidence:
@@ -200,10 +238,13 @@ class Evidence:
             if p.at_limit:
                 by_reason.setdefault((p.bound, p.absence), []).append(p)
         return [
-            found[0].bound_warning
-            if len(found) == 1
-            else f"{listed([p.symbol for p in found])} are {bound:g}, the end of their range; {absence}"
-            for (bound, absence), found in by_reason.items()
+            *(p.bound_warning for p in self.parameters if p.left_out and p.initial != p.value),
+            *(
+                found[0].bound_warning
+                if len(found) == 1
+                else f"{listed([p.symbol for p in found])} are {bound:g}, the end of their range; {absence}"
+                for (bound, absence), found in by_reason.items()
+            ),
         ]
 
     def _apart(self) -> list[str]:
@@ -241,7 +282,7 @@ class Evidence:
             mode = _braking(known.value, known.value)
             return TorqueOff(mode, f"{mode}, as β is held at {known.value:.3g}", True)
         low, high = max(known.value - known.half_width, 0.0), min(known.value + known.half_width, 1.0)
-        if known.determined and high - low <= WIDEST_BRAKING:
+        if known.narrowed and high - low <= WIDEST_BRAKING:
             mode = _braking(low, high)
             return TorqueOff(mode, f"{mode}, as β = {known.value:.2g}, between {low:.2g} and {high:.2g} (95 %)")
         if known.traded_with:
@@ -255,7 +296,9 @@ class Evidence:
 
     def open_groups(self) -> list[tuple[set[str], str]]:
         """Return the undetermined parameters, grouped by those that compensate each other, with the explanation."""
-        undetermined = {p.symbol: p for p in self.parameters if not p.determined and not p.at_limit}
+        undetermined = {
+            p.symbol: p for p in self.parameters if not p.narrowed and not p.at_limit and p.better_beyond is None
+        }
         found: list[tuple[set[str], str]] = []
         idle = [symbol for symbol, p in undetermined.items() if not p.traded_with]
         if idle:

@@ -279,6 +279,12 @@ def test_intervals_are_told_in_words() -> None:
     assert "starts at the fit" in about(half_width=math.inf, spread=spread(0.9, 1.1))[0]
     narrow = about(half_width=math.inf, profile=between(0.9, 1.1), spread=spread(0.5, 1.5))
     assert "runs disagree about x" in narrow[1]
+    apart = "the {} interval is {} times as wide as the {} one: use the wider"
+    assert about(profile=between(0.98, 1.02))[-1] == apart.format("linearised", "5.0", "profile")
+    assert about(profile=between(0.6, 1.4))[-1] == apart.format("profile", "4.0", "linearised")
+    assert apart.format("linearised", "4.0", "bootstrap") in about(spread=spread(0.97, 1.02))
+    assert apart.format("linearised", "∞", "bootstrap") in about(spread=spread(1.0, 1.0))
+    assert about(profile=between(0.95, 1.05), spread=spread(0.95, 1.05)) == ()
     aside = between(1.1, 1.3)
     assert about(profile=aside)[-1] == f"outside its own profile interval {aside.text}"
 

@@ -33,7 +33,7 @@ from core.identification.request import IdentificationRequest
 from core.model import build_model
 from core.shipped import load_model
 from core.trajectories import title_of
-from core.units import significant, with_uncertainty
+from core.units import fixed, significant, with_uncertainty
 from sessions import Session
 from sessions.results.folder import new_result_folder
 from sessions.results.identifying import Watch, run_identification
@@ -186,7 +186,7 @@ def test_every_method_has_a_column_of_the_evidence():
     titles = [column.title for column in COLUMNS]
     shown = dict(zip(titles, next(r for r in found if r[0].text == "R"), strict=True))
     assert {title: shown[title].text for title in titles if title not in ("Held-out fits", "Verdict")} == {
-        **{"Symbol": "R", "Value": f"{significant(value)} Ω", "Linearised 95 %": "± 0.020"},
+        **{"Symbol": "R", "Value": f"{fixed(value, 3)} Ω", "Linearised 95 %": "± 0.020"},
         **{"Profile 95 %": profile.text, "Bootstrap 95 %": spread.text, "Coverage": "weak"},
     }
     low, high = (float(text) for text in shown["Held-out fits"].text.split(" … "))
@@ -198,7 +198,7 @@ def test_every_method_has_a_column_of_the_evidence():
     assert [bare["R"][title].tip.rpartition(" under ")[2] for title in titles[3:7]] == [
         "Certainty", "Certainty", "Cross-validation", "Coverage",
     ]  # fmt: skip
-    assert (bare["J_m"]["Linearised 95 %"].text, bare["R"]["Verdict"].text) == ("∞", "determined")
+    assert (bare["J_m"]["Linearised 95 %"].text, bare["R"]["Verdict"].text) == ("∞", "good")
 
 
 def test_intervals_of_another_fit_are_not_shown_beside_a_value(qtbot):
