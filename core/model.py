@@ -194,8 +194,9 @@ class ServoModel(Tabular):
 
     @property
     def command_path(self) -> tuple[str, ...]:
-        """Command path terms in use."""
-        return tuple(name for name in COMMAND_PATH if name in self.parameters)
+        """Command path terms in use, without those that a fit left out."""
+        found = self.parameters
+        return tuple(name for name in COMMAND_PATH if name in found and not found[name].left_out)
 
     @property
     def carried_over(self) -> str:

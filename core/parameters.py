@@ -45,7 +45,21 @@ class Parameter:
     def at_bound(self) -> bool:
         """True if a free value lies at one of its bounds, a sign that the data do not determine it."""
         margin = AT_BOUND_FRACTION * (self.upper - self.lower)
-        return not self.frozen and not (self.lower + margin < self.value < self.upper - margin)
+        # The interval of a limit up to where it has no effect can be so wide that the margin exceeds the lower bound.
+        lower = self.lower + (AT_BOUND_FRACTION * self.lower if self.neutral_beyond else margin)
+        return not self.frozen and not (lower < self.value < self.upper - margin)
+
+    @property
+    def neutral_beyond(self) -> bool:
+        """True if the value at which its term has no effect lies beyond its bounds."""
+        term = TERMS.get(self.name)
+        neutral = None if term is None else term.neutral
+        return neutral is not None and not self.lower <= neutral <= self.upper
+
+    @property
+    def left_out(self) -> bool:
+        """True if its term is held at a value without effect, beyond its bounds."""
+        return self.frozen and self.neutral_beyond and self.value == TERMS[self.name].neutral
 
     @classmethod
     def of_term(

@@ -208,7 +208,8 @@ def _parameters(result: FleetResult, friction: str, found: Population | None) ->
     catalogue = _catalogue(result.plan.request.fit.servo, friction)
     summaries = []
     for free in first.model.parameters.free:
-        values = [math.nan if one is None else one.model.values[free.name] for one in results]
+        own = [None if one is None else one.model.parameters[free.name] for one in results]
+        values = [math.nan if p is None or p.left_out else p.value for p in own]
         errors = [math.inf if one is None else one.evidence.of(free.name).standard_error for one in results]
         halves = NORMAL_95 * np.array(errors)
         summaries.append(

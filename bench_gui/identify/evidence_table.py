@@ -11,7 +11,7 @@ from bench_gui.widgets.text_table import Cell, Column
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
-from core.terms import COMMAND_PATH_TERMS
+from core.terms import COMMAND_PATH
 from core.units import FIGURE_DASH, significant
 
 COLUMNS = (
@@ -84,7 +84,7 @@ def _row(
 
 def _ranges(row: FittedModel, found: CrossValidation) -> dict[str, tuple[float, float]]:
     """Smallest and largest value of each parameter over the fits of the same friction model."""
-    path = set(COMMAND_PATH_TERMS) & set(row.model.parameters)
+    path = set(COMMAND_PATH) & set(row.model.parameters)
     fits = [
         fit.model.values
         for fit in found.fits

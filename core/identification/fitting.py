@@ -30,12 +30,30 @@ from core.identification.runs.conditions import (
     unused_channels,
 )
 from core.identification.runs.split import Split
+from core.identification.search.beyond import (
+    MISLED,
+    fastest_goal,
+    left_out,
+    logarithmic,
+    nearest_neutral,
+    optimum_beyond,
+    up_to_goals,
+    without,
+)
 from core.identification.search.objective import Batch
 from core.identification.search.offsets import with_offsets
 from core.identification.search.placed import PlacedResiduals
-from core.identification.search.polish import FINE, WIDE, best_end, polish, smooth_losses
+from core.identification.search.polish import FINE, NEAR, WIDE, best_end, polish, smooth_losses
 from core.identification.search.prior import Prior
-from core.identification.search.search import End, Generation, SearchResult, Surrogate, confirmed, search
+from core.identification.search.search import (
+    SURROGATE_EVALUATIONS,
+    End,
+    Generation,
+    SearchResult,
+    Surrogate,
+    confirmed,
+    search,
+)
 from core.identification.search.study import StudyRecord, search_settings, study_place
 from core.identification.search.timestep import (
     MOST_FINAL,
@@ -51,6 +69,7 @@ from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.recording import Recording
 from core.simulation import sampling_interval
+from core.terms import NEUTRAL
 from core.words import counted
 
 MOST_TRIALS = 3
@@ -104,6 +123,7 @@ def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list
             continue
         shared = {name: value for name, value in values.items() if name in template.parameters}
         start = template.parameters.with_values({**shared, **friction})
+        start = start.with_bounds({p.name: (p.lower, p.upper) for p in start.free if p.neutral_beyond})
         within = all(p.lower <= p.value <= p.upper for p in start.free)
         if within:
             starts.append(start.vector())
@@ -112,7 +132,7 @@ def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list
 
 def _certainty(evidence: Evidence) -> dict[str, Any]:
     """Return the part of a model's file about its values: start values, and approximate standard errors if known."""
-    known = {p.name: p.standard_error if p.determined and not p.frozen else None for p in evidence.parameters}
+    known = {p.name: p.standard_error if p.narrowed and not p.frozen else None for p in evidence.parameters}
     return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
 
 
@@ -128,6 +148,15 @@ def _better_half(random_ends: Sequence[End]) -> list[Array]:
     """Return the ends of those descents from random points that came nearest to the best."""
     ranked = sorted(random_ends, key=lambda end: end.value)
     return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
+
+
+def _share_of_search(evaluations: int, budget: int, most: int) -> float:
+    """Return the share of a search that is done after a number of evaluations."""
+    more = most - budget
+    if more == 0:
+        return min(1.0, evaluations / budget)
+    rest = min(1.0, max(0.0, evaluations - budget) / more)
+    return USUAL_SHARE * min(1.0, evaluations / budget) + (1.0 - USUAL_SHARE) * rest
 
 
 @dataclass(frozen=True)
@@ -178,7 +207,10 @@ class ModelFits:
         """Time steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
         """Time steps between two samples with which each model's searches began."""
-        self._templates = {friction: search_template(request, friction) for friction in request.models}
+        own = [name for name, _, _ in request.bounds]
+        self._templates = {
+            friction: up_to_goals(search_template(request, friction), self.train, own) for friction in request.models
+        }
         self._budgets = {
             friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
             for friction, template in self._templates.items()
@@ -191,16 +223,21 @@ class ModelFits:
         started = time.monotonic()
         request, template = self.request, self._templates[friction]
         how = Simulated(**self._options, prior=Prior.about(template, request.prior))
-        found = self._searched_finely(template, how, simpler, numbers)
+        interval = sampling_interval(self.train, request.dt)
+        wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
+        found = self._searched_finely(wanted, how, simpler, numbers)
+        if not self.stopped:
+            found = self._without_limits(found, how, simpler, numbers)
         if not self.stopped:
             self.on_stage(self._done(friction, SEARCHED), f"{self._named(friction)}: polish and intervals")
         if self._polishes and not self.stopped:
-            found = self._with_final_step(found, how, _lifted_starts(template, simpler))
+            found = self._with_final_step(found, how, _lifted_starts(found.model, simpler))
             if request.run_offsets:
                 found = self._with_offsets(found, how)
             found = replace(found, best=self._repeat(found.model, found.best.seed, found.best.evaluations))
         model = self._finished(found, split)
-        evidence = self._evidence(model, template.parameters, found)
+        beyond = optimum_beyond(model, self.train, how) if self._polishes and not self.stopped else None
+        evidence = self._evidence(model, template.parameters, found, beyond)
         held_out = self._evaluate(model, self.validation).runs if self.validation else ()
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
@@ -215,12 +252,15 @@ class ModelFits:
         )
 
     def _searched_finely(
-        self, template: ServoModel, how: Simulated, simpler: Sequence[ModelResult], numbers: Sequence[int] | None
+        self,
+        template: ServoModel,
+        how: Simulated,
+        simpler: Sequence[ModelResult],
+        numbers: Sequence[int] | None,
+        found_before: Array | None = None,
     ) -> _Found:
-        """Search with the chosen time step, and again with a finer one if that step proved too long."""
-        interval = sampling_interval(self.train, self.request.dt)
-        wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
-        found = self._searched(wanted, how, simpler, numbers)
+        """Search with the template's time step, and again with a finer one if that step proved too long."""
+        found = self._searched(template, how, simpler, numbers, found_before)
         finer = self._finer(found.model, found.best.train_mae, how, SEARCH_SHARE)
         if finer is None or self.stopped:
             return found
@@ -228,7 +268,60 @@ class ModelFits:
         again = self._searched(wanted, how, simpler, numbers, found.best.parameters.vector())
         return replace(again, evaluations=found.evaluations + again.evaluations)
 
-    def _evidence(self, model: ServoModel, searched: ParameterSet, found: _Found) -> Evidence:
+    def _without_limits(
+        self, found: _Found, how: Simulated, simpler: Sequence[ModelResult], numbers: Sequence[int] | None
+    ) -> _Found:
+        """Leave out terms that the runs do not need and that no value within their bounds switches off.
+
+        The other parameters are fitted again, and searched again if the bound of a term had kept them from a better
+        fit. The user's own bounds stay as they are.
+        """
+        model, vector = found.model, found.model.parameters.vector()
+        own = {name for name, _, _ in self.request.bounds}
+        gone_before = {name for result in simpler for name in left_out(result.model)}
+        fastest = fastest_goal(self.train)
+        names = [
+            p.name
+            for p in model.parameters.free
+            if p.neutral_beyond and p.name not in own and (p.at_bound or p.value >= fastest or p.name in gone_before)
+        ]
+        if not names:
+            return found
+        rest = [place for place, p in enumerate(model.parameters.free) if p.name not in names]
+        bare = without(model, names)
+        batch, end, others = how.batch(bare, self.train), vector[rest], list[Array]()
+        if self._polishes:
+            ends = [other[rest] for other in found.others]
+            end, others = best_end(batch, end, ends, _lifted_starts(bare, simpler))
+        else:
+            values, budget = partial(self._values, bare, batch), SURROGATE_EVALUATIONS * len(rest)
+            end = search(values, bare.parameters.bounds(), [end], budget, self._seed(0)).best
+        fitted = bare.with_vector(end)
+
+        def loss_of(candidate: ServoModel) -> float:
+            batch, vectors = how.batch(candidate, self.train), candidate.parameters.vector()[None]
+            return (smooth_losses(batch, vectors) if self._polishes else self._values(candidate, batch, vectors))[0]
+
+        before, loss = loss_of(model), loss_of(fitted)
+        if loss > (1.0 + NEAR) * before:
+            return found
+        if loss < (1.0 - MISLED) * before:
+            error = self._evaluate(fitted, self.train).mean_mae
+            steps = self._finer(fitted, error, how, SEARCH_SHARE) or fitted.substeps
+            start = replace(without(self._templates[model.friction], names), dt=fitted.dt, substeps=steps)
+            again = self._searched_finely(start, how, simpler, numbers, end)
+            return replace(again, evaluations=found.evaluations + again.evaluations)
+        return replace(
+            found,
+            model=fitted,
+            best=self._repeat(fitted, found.best.seed, found.best.evaluations),
+            others=others,
+            random_ends=[End(e.value, e.point[rest]) for e in found.random_ends],
+        )
+
+    def _evidence(
+        self, model: ServoModel, searched: ParameterSet, found: _Found, beyond: Array | None = None
+    ) -> Evidence:
         """Return what the training runs show about the values, and whether the search confirmed them."""
         sure = confirmed(found.random_ends, found.value)
         evidence = judge(
@@ -238,6 +331,7 @@ class ModelFits:
             **self._options,
             others=found.others,
             scatter=() if sure else _better_half(found.random_ends),
+            beyond=beyond,
         )
         return replace(
             evidence,
@@ -252,7 +346,8 @@ class ModelFits:
         """Return the time steps per sampling interval [s] with which the searches begin, the same for all models."""
         if self._steps is None:
             request = self.request
-            richest = replace(self._templates[request.models[-1]], dt=interval)
+            richest = self._templates[request.models[-1]]
+            richest = replace(richest, dt=interval, parameters=nearest_neutral(richest.parameters))
             chooses = request.substeps is None and richest.leapfrog
             if chooses:
                 self.on_stage(self.span[0], f"{self._named(richest.friction)}: choosing the time step")
@@ -286,7 +381,10 @@ class ModelFits:
             starts.append(found_before)
         if request.start:
             # The search explores widely from the first start and stays near the others.
-            starts.insert(0, search_template(replace(request, start=()), wanted.friction).parameters.vector())
+            usual = search_template(replace(request, start=()), wanted.friction).parameters
+            starts.insert(0, usual.frozen_at({name: NEUTRAL[name] for name in left_out(wanted)}).vector())
+        if any(logarithmic(wanted.parameters)):
+            starts.append(nearest_neutral(wanted.parameters).vector())
         self._check_starts(batch, starts)
         repeats: list[Repeat] = []
         values: list[float] = []
@@ -395,11 +493,12 @@ class ModelFits:
         budget = self._budgets[friction]
         pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
         record = None
-        # Searches that are repeated with a finer step have their own studies.
+        # Searches that are repeated with a finer step or without a term have their own studies.
         first = self._first_steps.setdefault(friction, template.substeps)
         if self.folder is not None:
             settings = search_settings(self.request, template, batch.ids, budget, self._most(budget), starts)
             again = "" if template.substeps == first else f"/{template.substeps}"
+            again += "".join(f"/without-{name}" for name in left_out(template))
             trial = f"{self.trial}/" if self.trial else ""
             place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
@@ -426,6 +525,7 @@ class ModelFits:
                 budget,
                 self._seed(repeat),
                 most=self._most(budget),
+                logarithmic=logarithmic(template.parameters),
                 surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
                 refine=partial(polish, batch, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
@@ -440,8 +540,8 @@ class ModelFits:
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
         request, budget = self.request, self._budgets[template.friction]
-        searched = (repeat + self._share_of_search(generation.evaluations, budget)) / request.repeats
-        again = template.substeps != self._first_steps[template.friction]
+        searched = (repeat + _share_of_search(generation.evaluations, budget, self._most(budget))) / request.repeats
+        again = template.substeps != self._first_steps[template.friction] or bool(left_out(template))
         here = FIRST_SHARE + (1.0 - FIRST_SHARE) * searched if again else FIRST_SHARE * searched
         candidate = None
         if generation.improved:
@@ -457,14 +557,6 @@ class ModelFits:
             trials=budget,
             done=self._done(template.friction, SEARCHED * here),
         )
-
-    def _share_of_search(self, evaluations: int, budget: int) -> float:
-        """Return the share of a search that is done after a number of evaluations."""
-        more = self._most(budget) - budget
-        if more == 0:
-            return min(1.0, evaluations / budget)
-        rest = min(1.0, max(0.0, evaluations - budget) / more)
-        return USUAL_SHARE * min(1.0, evaluations / budget) + (1.0 - USUAL_SHARE) * rest
 
     def _done(self, friction: str, here: float) -> float:
         """Return the share of the whole identification that is done with this share of one model."""

@@ -21,7 +21,7 @@ from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plain import OrUnknown, from_plain, plain_fields
 from core.tabular import Tabular
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+from core.terms import COMMAND_PATH, FRICTION_MODELS
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """Facts about each parameter in a result's file."""
@@ -259,7 +259,7 @@ class Identification(Tabular):
         return recommend(
             self.contenders,
             self.crossvalidation,
-            command_path=[name for name in COMMAND_PATH_TERMS if name in self.results[0].model.parameters],
+            command_path=[name for name in COMMAND_PATH if name in self.results[0].model.parameters],
             runs=(*self.split.train, *self.split.validation),
             stopped=self.stopped,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,7 @@ def judge(
     threads: int | None = None,
     others: Sequence[Array] = (),
     scatter: Sequence[Array] = (),
+    beyond: Array | None = None,
 ) -> Evidence:
     """Return the evidence for a model from the runs that it was fitted to.
 
@@ -161,6 +162,8 @@ def judge(
             ratio, widen the intervals to include theirs.
         scatter: Ends (n_free,) of the descents of a search that did not confirm its best. Their distance is an error of
             the search, which is added to that of the runs.
+        beyond: Optimum (n_free,) with wider bounds where values lie at theirs. A bound that holds a value back biases
+            what trades with it, so the intervals include this optimum as well.
     """
     options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
     found = sensitivity(model, recordings, **options)
@@ -174,7 +177,7 @@ def judge(
     alone, partners = standard_errors(found, variance_of_mean)
     here = model.parameters.vector()
     errors = alone
-    for other in others:
+    for other in (*others, *(() if beyond is None else (beyond,))):
         moved = sensitivity(model.with_vector(other), recordings, **options)
         excess = _excess(found, moved, model.spec.encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
@@ -185,9 +188,14 @@ def judge(
         errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
     partners = [known or more for known, more in zip(partners, _opened(found, alone, errors), strict=True)]
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
+    better, moved_with = _better_beyond(found, here, alone, here if beyond is None else beyond)
     return Evidence(
         parameters=tuple(
-            _evidence_of(p, initial[p.name].value, *certain.get(p.name, (math.nan, ())))
+            replace(
+                _evidence_of(p, initial[p.name].value, *certain.get(p.name, (math.nan, ()))),
+                better_beyond=better.get(p.name),
+                moved_with=moved_with if p.name in better else (),
+            )
             for p in model.parameters.values()
         ),
         conditions=missing_conditions(model, recordings),
@@ -213,6 +221,20 @@ def _evidence_of(
         standard_error=standard_error,
         traded_with=traded_with,
     )
+
+
+def _better_beyond(
+    found: Sensitivity, here: Array, errors: Sequence[float], beyond: Array
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Return the values beyond their bounds by name, and the symbols that leave their intervals with them."""
+    better = {
+        p.name: float(value)
+        for p, value in zip(found.parameters, beyond, strict=True)
+        if p.at_bound and not p.lower <= value <= p.upper
+    }
+    away = np.abs(beyond - here) > NORMAL_95 * np.array(errors)
+    moved = [p.symbol for p, far in zip(found.parameters, away, strict=True) if far and p.name not in better]
+    return better, tuple(moved)
 
 
 def correlation_length(residuals: Sequence[Array]) -> float:

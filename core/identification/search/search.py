@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from cmaes import CMA
+from numpy.typing import NDArray
 
 from core.arrays import Array
 
@@ -132,6 +133,7 @@ def search(
     seed: int,
     *,
     most: int | None = None,
+    logarithmic: Sequence[bool] | None = None,
     surrogate: Surrogate | None = None,
     refine: Descent | None = None,
     recorded: Sequence[Sequence[float]] = (),
@@ -151,6 +153,7 @@ def search(
         budget: Number of evaluations, including those of the surrogate and of the steps.
         seed: Random seed.
         most: Largest number of evaluations while the best value is not confirmed. None: `budget`.
+        logarithmic: Whether each parameter is searched by its logarithm; its bounds are positive then. None: none is.
         surrogate: Objective that descents from random points follow first.
         refine: Steps to the objective's own minimum, in place of CMA-ES.
         recorded: Values of the first generations of an earlier search with the same seed and bounds, used in place of
@@ -159,7 +162,8 @@ def search(
         on_recorded: Called with each recorded generation.
         should_stop: Polled between generations.
     """
-    run = _Search(objective, bounds, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
+    scale = np.zeros(len(bounds), dtype=bool) if logarithmic is None else np.asarray(logarithmic, dtype=bool)
+    run = _Search(objective, bounds, scale, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
     return run.through(starts, budget, max(budget, most or 0))
 
 
@@ -169,6 +173,7 @@ class _Search:
 
     objective: Objective
     bounds: Array
+    logarithmic: NDArray[np.bool_]
     seed: int
     surrogate: Surrogate | None
     refine: Descent | None
@@ -178,7 +183,7 @@ class _Search:
     should_stop: Callable[[], bool] | None
 
     def __post_init__(self) -> None:
-        lower, upper = self.bounds.T
+        lower, upper = self.scaled(self.bounds.T)
         self.lower = lower
         self.width = np.where(upper > lower, upper - lower, 1.0)
         self.dimension = len(self.bounds)
@@ -187,10 +192,25 @@ class _Search:
         self.stopped = False
         self.descent = 0
 
+    def scaled(self, values: Array) -> Array:
+        """Return values (…, n), with the logarithms of those that are searched so."""
+        return np.where(self.logarithmic, np.log(np.where(self.logarithmic, values, 1.0)), values)
+
+    def unit(self, values: Array) -> Array:
+        """Return values (n,) in the unit cube."""
+        return (self.scaled(values) - self.lower) / self.width
+
+    def values(self, unit: Array) -> Array:
+        """Return points (…, n) of the unit cube in the parameters' units."""
+        found = self.lower + self.width * unit
+        # Rounding must not put a bound's exponential beyond the bound.
+        powers = np.clip(np.exp(np.where(self.logarithmic, found, 0.0)), *self.bounds.T)
+        return np.where(self.logarithmic, powers, found)
+
     def through(self, starts: Sequence[Array], budget: int, most: int) -> SearchResult:
         """Run all descents."""
         state = self.state
-        ordered = [(start - self.lower) / self.width for start in starts]
+        ordered = [self.unit(start) for start in starts]
         self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
         random_ends: list[End] = []
         ends: list[End] = []
@@ -210,7 +230,7 @@ class _Search:
             if self.refine is not None:
                 end = self.stepped(self.refine, end)
                 value = float(self.evaluate(end[None], 0.0)[0])
-            ends.append(End(value, self.lower + self.width * end))
+            ends.append(End(value, self.values(end)))
             if begin == "random":
                 random_ends.append(ends[-1])
             self.descent += 1
@@ -254,13 +274,13 @@ class _Search:
 
     def stepped(self, steps: Descent, unit: Array) -> Array:
         """Return the end of the steps."""
-        found, candidates = steps(self.lower + self.width * np.clip(unit, 0.0, 1.0))
+        found, candidates = steps(self.values(np.clip(unit, 0.0, 1.0)))
         self.state.evaluations += candidates
-        return (found - self.lower) / self.width
+        return self.unit(found)
 
     def evaluate(self, unit: Array, sigma: float, surrogate: bool = False) -> Array:
         """Return the values of candidates, from the record as long as there is one."""
-        candidates = self.lower + self.width * unit
+        candidates = self.values(unit)
         place = self.state.generations
         known = self.recorded[place] if place < len(self.recorded) else None
         fresh = known is None or len(known) != len(unit)

@@ -194,7 +194,7 @@ def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOp
             "set `nsample` to the delay divided by the time step, rounded up, plus 1. The engine does not delay the "
             "release of the motor: release it later by the delay."
         )
-    if "goal_slew" in values:
+    if "goal_slew" in model.command_path:
         notes.append("The goal velocity limit starts at goal 0, whatever the joint's angle.")
     if values.get("release_braking", 0.0) > 0.0:
         notes.append(
