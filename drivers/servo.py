@@ -1,6 +1,6 @@
 """The contract of every servo, whatever its bus.
 
-    DISCONNECTED --connect--> READY --command--> ENABLED
+    DISCONNECTED --connect--> READY --command--> ENABLED     (connect leads to FAULT if the servo has an error)
          ^                      ^ <----release------'
          |                      | acknowledge
          '------- close --------'------ FAULT <-- fault, from any state but DISCONNECTED
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from core.recording import RunHeader, ServoSettings
 from drivers.clock import Clock, RealClock
-from drivers.errors import CommandError, DriverError, NotReady
+from drivers.errors import CommandError, DriverError, NotReady, ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
 
@@ -185,8 +185,19 @@ class Servo(ABC):
         """Read back the servo's settings; None if it cannot report them."""
         return None
 
+    def _latched(self) -> str:
+        """Return the error that the servo just connected has had since before; empty without one."""
+        return ""
+
+    def _reboot(self) -> None:
+        """Restart the released servo; it comes back as after `connect`."""
+        raise CommandError("this servo cannot be restarted by a command; switch its power off and on")
+
     def _acknowledge(self) -> None:  # noqa: B027 (most servos have nothing to clear)
         """Clear the servo's own fault, e.g. by a reboot; the motor stays off."""
+
+    def _confirm(self) -> None:  # noqa: B027 (a simulated servo has no other master)
+        """Raise ServoFault if another program or controller changed the driven servo."""
 
     def mount(self, bench: Bench) -> None:  # noqa: B027 (a real servo feels it)
         """Declare the load on the shaft. Only a simulated servo needs this."""
@@ -216,6 +227,8 @@ class Servo(ABC):
     def connect(self) -> ServoIdentity:
         """Open the bus, make sure that the servo is released, and return its identity.
 
+        A servo with an error from before is in FAULT then, with `fault_reason`.
+
         Raises:
             BusError: if the bus cannot be opened.
             NoAnswer: if the servo does not answer.
@@ -225,11 +238,23 @@ class Servo(ABC):
         try:
             self._connect()
             self._identity = self._identify()
+            self._fault = self._latched()
         except BaseException:
             self._close()
             raise
-        self._state = ServoState.READY
+        self._state = ServoState.FAULT if self._fault else ServoState.READY
         return self._identity
+
+    def confirm(self) -> None:
+        """Make sure that nothing but this program changed the driven servo; does nothing to a released one.
+
+        Raises:
+            ServoFault: if another program or controller did.
+            NoAnswer: if the servo does not answer.
+            BusError: if the bus fails.
+        """
+        if self._state is ServoState.ENABLED:
+            self._confirm()
 
     @property
     def identity(self) -> ServoIdentity:
@@ -355,6 +380,22 @@ class Servo(ABC):
         self._acknowledge()
         self._state = ServoState.READY
         self._fault = ""
+
+    def reboot(self) -> None:
+        """Restart the servo, which clears its errors; it is READY then.
+
+        Raises:
+            CommandError: if this servo cannot be restarted by a command.
+            DriverError: if it does not come back, or still has an error.
+        """
+        self._require("restart", ServoState.READY, ServoState.FAULT)
+        if not self.release():
+            raise DriverError(f"restarting the servo failed: {self._fault}")
+        self._reboot()
+        self._fault = self._latched()
+        self._state = ServoState.FAULT if self._fault else ServoState.READY
+        if self._fault:
+            raise ServoFault(f"after its restart {self._fault}")
 
     def close(self) -> None:
         """Release the servo and give its bus back. Idempotent; never leaves the servo driven if it still answers."""

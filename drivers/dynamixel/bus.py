@@ -24,6 +24,8 @@ from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.serial_port import GONE, not_open
 
 BROADCAST = 254
+DRAINED = 32
+"""Length of what an adapter may still have to send when the system has handed it over [bytes]."""
 ALERT = 0x80
 """Bit of protocol 2's error byte for a hardware error; the bits below give the reason why a request was refused."""
 DAMAGED_1, DAMAGED_2 = 0x10, 3
@@ -239,6 +241,18 @@ class Bus:
             result = self._handler.syncWriteTxOnly(port, address, len(data), [id, *data], 1 + len(data))
             if result != COMM_SUCCESS:
                 raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while sending to ID {id}")
+
+    def send_to_all(self, address: int, data: bytes) -> None:
+        """Write to every servo on the bus, without an answer, and wait until that has left the adapter.
+
+        Raises:
+            BusError: if the port does not take the packet.
+        """
+        with self._guarded(f"sending {data.hex(' ')} to address {address} of every servo"):
+            self._open_port.is_using = False
+            self._handler.writeTxOnly(self._open_port, BROADCAST, address, len(data), list(data))
+            self._open_port.ser.flush()
+        timing.sleep(self.wire_time(DRAINED))
 
     def ping(self, id: int) -> int:
         """Return the model number of a servo.

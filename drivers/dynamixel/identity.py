@@ -13,6 +13,10 @@ from drivers.dynamixel.preparation import Prepared
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.servo import ServoIdentity
 
+UNSEEN = (
+    "this bus is too slow to read the servo back before each goal: what another program on it changes may be "
+    "overwritten before it is noticed; set a higher baud rate or a shorter latency of the adapter"
+)
 SLOW = 100.0
 """Cycle rate below which the user is warned [Hz]."""
 
@@ -26,6 +30,7 @@ def identity_of(
     id: int,
     held: Mapping[str, int],
     delay: float,
+    look: float,
     motor: Motor,
     latency: str,
     complaints: Sequence[str],
@@ -40,11 +45,12 @@ def identity_of(
         id: Its ID.
         held: model_number and firmware_version as read.
         delay: Delay of an answer in addition to its time on the wire [s].
+        look: Time of the read before each goal that shows another program on the bus [s]; 0 if the bus is too slow.
         motor: Its motor constants.
         latency: Warning about the adapter; empty without one.
         complaints: Hardware errors that it reports.
     """
-    rate = cycle_rate(profile, bus, delay)
+    rate = cycle_rate(profile, bus, delay + look)
     units = {
         "position unit [rad]": profile.position_unit,
         "position centre [counts]": profile.position_centre,
@@ -75,7 +81,7 @@ def identity_of(
             "R [Ω]": motor.resistance,
             **prepared.facts,
         },
-        warnings=tuple(_warnings(profile, bus, prepared, rate, latency, complaints)),
+        warnings=(*_warnings(profile, bus, prepared, rate, latency, complaints), *(() if look else (UNSEEN,))),
     )
 
 
@@ -86,7 +92,12 @@ def cycle_rate(profile: DynamixelProfile, bus: Bus, delay: float) -> float:
 
 
 def _warnings(
-    profile: DynamixelProfile, bus: Bus, prepared: Prepared, rate: float, latency: str, complaints: Sequence[str]
+    profile: DynamixelProfile,
+    bus: Bus,
+    prepared: Prepared,
+    rate: float,
+    latency: str,
+    complaints: Sequence[str],
 ) -> list[str]:
     warnings = [latency] if latency else []
     warnings += prepared.warnings

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from core.recording import ServoSettings
 from drivers import timing
+from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.form import BAUD_RATES
 from drivers.dynamixel.modes import FULL_OUTPUT
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.dynamixel.registers import Registers
-from drivers.errors import BusError, DriverError, NoAnswer
+from drivers.dynamixel.table import ControlTable, load_table
+from drivers.errors import BusError, CommandError, DriverError, NoAnswer
 from drivers.limits import Limits
+from drivers.serial_port import BaudRateRefused
 
 WATCHDOG = 0.1
 """Time without traffic on the bus after which a driven servo stops [s]: longer than a slow cycle, shorter than a
@@ -124,6 +131,109 @@ def hardware_errors(registers: Registers, error: int) -> list[str]:
         if not bits:
             return ["an error it does not name"]
     return [name for name, bit in table.hardware_errors.items() if bits >> bit & 1]
+
+
+def find(bus: Bus, id: int) -> int:
+    """Return the model number of the servo with an ID.
+
+    Raises:
+        NoAnswer: if there is none.
+        BusError: if the bus fails.
+    """
+    until = timing.now() + timing.limits.dynamixel_found
+    while True:
+        try:
+            return bus.ping(id)
+        except (NoAnswer, BusError):
+            if not bus.is_open or timing.now() > until:
+                raise
+        if bus.protocol == 1:
+            # It may be set to answer pings only, which in this protocol do not name the model. All of these servos
+            # have the register at the same address.
+            level = load_table("mx1")["status_return_level"]
+            bus.send(id, level.address, level.encode(ANSWERS_ALL))
+
+
+def gain_registers(table: ControlTable, settings: ServoSettings) -> dict[str, int]:
+    """Return the registers of the gains and their contents for these settings; raises CommandError."""
+    wanted = {"kp": settings.kp, "ki": settings.ki, "kd": settings.kd}
+    for gain, value in wanted.items():
+        if not math.isfinite(value):
+            raise CommandError(f"{gain} = {value} is not a number; enter a finite one")
+    return {table.gains[gain]: round(value) for gain, value in wanted.items()}
+
+
+def write_gains(registers: Registers, settings: ServoSettings) -> None:
+    """Write the gains of the position law.
+
+    Raises:
+        CommandError: for one that is not finite or does not fit.
+        NoAnswer: if the servo does not answer.
+        BusError: if the bus fails.
+        DriverError: if the servo refuses or does not keep one.
+    """
+    gains = gain_registers(registers.table, settings)
+    for name, value in gains.items():
+        registers.write(name, value)
+    for name in ("feedforward_1st_gain", "feedforward_2nd_gain"):
+        if name in registers.table:
+            registers.change(name, 0)
+    registers.confirm(gains)
+
+
+def present_goal(prepared: Prepared, profile: DynamixelProfile, counts: int) -> int:
+    """Return the goal that keeps the shaft where it is; a servo turned by hand counts on beyond a turn.
+
+    Raises:
+        DriverError: if it is outside the position limits of the servo.
+    """
+    low, high = prepared.position_limits
+    within = counts if low <= counts <= high else counts % round(profile.position_counts)
+    if not low <= within <= high:
+        position = profile.from_counts(profile.table["goal_position"], counts)
+        raise DriverError(
+            f"the servo is at {position:.3f} rad, beyond the position limits set in it; "
+            "move the pendulum inside them by hand"
+        )
+    return within
+
+
+def complaint(registers: Registers) -> str:
+    """Return the hardware errors that the last answer reports, with the remedy; empty without one."""
+    errors = hardware_errors(registers, registers.error)
+    if not errors:
+        return ""
+    return (
+        f"the servo reports {' and '.join(errors)}; look for a blocked or overloaded arm, heat and the supply voltage, "
+        "then acknowledge, which restarts it"
+    )
+
+
+def release_all(bus: Bus, table: ControlTable) -> None:
+    """Switch the torque of every servo on a bus off, without a confirmation.
+
+    For a servo that may be driven and no longer answers: another program may have changed its ID.
+
+    Raises:
+        BusError: if the bus fails.
+    """
+    torque = table["torque_enable"]
+    bus.send_to_all(torque.address, torque.encode(0))
+
+
+def release_all_at_every_rate(bus: Bus, table: ControlTable) -> None:
+    """Do the same at every usual baud rate, which takes some 0.1 s: another program may have changed it, too.
+
+    The bus is closed afterwards.
+
+    Raises:
+        BusError: if the bus fails.
+    """
+    bus.close()
+    for baud in BAUD_RATES:
+        with Bus(bus.path, bus.protocol, baud) as other, suppress(BaudRateRefused):
+            other.open(exclusive=False)
+            release_all(other, table)
 
 
 def restart(registers: Registers) -> None:

@@ -46,6 +46,12 @@ class Registers:
         """Return the content of one register."""
         return self.read(name, time_allowed=time_allowed)[name]
 
+    def read_time(self, *names: str) -> float:
+        """Return the time on the wire for reading registers as one block [s]."""
+        registers = [self.table[name] for name in names]
+        span = max(register.end for register in registers) - min(register.address for register in registers)
+        return self.bus.read_wire_time(span)
+
     def write(self, name: str, value: int) -> None:
         """Write a register and read it back.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -14,22 +15,36 @@ from drivers import timing
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.identity import identity_of
 from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_CAPS, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
-from drivers.dynamixel.preparation import ANSWERS_ALL, Prepared, hardware_errors, narrowed, prepare, restart
+from drivers.dynamixel.preparation import (
+    Prepared,
+    complaint,
+    find,
+    gain_registers,
+    hardware_errors,
+    narrowed,
+    prepare,
+    present_goal,
+    release_all,
+    release_all_at_every_rate,
+    restart,
+    write_gains,
+)
 from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_model_number
 from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.samples import Speedometer, TickCheck
-from drivers.dynamixel.table import load_table
-from drivers.dynamixel.watch import Watch
-from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
+from drivers.dynamixel.watch import PERIOD, Disturbances, ReleasedWatch, Watch, kept_registers, look_before_goals
+from drivers.errors import DriverError, NoAnswer, ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.serial_port import shorten_latency
-from drivers.servo import PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
+from drivers.servo import RELEASE_ATTEMPTS, PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
 MEASURED_READS = 8
 """Number of reads that measure the adapter's delay."""
 GAP = 0.06
 """Time without an answer after which a driven servo is asked whether it still is driven [s]."""
+LINGER = 1.0
+"""A servo that another program changed is kept released for this long after that before its bus is given back [s]."""
 NOTHING_SEEN = Reading(math.nan)
 
 
@@ -53,6 +68,12 @@ class DynamixelServo(Servo):
         self._counts = 0
         self._watch: Watch | None = None
         """Watches from the time the servo confirmed that its torque is on, since it has to stay on."""
+        self._kept: dict[str, int] = {}
+        """Contents of the EEPROM, as far as only this driver may change them."""
+        self._unanswered = 0
+        """Attempts to release it in a row that it did not answer."""
+        self._disturbances = Disturbances()
+        self._released: ReleasedWatch | None = None
         self._answered = -math.inf
         self._ticks = TickCheck()
         self._speed = Speedometer()
@@ -84,7 +105,7 @@ class DynamixelServo(Servo):
         bus.open()
         self._latency = shorten_latency(bus.path, bus.serial)
         try:
-            self._spec = servo_by_model_number(self._find(), bus.protocol)
+            self._spec = servo_by_model_number(find(bus, self._id), bus.protocol)
             self._profile = profile_of(self._spec)
         except ModelError as error:
             raise DriverError(f"{bus.path}, ID {self._id}: {error}") from None
@@ -92,23 +113,6 @@ class DynamixelServo(Servo):
         self._motor = Motor.of(self._spec)
         self.ratings = self.limits = Limits.for_spec(self._spec)
         self._prepare()
-        self._measure_delay()
-
-    def _find(self) -> int:
-        """Return the model number of the servo with this ID."""
-        bus = self._bus
-        until = timing.now() + timing.limits.dynamixel_found
-        while True:
-            try:
-                return bus.ping(self._id)
-            except (NoAnswer, BusError):
-                if not bus.is_open or timing.now() > until:
-                    raise
-            if bus.protocol == 1:
-                # It may be set to answer pings only, which in this protocol do not name the model. All of these servos
-                # have the register at the same address.
-                level = load_table("mx1")["status_return_level"]
-                bus.send(self._id, level.address, level.encode(ANSWERS_ALL))
 
     def _prepare(self) -> None:
         """Bring the servo, just found or just restarted, into a known state."""
@@ -116,8 +120,13 @@ class DynamixelServo(Servo):
         self._ticks.forget()
         self._prepared = prepare(self.registers, self.profile)
         self._mode = "position"
+        self._kept = self.registers.read(*kept_registers(self.profile.table, eeprom=True))
         self.ratings = narrowed(self.ratings, self.profile, self._prepared)
         self.limits = narrowed(self.limits, self.profile, self._prepared)
+        if self._written is not None:
+            write_gains(self.registers, self._written)
+        self._measure_delay()
+        self._released = ReleasedWatch(self.registers, self._delay)
 
     def _measure_delay(self) -> None:
         """Measure the delay of answers, to wait as long as this adapter needs and not as long as the slowest one."""
@@ -143,6 +152,7 @@ class DynamixelServo(Servo):
             id=self._id,
             held=held,
             delay=self._delay,
+            look=look_before_goals(self.registers, "goal_position", self._delay)[1],
             motor=self._motor,
             latency=self._latency,
             complaints=hardware_errors(self.registers, self.registers.error),
@@ -152,7 +162,7 @@ class DynamixelServo(Servo):
 
     def _configure(self, settings: ServoSettings) -> None:
         self._set_mode("position")
-        self._write_gains(settings)
+        write_gains(self.registers, settings)
         self._written = settings
 
     def _set_mode(self, mode: str) -> None:
@@ -163,21 +173,7 @@ class DynamixelServo(Servo):
         self.registers.write(self.profile.table.mode_register, self.profile.table.modes[mode])
         self._mode = mode
         if mode == "position" and self._written is not None:
-            self._write_gains(self._written)
-
-    def _write_gains(self, settings: ServoSettings) -> None:
-        table = self.profile.table
-        wanted = {"kp": settings.kp, "ki": settings.ki, "kd": settings.kd}
-        for gain, value in wanted.items():
-            if not math.isfinite(value):
-                raise CommandError(f"{gain} = {value} is not a number; enter a finite one")
-        gains = {table.gains[gain]: round(value) for gain, value in wanted.items()}
-        for name, value in gains.items():
-            self.registers.write(name, value)
-        for name in ("feedforward_1st_gain", "feedforward_2nd_gain"):
-            if name in table:
-                self.registers.change(name, 0)
-        self.registers.confirm(gains)
+            write_gains(self.registers, self._written)
 
     def _settings(self) -> ServoSettings | None:
         gains = self.profile.table.gains
@@ -197,30 +193,20 @@ class DynamixelServo(Servo):
             registers.send({"bus_watchdog": 0})
         self._read()
         caps = {name: self._prepared.caps[cap] for name, cap in FULL_OUTPUT.items() if name in table}
+        known = {**self._kept, **caps}
         if mode == "position":
-            unhurried = {name: 0 for name in UNHURRIED if name in table}
-            registers.send({**caps, **unhurried, "goal_position": self._present_goal()})
+            first = present_goal(self._prepared, self.profile, self._counts)
+            known |= {name: 0 for name in UNHURRIED if name in table}
+            known |= gain_registers(table, self._written) if self._written is not None else {}
+            registers.send({**caps, **{name: 0 for name in UNHURRIED if name in table}, "goal_position": first})
         else:
-            registers.send({**caps, GOAL_REGISTERS[mode]: 0})
+            first = 0
+            registers.send({**caps, GOAL_REGISTERS[mode]: first})
         if self._prepared.watchdog:
             registers.send({"bus_watchdog": self._prepared.watchdog})
         registers.send({"torque_enable": 1})
-        registers.confirm({"torque_enable": 1}, timing.limits.dynamixel_read)
-        self._watch = Watch(registers, mode)
+        self._watch = Watch(registers, mode, first, known, self._delay, self._disturbances)
         self._answered = timing.now()
-
-    def _present_goal(self) -> int:
-        """Return the goal that keeps the shaft where it is; a servo turned by hand counts on beyond a turn."""
-        low, high = self._prepared.position_limits
-        counts = self._counts
-        if not low <= counts <= high:
-            counts %= round(self.profile.position_counts)
-        if not low <= counts <= high:
-            raise DriverError(
-                f"the servo is at {self._seen.position:.3f} rad, beyond the position limits set in it; "
-                "move the pendulum inside them by hand"
-            )
-        return counts
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         mode = mode_of(self.profile, goal)
@@ -233,21 +219,37 @@ class DynamixelServo(Servo):
         assert self._watch is not None
         self._watch.send(min(max(counts, low), high))
 
+    def _confirm(self) -> None:
+        if self._watch is not None:
+            self._watch.confirm()
+
     # Reading.
 
     def _read(self) -> Reading:
         held, reading = self._block()
-        complaints = hardware_errors(self.registers, self.registers.error)
-        if complaints:
-            raise ServoFault(
-                f"the servo reports {' and '.join(complaints)}; look for a blocked or overloaded arm, heat and the "
-                "supply voltage, then acknowledge, which restarts it"
-            )
+        if told := complaint(self.registers):
+            raise ServoFault(told)
         if self._watch is not None:
             self._check_still_driven()
             self._bus.repeats += self._watch.check(held)
+        else:
+            assert self._released is not None
+            if self._released.sees_torque():
+                self._may_be_driven = True
+                raise self._disturbances.error("switched torque on while the servo was released")
         self._answered = timing.now()
         return reading
+
+    def _latched(self) -> str:
+        self.registers.read_one("torque_enable")
+        return complaint(self.registers)
+
+    def _reboot(self) -> None:
+        if self._bus.protocol == 1:
+            super()._reboot()
+        self._mode = ""
+        restart(self.registers)
+        self._prepare()
 
     def _block(self) -> tuple[dict[str, int], Reading]:
         """Read one block that is not an old one; return the registers and the reading."""
@@ -310,7 +312,17 @@ class DynamixelServo(Servo):
             self._bus.open()
         registers = self.registers
         registers.send({"torque_enable": 0})
-        if registers.read_one("torque_enable", timing.limits.dynamixel_read):
+        try:
+            on = registers.read_one("torque_enable", timing.limits.dynamixel_read)
+        except NoAnswer:
+            # Another program may have changed its ID.
+            release_all(self._bus, self.profile.table)
+            self._unanswered += 1
+            if self._unanswered > RELEASE_ATTEMPTS:
+                release_all_at_every_rate(self._bus, self.profile.table)
+            raise
+        self._unanswered = 0
+        if on:
             raise DriverError("torque stayed on")
         if self._prepared.watchdog:
             registers.send({"bus_watchdog": 0})
@@ -322,9 +334,6 @@ class DynamixelServo(Servo):
             self._mode = ""
             restart(registers)
         self._prepare()
-        if self._written is not None:
-            self._write_gains(self._written)
-        self._measure_delay()
         registers.read_one("torque_enable")
         complaints = hardware_errors(registers, registers.error)
         if complaints:
@@ -339,4 +348,8 @@ class DynamixelServo(Servo):
         return self._bus.repeats
 
     def _close(self) -> None:
+        while timing.now() - self._disturbances.last < LINGER:
+            timing.sleep(PERIOD)
+            with suppress(DriverError):
+                self._release()
         self._bus.close()

@@ -9,6 +9,7 @@ from core.errors import ModelError
 from drivers import timing
 from drivers.dynamixel.bus import SILENCE, Bus
 from drivers.dynamixel.form import family
+from drivers.dynamixel.preparation import release_all, release_all_at_every_rate
 from drivers.dynamixel.profile import dynamixels, profile_of, servo_by_model_number
 from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.servo import DynamixelServo
@@ -58,7 +59,16 @@ class DynamixelSource:
                 torque = table["torque_enable"]
                 for _ in range(2):
                     bus.send(self.id, torque.address, torque.encode(0))
-            if len(tables) > 1 or Registers(bus, self.id, tables[0]).read_one("torque_enable", 0.0):
+            try:
+                confirmed = len(tables) == 1 and not Registers(bus, self.id, tables[0]).read_one("torque_enable", 0.0)
+            except NoAnswer:
+                confirmed = False
+            if not confirmed:
+                # Another program may have changed its ID.
+                for table in tables:
+                    release_all(bus, table)
+                for table in tables if alone else ():
+                    release_all_at_every_rate(bus, table)
                 raise NoAnswer(f"{self.port}: ID {self.id} did not confirm that its motor is off; {SILENCE}")
 
     def _tables(self, bus: Bus) -> list[ControlTable]:

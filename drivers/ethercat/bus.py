@@ -155,6 +155,13 @@ class Bus:
         data = self._master.exchange(self._outputs.pack(sent))
         back = timing.now()
         self._drive.take(None if data is None else self._inputs.unpack(data), 0.5 * (begun + back), sent)
+        if self._drive.in_service and self._master.hears_another():
+            self._drive.fail(
+                ServoFault(
+                    "another master sent frames to the drive; end the other program or unplug the other controller, "
+                    "then acknowledge"
+                )
+            )
         return data is not None
 
     def _attend(self, came: bool) -> None:
@@ -165,6 +172,7 @@ class Bus:
                 future.set_result(job())
             except Exception as error:
                 future.set_exception(error)
+            self._master.forget_frames()
             return
         # On a dead wire a check blocks every other thread for 14 ms; the drive counts lost frames anyway.
         if not came or not self._drive.in_service or timing.now() - self._looked_at < WATCH_PERIOD:
@@ -173,6 +181,7 @@ class Bus:
         if state.base and (state.base != OP or state.code):
             self._drive.fail(ServoFault(f"the drive left OP: it is in {state}; acknowledge to start it again"))
         self._master.fetch_emergency()
+        self._master.forget_frames()
 
     def _look(self) -> AlState:
         state = self._master.al_state()

@@ -317,6 +317,21 @@ class CyclicDrive:
                 ServoFault(f"the drive reports error {error_text(code)}, register 0x{register:02X}; see its manual")
             )
 
+    @property
+    def fault(self) -> str:
+        """Name of the fault that the drive was last seen in; empty without one."""
+        sample = self.newest
+        if sample is None or sample.state is None or not sample.state.faulty:
+            return ""
+        code = sample.inputs.error_code or self.last_error
+        return error_text(code) if code else f"status word 0x{sample.inputs.status_word:04X}"
+
+    def complain(self) -> None:
+        """Raise the reason why the drive was released, if there is one."""
+        if self.trouble is not None:
+            # A new exception each time: one raised twice collects the tracebacks of both.
+            raise type(self.trouble)(str(self.trouble))
+
     def fail(self, trouble: DriverError) -> None:
         """Release the drive, and keep the reason if it is the first one."""
         if self.trouble is None:

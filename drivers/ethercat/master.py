@@ -12,6 +12,7 @@ Only one thread at a time uses it. There are no SDO calls once cycles have begun
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ _NAMES = {0: "no reported state", INIT: "INIT", PREOP: "PREOP", pysoem.BOOT_STAT
 SDO_ATTEMPTS = 3
 SEARCHES = 2
 """Number of searches: on a busy machine the first frames may be late."""
+KEPT_OUTPUTS = 8
+"""Exchanges of process data whose frames may still be on their way; after fewer lost ones the drive is released."""
+ONE_FRAME = 1400
+"""Process data that fit into one frame [bytes]."""
 _PROBLEMS = (pysoem.MailboxError, pysoem.PacketError, pysoem.WkcError)
 _DOES_NOT_EXIST = (0x06020000, 0x06090011, 0x06040041, 0x06040042, 0x06010000, 0x06010001, 0x06010002)
 """Abort codes of an object that the drive does not have, or that it does not allow to map, read or write."""
@@ -87,6 +92,8 @@ class Master:
         self._expected = 0
         self._clocked = False
         self._stamp = -1
+        self._listener: nic.Listener | None = None
+        self._sent: deque[bytes] = deque(maxlen=KEPT_OUTPUTS)
 
     # Start.
 
@@ -280,6 +287,7 @@ class Master:
         if len(data) != self._outputs:
             raise BusError(f"slave {self.number}: outputs of {len(data)} bytes do not fit its {self._outputs}")
         self._slave.output = data
+        self._sent.append(data)
         self._master.send_processdata(release_gil=True)
         counter = self._master.receive_processdata(self._timeout, release_gil=True)
         if counter != self._expected:
@@ -289,6 +297,21 @@ class Master:
             if self._stamp == last:
                 return None
         return self._slave.input
+
+    def listen(self) -> None:
+        """Begin to listen for other masters. Raises BusError if the interface cannot be used."""
+        slaves = self._master.slaves
+        if sum(len(slave.output) + len(slave.input) for slave in slaves) <= ONE_FRAME:
+            self._listener = nic.Listener(self.interface, len(slaves))
+
+    def hears_another(self) -> bool:
+        """Return True if a slave obeyed another master since the last call."""
+        return self._listener is not None and self._listener.hears_another(self._sent)
+
+    def forget_frames(self) -> None:
+        """Take the frames since the last call for ours."""
+        if self._listener is not None:
+            self._listener.forget()
 
     def bus_time(self, cycle: float) -> float:
         """Return the time of the bus's first clock at the last frame, within a cycle [s]."""
@@ -321,6 +344,9 @@ class Master:
         """Bring the slaves back to INIT and give the interface back. Idempotent; works on a dead wire."""
         master, self._master = self._master, None
         self._slave = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         if master is not None:
             for state in (SAFEOP, INIT):
                 with suppress(Exception):

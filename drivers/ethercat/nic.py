@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Collection, Iterator
 
 from drivers import timing
 from drivers.errors import BusError
@@ -28,6 +29,10 @@ _SENDER = b"\x02SERVO"
 _STRANGE_INDEX = 0xFF
 """Index of datagrams; masters on this library number theirs below 16 and drop answers with any other number."""
 _BROADCAST_WRITE = 8
+_PROCESS_DATA = frozenset((11, 12))
+"""Commands LWR and LRW."""
+_WRITING = frozenset((2, 3, 5, 6, 8, 9, 13, 14)) | _PROCESS_DATA
+"""Commands that write into slaves."""
 _AL_CONTROL = 0x0120
 _TO_INIT = 0x0011
 """Request INIT and acknowledge an error, in case the slave has one."""
@@ -120,6 +125,66 @@ def _hears(raw: socket.socket) -> bool:
             raw.recv(2048)
             heard = True
     return heard
+
+
+class Listener:
+    """Hears other masters on the wire of the one that is running, by the frames that its slaves send back."""
+
+    def __init__(self, interface: str, slaves: int) -> None:
+        """Begin to listen to a wire with a number of slaves.
+
+        Raises:
+            BusError: if the interface cannot be used.
+        """
+        self._raw = _open(interface)
+        self._raw.setblocking(False)
+        self._most = 3 * slaves
+        """Highest working counter of a datagram, since a slave that is read and written counts 3."""
+
+    def hears_another(self, ours: Collection[bytes]) -> bool:
+        """Return True if a slave obeyed a frame since the last call that was not ours.
+
+        Args:
+            ours: Outputs of the frames that were sent lately; each frame of ours is one exchange of process data.
+        """
+        heard = False
+        while frame := self._next():
+            heard = heard or self._is_foreign(frame, ours)
+        return heard
+
+    def forget(self) -> None:
+        """Ignore the frames since the last call."""
+        while self._next():
+            pass
+
+    def close(self) -> None:
+        """End listening. Idempotent."""
+        self._raw.close()
+
+    def _next(self) -> bytes:
+        try:
+            return self._raw.recv(2048)
+        except OSError:
+            return b""
+
+    def _is_foreign(self, frame: bytes, ours: Collection[bytes]) -> bool:
+        datagrams = list(_datagrams(frame))
+        if datagrams and datagrams[0][0] in _PROCESS_DATA and any(outputs in datagrams[0][1] for outputs in ours):
+            return False
+        # A counter out of range is a damaged frame's.
+        return any(command in _WRITING and 0 < counter <= self._most for command, _, counter in datagrams)
+
+
+def _datagrams(frame: bytes) -> Iterator[tuple[int, bytes, int]]:
+    """Yield command, data and working counter of each whole datagram in a frame."""
+    offset, more = 16, True
+    while more and offset + 12 <= len(frame):
+        flags = int.from_bytes(frame[offset + 6 : offset + 8], "little")
+        begin, end = offset + 10, offset + 10 + (flags & 0x7FF)
+        if end + 2 > len(frame):
+            return
+        yield frame[offset], frame[begin:end], int.from_bytes(frame[end : end + 2], "little")
+        offset, more = end + 2, bool(flags & 0x8000)
 
 
 def release_blindly(interface: str) -> None:

@@ -10,7 +10,7 @@ from core.recording import ServoSettings
 from drivers import timing
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic
-from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState, error_text
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState
 from drivers.ethercat.dc import BusClock
 from drivers.ethercat.drive import CyclicDrive, Sample
 from drivers.ethercat.identity import Nameplate, choose, read_nameplate
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FRESH = 0.5
 """Age of a sample, as a share of the cycle, beyond which the next one is waited for."""
 LOCK_LIMIT = 1.0
+MASTER_OFFLINE = "0xA"
+"""Beginning of the error codes of a drive that was left by its master."""
 LOOK_PERIOD = 0.01
 """[s]"""
 
@@ -65,6 +67,10 @@ class EthercatServo(Servo):
     def _connect(self) -> None:
         self._emulated = nic.is_virtual_cable(self._wanted.interface)
         self._begin()
+        if (named := self._drive().fault).startswith(MASTER_OFFLINE):
+            # The last program ended or lost its cable: nothing is wrong with the drive or its load.
+            self._leave_fault(self._drive())
+            self._warnings.append(f"the drive had a fault, {named}, which was reset")
         plate = self._nameplate()
         rated = Limits.for_spec(plate.spec)
         scale = plate.scale
@@ -81,7 +87,7 @@ class EthercatServo(Servo):
         master = self._master = Master(wanted.interface, wanted.slave)
         self._warnings = []
         slaves = master.open()
-        master.take(self._on_emergency)
+        master.take(lambda code, register: self._made_drive and self._made_drive.emergency(code, register))
         info = slaves[wanted.slave - 1]
         plate = self._plate = self._read_plate(master, info)
         settings = self._applied or ServoSettings(
@@ -98,9 +104,9 @@ class EthercatServo(Servo):
         self._start_bus(master, drive, plate)
         # Missing answers count only from OP on: before it, frames may be lost without harm.
         self._reach(OP)
+        master.listen()
         drive.in_service = True
         self._bus_clock.wait_for(lambda: drive.newest is not None, timing.limits.ethercat_wait)
-        self._leave_fault(drive)
         self._release()
 
     def _read_plate(self, master: Master, info: SlaveInfo) -> Nameplate:
@@ -160,11 +166,8 @@ class EthercatServo(Servo):
 
     def _leave_fault(self, drive: CyclicDrive) -> None:
         """Reset a fault of a released drive. Raises ServoFault if it stays."""
-        sample = drive.newest
-        if sample is None or sample.state is None or not sample.state.faulty:
+        if not (named := drive.fault):
             return
-        code = sample.inputs.error_code or drive.last_error
-        named = error_text(code) if code else f"status word 0x{sample.inputs.status_word:04X}"
         drive.reset_fault()
 
         def left() -> bool:
@@ -173,7 +176,10 @@ class EthercatServo(Servo):
 
         if not self._bus_clock.wait_for(left, timing.limits.ethercat_reset):
             raise ServoFault(f"the drive stays in its fault {named}; remove the cause, then switch it off and on")
-        self._warnings.append(f"the drive had a fault, {named}, which was reset")
+
+    def _latched(self) -> str:
+        named = self._drive().fault
+        return named and f"the drive reports error {named}; see its manual, remove the cause, then acknowledge"
 
     def _identify(self) -> ServoIdentity:
         plate, wanted = self._nameplate(), self._wanted
@@ -211,7 +217,7 @@ class EthercatServo(Servo):
 
     def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
         drive = self._drive()
-        self._complain(drive)
+        drive.complain()
         own_law = self._wanted.mode == "csp" and isinstance(goal, PositionGoal)
         drive.switch_on(CYCLIC_POSITION if own_law else CYCLIC_TORQUE, timing.now())
         deadline = timing.now() + timing.limits.ethercat_enable
@@ -223,16 +229,19 @@ class EthercatServo(Servo):
                     f"the drive was not ready within {1e3 * timing.limits.ethercat_enable:.0f} ms, its status word is "
                     f"{_status(drive.newest)}; check its supply and its brake"
                 )
-        self._complain(drive)
+        drive.complain()
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         drive = self._drive()
-        self._complain(drive)
+        drive.complain()
         drive.aim(goal, timing.now())
+
+    def _confirm(self) -> None:
+        self._drive().complain()
 
     def _read(self) -> Reading:
         drive = self._drive()
-        self._complain(drive)
+        drive.complain()
         now = timing.now()
         drive.heard(now)
         oldest, last = now - FRESH * self._cycle, self._read_number
@@ -243,7 +252,7 @@ class EthercatServo(Servo):
             return fresh or drive.trouble is not None
 
         came = self._bus_clock.wait_for(come, timing.limits.ethercat_wait)
-        self._complain(drive)
+        drive.complain()
         sample = drive.newest
         if not came or sample is None:
             raise NoAnswer(
@@ -283,9 +292,13 @@ class EthercatServo(Servo):
     def _acknowledge(self) -> None:
         if self._made_bus is not None and self._still_works(self._made_bus):
             return
+        self._reboot()
+
+    def _reboot(self) -> None:
         self._end()
         try:
             self._begin()
+            self._leave_fault(self._drive())
         except DriverError as error:
             self._end()
             raise type(error)(f"restarting the drive failed: {error}") from None
@@ -334,16 +347,6 @@ class EthercatServo(Servo):
         if self._made_bus is None:
             raise BusError("the bus is closed; disconnect the servo and connect it again")
         return self._made_bus
-
-    def _complain(self, drive: CyclicDrive) -> None:
-        trouble = drive.trouble
-        if trouble is not None:
-            # A new exception each time: one raised twice collects the tracebacks of both.
-            raise type(trouble)(str(trouble))
-
-    def _on_emergency(self, code: int, register: int) -> None:
-        if self._made_drive is not None:
-            self._made_drive.emergency(code, register)
 
 
 def _status(sample: Sample | None) -> str:

@@ -157,6 +157,7 @@ class Loop:
                 waits = sinking > LOWERING_SPEED and self._cycle.moment - begin < LONGEST_LOWERING
                 torque = self._cycle.held_torque if waits else self._towards(0.0, step)
                 sinking = abs(self._hold_torque(torque, guided=False).reading.velocity)
+            self._servo.confirm()
         except RunStopped as stop:
             status, reason, fault = stop.exit_status, stop.reason, stop.fault
         except Exception as error:
@@ -213,6 +214,7 @@ class Loop:
             command = PositionGoal(goals[k]) if enables[k] else Release()
             self._cycle.act(command, goals[k], storage.put)
             self._link.progress(k + 1, length, self._cycle.skipped, self._cycle.bus_errors)
+        self._servo.confirm()
         # If the end came late, some skipped cycles do not belong to the run.
         self._cycle.skipped -= k - length
 

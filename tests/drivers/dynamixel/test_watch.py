@@ -111,5 +111,5 @@ def test_goals_that_do_not_arrive_any_more_are_a_fault(emulator, driven):
 
 def test_old_answers_are_a_fault_or_not_taken(emulator, driven):
     emulator.say("stale 1000000")
-    with pytest.raises(ServoFault, match=r"its answers are old ones|another program or controller set"):
+    with pytest.raises(ServoFault, match=r"its answers are old ones|another program or controller set|restarted"):
         follow(driven, RISING)

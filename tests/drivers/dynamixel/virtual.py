@@ -148,6 +148,9 @@ class Port:
         del wire.heard[:size]
         return data
 
+    def flush(self) -> None:
+        self.clock.sleep(0.0)
+
     def reset_input_buffer(self) -> None:
         self._wire.heard.clear()
 

@@ -153,7 +153,7 @@ STEPS = (
         )
     ),
     *(f"bus.Bus.{name}" for name in ("start", "request", "look")),
-    *(f"servo.EthercatServo.{name}" for name in ("_leave_fault", "_release", "_identify")),
+    *(f"servo.EthercatServo.{name}" for name in ("_release", "_identify", "_latched")),
 )
 """What a servo passes through until it is connected."""
 

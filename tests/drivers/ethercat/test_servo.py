@@ -208,7 +208,10 @@ def test_a_drive_that_may_be_another_or_came_with_a_fault_is_told(segment):
         identity = servo.connect()
         assert identity.model == "erob80_100"
         assert "if it is not, add servo=erob80_50" in identity.warnings[0]
-        assert any("had a fault, 0x2310 (overcurrent), which was reset" in warning for warning in identity.warnings)
+        assert servo.state is ServoState.FAULT
+        assert "the drive reports error 0x2310 (overcurrent)" in servo.fault_reason
+        servo.acknowledge()
+        assert (servo.state, segment.esc()["drive"]) == (ServoState.READY, "SWITCH_ON_DISABLED")
         drive(servo, PositionGoal(0.1), 0.1)
 
 
