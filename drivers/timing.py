@@ -35,10 +35,12 @@ class TimeLimits:
     """Longest time that anything may be silent, late or away [s], unless another unit is given."""
 
     # Programs and processes.
-    window_silence: float = 1.5
-    """Time without an answer after which the window counts as hung."""
-    program_silence: float = 0.2
-    """A driven servo is released when the program has given no sign of life for this long."""
+    program_silence: float = 1.5
+    """A driven servo is released when the program's main thread has given no sign of life for this long: it hangs. On a
+    busy machine a thread that lives may be late by several tenths of a second."""
+    program_stopped: float = 0.2
+    """A driven servo is released when the program has given no sign of life for this long and the system reports its
+    process as stopped, as Ctrl-Z does."""
     recorder_silence: float = 0.5
     """A recorder's process that has given no sign of life for this long counts as dead for the program."""
     guarded_silence: float = 0.15

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck
@@ -77,5 +76,4 @@ def real_limits(monkeypatch):
 def impatient(monkeypatch):
     """Limits that pass within seconds, here and in processes started from here on: for tests of what comes then."""
     monkeypatch.setenv(timing.PATIENCE, "10")
-    shorter = replace(timing.REAL.times(10.0), window_silence=timing.REAL.window_silence)
-    monkeypatch.setattr(timing, "limits", shorter)
+    monkeypatch.setattr(timing, "limits", timing.REAL.times(10.0))

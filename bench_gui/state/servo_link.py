@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.state.heartbeat import Heartbeat
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
@@ -172,7 +171,6 @@ class ServoLink(QObject):
         self._stop_asked = self._acknowledging = False
         self.stop_lock = STOP_LOCK
         """Duration for which commands are refused after an emergency stop, even after reconnecting [s]."""
-        self._heartbeat: Heartbeat | None = None
         self._reported: tuple[Any, ...] = ()
         self._numbers_at = 0.0
         self.view = ServoView()
@@ -194,7 +192,6 @@ class ServoLink(QObject):
             self.problem.emit(str(error))
             return
         self._recorder, self._reader, self._connecting = recorder, recorder.reader(), True
-        self._heartbeat = Heartbeat(recorder.beat)
         self._hand = hand
         self.tick()
 
@@ -203,7 +200,6 @@ class ServoLink(QObject):
         recorder, self._recorder, self._reader = self._recorder, None, None
         self._connecting, self._hand = False, None
         holding = recorder is not None and recorder.holding
-        self._end_heartbeat()
         if recorder is not None:
             self._farewell(recorder)
         self._publish(ServoView())
@@ -339,9 +335,9 @@ class ServoLink(QObject):
     def tick(self) -> None:
         """Process events since the last call, and feed the heartbeat."""
         recorder = self._recorder
-        if recorder is None or self._heartbeat is None:
+        if recorder is None:
             return
-        self._heartbeat.answered()
+        recorder.beat()
         for event in recorder.poll():
             self._take(event)
         if self._recorder is None:
@@ -359,16 +355,10 @@ class ServoLink(QObject):
     def close(self) -> None:
         """Release the servo, end the recorder's process and wait for it."""
         recorder, self._recorder, self._reader, self._hand = self._recorder, None, None, None
-        self._end_heartbeat()
         if recorder is not None:
             recorder.close()
 
     # Internals.
-
-    def _end_heartbeat(self) -> None:
-        heartbeat, self._heartbeat = self._heartbeat, None
-        if heartbeat is not None:
-            heartbeat.close()
 
     def _driver(self, act: str) -> Recorder:
         """Return the recorder for a driving command; raise NotReady without one and after an emergency stop."""

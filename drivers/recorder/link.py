@@ -10,9 +10,11 @@ import math
 import os
 from typing import Any, Protocol
 
+from drivers import timing
 from drivers.recorder.control import ControlView
 from drivers.recorder.ring import RingWriter
 from drivers.recorder.run import Phase
+from drivers.recorder.signals import is_stopped
 from drivers.servo import ServoState
 
 EMERGENCY = "emergency stop"
@@ -161,11 +163,18 @@ class SharedLink:
                 busy=True,
             )
         silence = self._control.age("beat")
+        if silence > timing.limits.program_stopped and is_stopped(self._program) and self.heartbeat_limit < math.inf:
+            return RunStopped(
+                "fail",
+                "the program was stopped, as by Ctrl-Z or a debugger; the servo was released; let the program "
+                "continue, acknowledge and record the run again",
+                fault=True,
+            )
         if silence > self.heartbeat_limit:
             return RunStopped(
                 "fail",
-                f"the computer was busy: the program gave no sign of life for {1e3 * silence:.0f} ms; the servo was "
-                f"released; {BUSY_REMEDY}",
+                f"the computer was busy or the program hung: the program gave no sign of life for {silence:.1f} s; "
+                f"the servo was released; {BUSY_REMEDY}",
                 fault=True,
                 busy=True,
             )

@@ -1,4 +1,7 @@
-"""Signals to the processes that hold a servo: keys typed at a terminal must neither end nor stop them."""
+"""Signals to the processes that hold a servo: keys typed at a terminal must neither end nor stop them.
+
+They do stop the program, which `is_stopped` shows.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 UNANSWERED = (
@@ -24,3 +28,12 @@ def answer_signals(handler: Callable[[int, FrameType | None], object] | signal.H
     left = {getattr(signal, name, None) for name in UNANSWERED}
     for number in signal.valid_signals() - left:
         signal.signal(number, handler)
+
+
+def is_stopped(pid: int) -> bool:
+    """Return True if a process is stopped by a signal or a debugger; False as well where the system does not say."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in (b"T", b"t")

@@ -27,7 +27,7 @@ from tests.drivers.machine import machine_time
 from tests.drivers.recording_program import HEADER, LONG
 
 CONTEXT = get_context("spawn")
-HEARTBEAT, GUARD = timing.REAL.program_silence, timing.REAL.guarded_silence
+HEARTBEAT, STOPPED, GUARD = timing.REAL.program_silence, timing.REAL.program_stopped, timing.REAL.guarded_silence
 COMPUTING = 1e-3
 """All that asking for the time so often takes [s]."""
 
@@ -95,22 +95,26 @@ class Program:
 
 
 def test_the_limits_are_those_required():
-    assert (HEARTBEAT, GUARD, timing.REAL.recorder_silence) == (0.2, 0.15, 0.5)
+    assert (HEARTBEAT, STOPPED, GUARD, timing.REAL.recorder_silence) == (1.5, 0.2, 0.15, 0.5)
 
 
 @pytest.mark.parametrize("speed", [1.0, 8.0])
 @pytest.mark.parametrize("drive", [Program.record, Program.hold])
-def test_a_silent_program_loses_the_servo_after_its_time_on_an_accelerated_bench_too(machine, drive, speed):
+@pytest.mark.parametrize(("stopped", "limit"), [(False, HEARTBEAT), (True, STOPPED)], ids=["silent", "stopped"])
+def test_a_silent_program_loses_the_servo_after_its_time_on_an_accelerated_bench_too(
+    machine, monkeypatch, stopped, limit, drive, speed
+):
+    monkeypatch.setattr("drivers.recorder.link.is_stopped", lambda pid: stopped)
     program = Program(machine, speed)
     program.silent_from = 102.0
     result = drive(program)
     assert result.exit_status == "fail"
-    assert "no sign of life for 20" in result.reason
-    assert drive is Program.hold or result.busy
+    assert ("Ctrl-Z" if stopped else "no sign of life for 1.5 s") in result.reason
+    assert drive is Program.hold or result.busy is not stopped
     assert program.servo.state is ServoState.FAULT
     last_beat = 1e-9 * program.view.get("beat")
     assert last_beat == pytest.approx(102.0, abs=SLICE + COMPUTING)
-    assert HEARTBEAT <= program.released_at - last_beat < HEARTBEAT + SLICE + COMPUTING
+    assert limit <= program.released_at - last_beat < limit + SLICE + COMPUTING
 
 
 @pytest.mark.parametrize(

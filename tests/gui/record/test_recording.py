@@ -242,7 +242,7 @@ def test_a_window_that_hangs_loses_the_servo_and_what_waits_is_held_with_the_rea
     # Nothing was wrong with it but a computer that was too busy: it can be made again.
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert queue.place == (1, 2)
-    why = "computer was busy: the program gave no sign of life"
+    why = "computer was busy or the program hung: the program gave no sign of life"
     person.until(lambda: why in person.window.record.start.reason.text())
     person.until(lambda: person.state is ServoState.FAULT and len(person.controller.library.runs) == 1)
     assert "no sign of life" in person.controller.library.runs[-1].reason
