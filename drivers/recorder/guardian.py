@@ -108,9 +108,16 @@ def _attempt(source: BlindlyReleased, alone: bool = False) -> _Heard:
 
 
 def _go_on_alone() -> None:
-    """Let the program see this process end, but continue where the system allows it."""
+    """Let the program see this process end, but continue where the system allows it, without its files.
+
+    A reader of the program's output, as in `bench record | tee`, waits until no process has it open.
+    """
     if not hasattr(os, "fork") or os.fork():
         os._exit(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
 class _Life:

@@ -5,13 +5,14 @@ That it happens is tested here, how soon in `test_limits_in_time` and by `tests.
 
 import math
 import os
+import select
 import signal
 from multiprocessing import get_context
 
 import pytest
 
 from drivers.errors import RecorderDied
-from drivers.recorder import Recorder
+from drivers.recorder import Recorder, guardian
 from drivers.servo import ServoState
 from tests.drivers.fake_servo import FakeLog, GuardedSource
 from tests.drivers.machine import set_limits
@@ -107,3 +108,23 @@ def test_a_servo_without_its_guardian_is_not_driven_again(driving, log):
         driving.wait(LIMIT)
     wait_until(lambda: not log["driven"])
     assert driving.state is ServoState.FAULT
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a guardian goes on alone where processes can fork")
+def test_a_guardian_that_goes_on_alone_keeps_nothing_of_the_program_open(tmp_path):
+    """As `bench record | tee` needs it: whoever reads what the program wrote gets to its end."""
+    end = tmp_path / "end"
+    os.mkfifo(end)
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.dup2(writer, 1)
+        guardian._go_on_alone()
+        end.read_bytes()  # it lives until somebody writes there
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(pid, 0)
+    assert select.select([reader], [], [], LIMIT)[0]
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+    end.write_bytes(b"")  # which would wait for ever had it ended
