@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "runs": "list the runs of a session",
     "annotate": "note, tag, exclude or trim runs of a session",
     "scan": "search for servos on a bus",
+    "servo": "show a servo, clear its errors or restart it",
     "emulate": "emulate a servo on its bus, optionally with faults",
     "record": "record trajectories with a servo",
     "next": "suggest the recordings that would help most",

@@ -65,6 +65,8 @@ class Connected:
     """Settings read from the servo; None if it cannot report them."""
     ratings: Limits
     """Bounds of the limits, which may be narrower but never wider."""
+    fault: str = ""
+    """Error that the servo has had since before; empty without one."""
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def serve(job: RecorderSetup, pipe: Connection) -> None:
         cycle = Cycle(servo, link)
         link.quiet_for(0.0)
         link.phase(Phase.IDLE)
-        pipe.send(Connected(identity, servo.limits, priority, cycle.written, servo.ratings))
+        pipe.send(Connected(identity, servo.limits, priority, cycle.written, servo.ratings, servo.fault_reason))
     except Exception as error:
         if servo is not None:
             servo.close()

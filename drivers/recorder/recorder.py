@@ -6,9 +6,10 @@
     result = recorder.wait()          # or beat() and poll() from a timer until RunFinished
     recorder.hold(0.4, header)        # a motor torque to work against by hand, until end_hold()
 
-The owner of a recorder must call `beat()` at least every 100 ms during a run or a hold, from the thread that has to be
-alive. On the command line that is the main loop; in the window it is a thread that checks whether its timer still runs.
-There is no hidden thread that would keep beating for a program that hangs. When the beats stop, the servo is released.
+The owner of a recorder must call `beat()` at least every 0.5 s during a run or a hold, from the thread that has to be
+alive: the main loop on the command line, the timer of the window. There is no hidden thread that would keep beating for
+a program that hangs. When the beats stop, the servo is released: after 0.2 s if the process is stopped, after 1.5 s if
+the program hangs, at once if it is gone.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ class Recorder:
         self._ratings: Limits | None = None
         self._doing = Activity.NONE
         self._result: RunResult | None = None
+        self._early: list[Event] = []
+        """Events that were received before `poll` was called for them."""
 
     # Start and end.
 
@@ -352,6 +355,8 @@ class Recorder:
         events = self._child.receive()
         for event in events:
             self._note(event)
+        early, self._early = self._early, []
+        events = early + events
         if reason and not self._dead:
             if self._child.unguarded:
                 self.emergency_stop()
@@ -471,7 +476,7 @@ class Recorder:
     def _note(self, event: Event) -> None:
         if isinstance(event, Connected):
             self._identity, self._priority = event.identity, event.priority
-            self._written, self._ratings = event.settings, event.ratings
+            self._written, self._ratings, self._fault = event.settings, event.ratings, event.fault
             if self._limits is None:
                 self._limits = event.limits
         elif isinstance(event, ConnectFailed):
@@ -500,11 +505,23 @@ class Recorder:
             raise RecorderDied(self._dead)
         if self._doing is not Activity.NONE:
             raise NotReady(f"cannot {act}: {self._doing.value}")
+        if state is ServoState.FAULT:
+            raise NotReady(
+                f"cannot {act} in state FAULT ({self._reason()}); "
+                "acknowledge it, on the command line with bench servo clear ADDRESS"
+            )
         if state is not ServoState.READY:
-            remedy = "acknowledge it" if state is ServoState.FAULT else "start the recorder first"
-            raise NotReady(f"cannot {act} in state {state.name} ({self._fault or 'no servo'}); {remedy}")
+            raise NotReady(f"cannot {act} in state {state.name}; start the recorder first")
         if (locked := self.locked_for) > 0.0:
             raise NotReady(f"cannot {act} yet: the emergency stop was pressed; wait another {locked:.1f} s")
+
+    def _reason(self) -> str:
+        """Return the reason for the state FAULT, which the recorder reports shortly after the state."""
+        deadline = timing.now() + timing.limits.recorder_silence
+        while not self._fault and timing.now() < deadline:
+            self._child.wait(WAIT_STEP)
+            self._early = self.poll()
+        return self._fault or "its reason is not known yet"
 
     def _want_torque(self, torque: float) -> None:
         if not math.isfinite(torque):

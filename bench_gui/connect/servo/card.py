@@ -55,6 +55,7 @@ _MODES = {
     Phase.HOLD: "torque, holding",
 }
 FACT_WIDTH = 120
+CLEAR_TIP = "Clear the servo's error, which restarts some servos; remove its cause first"
 _UNCONNECTED = "Gains and limits are read from the servo once it is connected."
 
 
@@ -87,9 +88,16 @@ class ServoCard(QFrame):
         self.warnings.setWordWrap(True)
         self.warnings.setAccessibleName("Notes on this servo")
         self.warnings.hide()
+        self.error: QLabel = label("", "fault")
+        self.error.setWordWrap(True)
+        self.error.setAccessibleName("Error of this servo")
+        self.clear_button: QPushButton = button("Clear the error", CLEAR_TIP, controller.servo.acknowledge)
+        self._show_error(ServoView())
         left.addWidget(self.gains)
         left.addStretch(1)
         right.addWidget(self.limits)
+        right.addWidget(self.error)
+        right.addWidget(self.clear_button)
         right.addWidget(self.warnings)
         right.addStretch(1)
         column.addWidget(SideBySide(left, right, spacing=14), 1)
@@ -225,7 +233,16 @@ class ServoCard(QFrame):
         for name, text in texts.items():
             if self._facts[name].text() != text:
                 self._facts[name].setText(text)
+        self._show_error(view)
         self._enable()
+
+    def _show_error(self, view: ServoView) -> None:
+        """Show the error of a servo in FAULT, which it may have had before it was connected, and the way out."""
+        error = capitalised(view.fault) + "." if view.state is ServoState.FAULT and not view.stopped else ""
+        if self.error.text() != error:
+            self.error.setText(error)
+        self.error.setVisible(bool(error))
+        self.clear_button.setVisible(bool(error))
 
     def set_theme(self, theme: Theme) -> None:
         """Mark edits and warnings in the theme's colour of unfinished work."""
