@@ -59,16 +59,17 @@ class DynamixelSource:
                 torque = table["torque_enable"]
                 for _ in range(2):
                     bus.send(self.id, torque.address, torque.encode(0))
+            silent, on = len(tables) > 1, 0
             try:
-                confirmed = len(tables) == 1 and not Registers(bus, self.id, tables[0]).read_one("torque_enable", 0.0)
+                on = 0 if silent else Registers(bus, self.id, tables[0]).read_one("torque_enable", 0.0)
             except NoAnswer:
-                confirmed = False
-            if not confirmed:
-                # Another program may have changed its ID.
-                for table in tables:
-                    release_all(bus, table)
-                for table in tables if alone else ():
-                    release_all_at_every_rate(bus, table)
+                silent = True
+            # Another program may have changed its ID.
+            for table in tables if silent else ():
+                release_all(bus, table)
+            for table in tables if silent and alone else ():
+                release_all_at_every_rate(bus, table)
+            if silent or on:
                 raise NoAnswer(f"{self.port}: ID {self.id} did not confirm that its motor is off; {SILENCE}")
 
     def _tables(self, bus: Bus) -> list[ControlTable]:
