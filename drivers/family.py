@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
+from core.numbers import parse_number, parse_whole
 from drivers.errors import AddressError
 
 KINDS = ("choice", "text", "whole", "number")
@@ -58,10 +59,10 @@ class AddressField:
     def _check_number(self, value: str) -> None:
         whole = self.kind == "whole"
         try:
-            number = int(value) if whole else float(value)
-        except ValueError:
-            raise AddressError(f"{self.title}: {value!r} is not a {'whole ' if whole else ''}number") from None
-        if not self.lowest <= number <= self.highest:
+            entered = parse_whole(value) if whole else parse_number(value)
+        except ValueError as error:
+            raise AddressError(f"{self.title}: {error}") from None
+        if not self.lowest <= entered <= self.highest:
             raise AddressError(
                 f"{self.title}: {value} {self.unit} is not possible; enter {self.lowest:g} to {self.highest:g}"
             )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from core.errors import InputError
+from core.numbers import parse_number
 from drivers.errors import BusError
 
 PATIENCE = "SERVOBENCH_PATIENCE"
@@ -165,7 +166,7 @@ def limits_by_environment() -> TimeLimits:
     """Return the limits that SERVOBENCH_PATIENCE asks for; raises InputError for what is no factor."""
     text = os.environ.get(PATIENCE, "1")
     try:
-        return REAL.times(float(text))
+        return REAL.times(parse_number(text))
     except ValueError:
         raise InputError(f"{PATIENCE} is a factor of 1 or more, not {text!r}; unset it") from None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
 from core.identification.options import CHOICES, IdentificationOptions, options_of
+from core.numbers import is_pair, number_parts, parse_number, parse_whole
 from core.terms import FRICTION_MODELS, Integrator
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *arguments: Any, **how: Any) -> None:
         super().__init__(*arguments, **{"formatter_class": HelpFormatter, **how})
+        # argparse takes -0.5 for a value but -0,5, -1e-3 and -1,2 for unknown options.
+        self._negative_number_matcher = re.compile(r"-[.,]?\d")
 
     def add_argument(self, *flags: str, **how: Any) -> argparse.Action:
         """Add an argument, and hidden ones for its former names; see `ArgumentParser.add_argument`."""
@@ -72,17 +75,33 @@ def add_task(tasks: Any, name: str, summary: str, **how: Any) -> argparse.Argume
     return tasks.add_parser(name, help=summary, **{"description": f"{summary[0].upper()}{summary[1:]}.", **how})
 
 
+def any_number(text: str) -> float:
+    """Parse a finite number, see `core.numbers`."""
+    try:
+        return parse_number(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def any_int(text: str) -> int:
+    """Parse a whole number, see `core.numbers`."""
+    try:
+        return parse_whole(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def not_negative(text: str) -> float:
     """Parse a finite number of at least 0."""
-    value = float(text)
-    if not 0.0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is negative or not finite; give 0 or more")
+    value = any_number(text)
+    if value < 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is negative; give 0 or more")
     return value
 
 
 def positive_int(text: str) -> int:
     """Parse a whole number of at least 1."""
-    value = int(text)
+    value = any_int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1; give 1 or more")
     return value
@@ -90,8 +109,8 @@ def positive_int(text: str) -> int:
 
 def positive_float(text: str) -> float:
     """Parse a finite number above 0."""
-    value = float(text)
-    if not 0.0 < value < float("inf"):
+    value = any_number(text)
+    if value <= 0.0:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
 
@@ -99,6 +118,33 @@ def positive_float(text: str) -> float:
 def comma_list(text: str) -> list[str]:
     """Split comma-separated values."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def named_list(text: str) -> list[str]:
+    """Split comma-separated NAME=VALUE; a comma before a digit is the decimal sign of a value."""
+    return [part.strip() for part in re.split(r",(?!\d)", text) if part.strip()]
+
+
+def list_of_numbers(text: str) -> str:
+    """Return a list of numbers with semicolons if it is a pair such as 1,5; the terminal shows how it is read."""
+    if not is_pair(text):
+        return text
+    first, _, second = text.strip().partition(",")
+    print(f"note: {text} is read as {first} and {second}; write {first}.{second} for one number", file=sys.stderr)
+    return f"{first}; {second}"
+
+
+def numbers(text: str, item: Callable[[str], float] = any_number) -> tuple[float, ...]:
+    """Parse numbers separated by commas or semicolons; item: parses one of them."""
+    try:
+        return tuple(item(part) for part in number_parts(list_of_numbers(text)))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positive_numbers(text: str) -> tuple[float, ...]:
+    """Parse positive numbers separated by commas or semicolons."""
+    return numbers(text, positive_float)
 
 
 class _Flat(argparse.Action):
@@ -110,13 +156,15 @@ class _Flat(argparse.Action):
         setattr(namespace, self.dest, [value for part in values for value in part])
 
 
-def add_several(parser: Any, flag: str, item: Callable[[str], Any] = str, **how: Any) -> None:
-    """Add an option with several values, separated by commas or spaces; how: as `add_argument`."""
+def add_several(parser: Any, flag: str, values: Callable[[str], Iterable[Any]] = comma_list, **how: Any) -> None:
+    """Add an option with several values, separated by commas or spaces.
 
-    def values(text: str) -> list[Any]:
-        return [item(part) for part in comma_list(text)]
-
-    values.__name__ = item.__name__
+    Args:
+        parser: A parser or a group of arguments.
+        flag: The option.
+        values: Parses a text with one or more values.
+        how: As `add_argument`.
+    """
     parser.add_argument(flag, nargs="+", type=values, action=_Flat, **how)
 
 
@@ -161,7 +209,7 @@ def _parser_of(name: str) -> Callable[[str], Any]:
     field, option = OPTIONS[name]
     special = {"models": friction_models, "frozen": frozen_value, "bounds": bounds_of}
     positive = field.default is None or option.lower > 0.0
-    kinds = {"int": positive_int if positive else int, "float": positive_float if positive else not_negative}
+    kinds = {"int": positive_int if positive else any_int, "float": positive_float if positive else not_negative}
     return special.get(name) or kinds.get(str(field.type).removesuffix(" | None"), str)
 
 
@@ -169,7 +217,7 @@ def frozen_value(text: str) -> tuple[str, float]:
     """Parse NAME=NUMBER; raise IdentificationError otherwise."""
     name, equals, value = text.partition("=")
     try:
-        return name, float(value if equals else "")
+        return name, parse_number(value if equals else "")
     except ValueError:
         raise IdentificationError(f"--frozen {text}: expected NAME=NUMBER") from None
 
@@ -179,7 +227,7 @@ def bounds_of(text: str) -> tuple[str, float, float]:
     name, _, values = text.partition("=")
     low, _, high = values.partition(":")
     try:
-        return name, float(low), float(high)
+        return name, parse_number(low), parse_number(high)
     except ValueError:
         raise IdentificationError(f"--bounds {text}: expected NAME=LOW:HIGH") from None
 
@@ -291,7 +339,7 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
         help="read only N of these runs, spread evenly over the conditions (default: all)",
     )
     parser.add_argument(
-        "--sample-seed", type=int, default=0, metavar="S", help="random seed of the sample (default: %(default)s)"
+        "--sample-seed", type=any_int, default=0, metavar="S", help="random seed of the sample (default: %(default)s)"
     )
 
 
@@ -299,18 +347,28 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     """Add the bench and the servo's settings."""
     add_pendulum(parser)
     parser.add_argument(
-        "--kp", type=float, metavar="P", help="proportional gain in the servo's unit (default: the catalogue's)"
+        "--kp", type=any_number, metavar="P", help="proportional gain in the servo's unit (default: the catalogue's)"
     )
     parser.add_argument(
-        "--ki", type=float, default=0.0, metavar="I", help="integral gain in the servo's unit (default: %(default)g)"
+        "--ki",
+        type=any_number,
+        default=0.0,
+        metavar="I",
+        help="integral gain in the servo's unit (default: %(default)g)",
     )
     parser.add_argument(
-        "--kd", type=float, default=0.0, metavar="D", help="derivative gain in the servo's unit (default: %(default)g)"
+        "--kd",
+        type=any_number,
+        default=0.0,
+        metavar="D",
+        help="derivative gain in the servo's unit (default: %(default)g)",
     )
     parser.add_argument(
         "--supply-voltage", type=positive_float, metavar="V", help="supply voltage (default: the model's)"
     )
-    parser.add_argument("--damping", type=float, metavar="D", help="velocity gain, for control laws with one (eRob)")
+    parser.add_argument(
+        "--damping", type=any_number, metavar="D", help="velocity gain, for control laws with one (eRob)"
+    )
 
 
 def add_pendulum(parser: Any) -> None:
@@ -319,7 +377,7 @@ def add_pendulum(parser: Any) -> None:
         "--mass", type=positive_float, default=0.5, metavar="KG", help="mass of the load (default: %(default)g)"
     )
     parser.add_argument(
-        "--arm-mass", type=float, default=0.0, metavar="KG", help="mass of the uniform rod (default: %(default)g)"
+        "--arm-mass", type=any_number, default=0.0, metavar="KG", help="mass of the uniform rod (default: %(default)g)"
     )
     parser.add_argument(
         "--length",

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_several, comma_list
+from bench_gui.cli.arguments import add_several, named_list
 from bench_gui.cli.terminal import add_json
+from core.numbers import parse_number
 
 if TYPE_CHECKING:
     from core.studies.compliant.elastic import CompliantActuator
@@ -38,15 +39,11 @@ def add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
     add_several(
         parser,
         "--set",
+        named_list,
         default=[],
         metavar="NAME=VALUE",
         help="change parameters of the actuator, e.g. k1=0.002,max_deflection=0.9",
     )
-
-
-def numbers_of(text: str) -> tuple[float, ...]:
-    """Parse comma-separated numbers."""
-    return tuple(float(part) for part in comma_list(text))
 
 
 def actuator_name(text: str) -> str:
@@ -72,9 +69,9 @@ def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
         return None
     values = {}
     for part in arguments.set:
-        name, equals, number = part.partition("=")
+        name, equals, value = part.partition("=")
         try:
-            values[name] = float(number)
+            values[name] = parse_number(value)
         except ValueError:
             equals = ""
         if not equals:

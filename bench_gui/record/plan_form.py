@@ -38,15 +38,16 @@ from bench_gui.widgets.fields import (
     whole,
 )
 from core.errors import InputError, ServoBenchError
+from core.numbers import number_parts, parse_number
 from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
 from core.units import duration
 from core.words import capitalised, counted
 
 AXES = (
-    ("masses", "Loads", "kg", "Masses of the load, separated by commas"),
-    ("lengths", "Lengths", "m", "Distances from the shaft to the load, separated by commas"),
-    ("kps", "Gains kp", "", "Position gains in the servo's own units, separated by commas"),
+    ("masses", "Loads", "kg", "Masses of the load, e.g. 0.5, 1 or 0,5; 1"),
+    ("lengths", "Lengths", "m", "Distances from the shaft to the load, e.g. 0.1, 0.15 or 0,1; 0,15"),
+    ("kps", "Gains kp", "", "Position gains in the servo's own units, e.g. 100, 200"),
 )
 STEPS = 1000
 COUNT_WIDTH = 70
@@ -232,15 +233,12 @@ class PlanForm(QWidget):
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas or semicolons.
+    """Parse a list of numbers, see `core.numbers`.
 
     Raises:
         InputError: The text is not a list of numbers.
     """
-    parts = [part.strip() for part in text.replace(";", ",").split(",") if part.strip()]
     try:
-        return tuple(float(part) for part in parts)
-    except ValueError:
-        raise InputError(
-            f"{what}: {text!r} is not a list of numbers; separate them by commas, e.g. 0.5, 1, 1.5"
-        ) from None
+        return tuple(parse_number(part) for part in number_parts(text))
+    except ValueError as error:
+        raise InputError(f"{what}: {error}") from None

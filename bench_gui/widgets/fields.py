@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -28,7 +29,9 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.headless.words import printed
+from core.numbers import parse_number, parse_whole
 from core.units import AngleUnit, typeset
+from core.words import capitalised, counted
 
 FIELD_WIDTH = 118
 SPACING = 6
@@ -147,13 +150,14 @@ def _field(widget: W) -> W:
 
 
 class _Refusing:
-    """Mix-in of `NumberBox` and `WholeBox`: a number outside the bounds stays visible in red, with the bound.
+    """Mix-in of `NumberBox` and `WholeBox`: text that is not an accepted number stays visible in red, with the reason.
 
-    The value remains the last accepted one.
+    The value remains the last accepted one. Every key is accepted while typing: a field that ignores a comma turns 0,5
+    into 5.
     """
 
     refusal = ""
-    """Reason why the shown number is refused; empty if it is accepted."""
+    """Reason why the shown text is refused; empty if it is accepted."""
 
     def refuse(self: Any, reason: str) -> None:
         """Mark the field and show a reason; an empty reason clears the mark."""
@@ -173,12 +177,17 @@ class _Refusing:
         self._reconsider()
 
     def validate(self: Any, text: str, at: int) -> object:
-        """Accept any number while typing."""
-        found = super().validate(text, at)  # type: ignore[misc]
-        return (QValidator.State.Intermediate, text, at) if self._bound(text) else found
+        """Accept any text while typing, and a number within the bounds as a value."""
+        good = self._number_in(text) and not self._fault(text)
+        return QValidator.State.Acceptable if good else QValidator.State.Intermediate, text, at
+
+    def valueFromText(self: Any, text: str) -> float:
+        """Read a number as people type it, see `core.numbers`."""
+        number_in = self._number_in(text)
+        return self._parse(number_in) if number_in else self.minimum()
 
     def focusOutEvent(self: Any, event: QFocusEvent) -> None:
-        """Keep a number outside the bounds visible."""
+        """Keep refused text visible."""
         if self._judge():
             self.lineEdit().event(event)
             QWidget.focusOutEvent(self, event)
@@ -186,35 +195,52 @@ class _Refusing:
             super().focusOutEvent(event)  # type: ignore[misc]
 
     def keyPressEvent(self: Any, event: QKeyEvent) -> None:
-        """Accept the number on Enter, or show why it is refused."""
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self._judge():
-            super().keyPressEvent(event)  # type: ignore[misc]
+        """Accept the number on Enter, or show why it is refused; the first key replaces a word such as "automatic"."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._judge():
+            return
+        if event.text().isprintable() and event.text() and self.text() == self.specialValueText():
+            self.selectAll()
+        super().keyPressEvent(event)  # type: ignore[misc]
 
     def _judge(self: Any) -> bool:
-        """Return True if the shown number is refused."""
-        bound = self._bound(self.text())
-        self.refuse(f"{bound}; still {self.textFromValue(self.value())}{self.suffix()}" if bound else "")
-        return bool(bound)
+        """Return True if the shown text is refused."""
+        fault = self._fault(self.text())
+        self.refuse(f"{fault}; still {self._shown(self.value())}" if fault else "")
+        return bool(fault)
 
     def _follow(self: Any) -> None:
+        self.setLocale(QLocale.c())
         self.lineEdit().textChanged.connect(self._reconsider)
         self.valueChanged.connect(self._reconsider)
 
     def _reconsider(self: Any) -> None:
-        if self.refusal and not self._bound(self.text()):
+        if self.refusal and not self._fault(self.text()):
             self.refuse("")
 
-    def _bound(self: Any, text: str) -> str:
-        """Bound that a text violates, in words; empty for a valid number and for text that is not a number."""
-        bare = text.removesuffix(self.suffix()).strip().replace("\N{MINUS SIGN}", "-").replace(",", ".")
-        try:
-            value = float(bare)
-        except ValueError:
+    def _number_in(self: Any, text: str) -> str:
+        """The typed number without the unit and the word for the lowest value."""
+        unit, bare = self.suffix().strip(), text.replace(self.specialValueText(), "").strip()
+        while unit and bare.endswith(unit):  # twice where it was pasted with the number
+            bare = bare.removesuffix(unit).strip()
+        return bare
+
+    def _shown(self: Any, value: float) -> str:
+        special = self.specialValueText()
+        return special if special and value == self.minimum() else self.textFromValue(value) + self.suffix()
+
+    def _fault(self: Any, text: str) -> str:
+        """Why a text is not accepted; empty for a valid number and for an empty field, which keeps its value."""
+        number_in = self._number_in(text)
+        if not number_in:
             return ""
+        try:
+            value = self._parse(number_in)
+        except ValueError as error:
+            return capitalised(str(error))
         if value > self.maximum():
-            return f"At most {self.textFromValue(self.maximum())}{self.suffix()}"
+            return f"At most {self._shown(self.maximum())}"
         if value < self.minimum():
-            return f"At least {self.textFromValue(self.minimum())}{self.suffix()}"
+            return f"At least {self._shown(self.minimum())}"
         return ""
 
 
@@ -231,13 +257,14 @@ class WholeBox(_Refusing, QSpinBox):
         super().__init__()
         self._follow()
 
+    _parse = staticmethod(parse_whole)
+
 
 class NumberBox(_Refusing, QDoubleSpinBox):
-    """Field for a number without trailing zeros, always with a decimal point."""
+    """Field for a number without trailing zeros, shown with a decimal point."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setLocale(QLocale.c())
         self._follow()
 
     def textFromValue(self, value: float) -> str:
@@ -245,14 +272,18 @@ class NumberBox(_Refusing, QDoubleSpinBox):
         text = typeset(f"{value:.{self.decimals()}f}")
         return text.rstrip("0").rstrip(".") if "." in text else text
 
-    def valueFromText(self, text: str) -> float:
-        """Read a number with either minus sign."""
-        return super().valueFromText(text.replace("−", "-"))
+    def _parse(self, text: str) -> float:
+        """Read a number that the field can show.
 
-    def validate(self, text: str, at: int) -> object:
-        """Accept either minus sign."""
-        state, *_ = cast(tuple[QValidator.State, str, int], super().validate(text.replace("−", "-"), at))
-        return state, text, at
+        Raises:
+            ValueError: It is not a number, or has more decimals than the field.
+        """
+        value = parse_number(text)
+        if not math.isclose(value, round(value, self.decimals()), rel_tol=1e-12):
+            raise ValueError(
+                f"at most {counted(self.decimals(), 'decimal')}" if self.decimals() else "whole numbers only"
+            )
+        return value
 
 
 class AngleBox(NumberBox):

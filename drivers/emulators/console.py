@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import InputError
+from core.numbers import parse_number, parse_whole
 from drivers.errors import CommandError
 
 Act = Callable[[list[str]], str | None]
@@ -68,9 +69,17 @@ class Console:
 
 def number(text: str, lowest: float = -math.inf, highest: float = math.inf) -> float:
     """Return a finite number in a range; raises ValueError."""
-    value = float(text)
-    if not (math.isfinite(value) and lowest <= value <= highest):
+    value = parse_number(text)
+    if not lowest <= value <= highest:
         raise ValueError(f"{text} is not a number from {lowest:g} to {highest:g}")
+    return value
+
+
+def whole(text: str, lowest: int, highest: int) -> int:
+    """Return a whole number in a range; raises ValueError."""
+    value = parse_whole(text)
+    if not lowest <= value <= highest:
+        raise ValueError(f"{text} is not a whole number from {lowest} to {highest}")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.numbers import parse_number, parse_whole
 from drivers.errors import AddressError
 from drivers.ethercat import nic
 from drivers.ethercat.settings import DriveSettings
@@ -76,13 +77,13 @@ def from_address(address: ServoAddress) -> EthercatSource:
 
 def _number(name: str, text: str) -> float:
     try:
-        return float(text)
-    except ValueError:
-        raise AddressError(f"{name}: {text!r} is not a number") from None
+        return parse_number(text)
+    except ValueError as error:
+        raise AddressError(f"{name}: {error}") from None
 
 
 def _whole(name: str, text: str) -> int:
     try:
-        return int(text)
-    except ValueError:
-        raise AddressError(f"{name}: {text!r} is not a whole number") from None
+        return parse_whole(text)
+    except ValueError as error:
+        raise AddressError(f"{name}: {error}") from None

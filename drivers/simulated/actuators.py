@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from core.errors import ModelError
+from core.numbers import parse_number
 from core.studies.compliant.elastic import ACTUATORS
 from core.studies.compliant.files import CompliantUnit, read_unit
 
@@ -261,7 +262,7 @@ def plant_actuator(name: str, preset: str = "") -> PlantActuator | None:
         soft, stiff = (actuator.soft_preset, actuator.stiff_preset) if actuator.preset_unit else (None, None)
     named = {"": soft, SOFT: soft, STIFF: stiff}
     try:
-        value = named[preset] if preset in named else float(preset)
+        value = named[preset] if preset in named else parse_number(preset)
     except ValueError:
         raise ModelError(f"a stiffness preset is {SOFT}, {STIFF} or a number, not {preset!r}") from None
     if value is not None and soft is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
+from core.numbers import parse_number, parse_whole
 from core.shipped import load_model, nominal_model
 from core.terms import FRICTION_MODELS
 from drivers import timing
@@ -104,11 +105,11 @@ def from_address(address: ServoAddress) -> SimulatedSource:
             elif name == "clock":
                 clock = value
             elif name == "speed":
-                speed = float(value)
+                speed = parse_number(value)
             elif name == "seed":
-                seed = int(value)
+                seed = parse_whole(value)
             elif name in numbers:
-                imperfections[name] = float(value)
+                imperfections[name] = parse_number(value)
             else:
                 known = ", ".join(
                     ("model", "contact", "actuator", "preset", "clock", "speed", "seed", *sorted(numbers))

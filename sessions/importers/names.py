@@ -9,6 +9,7 @@ from pathlib import Path
 from core.catalogue import servos
 from core.errors import InputError
 from core.trajectories import canonical_name, trajectory_names
+from core.numbers import parse_number
 from sessions.errors import shown
 from sessions.importers.tables import OPENERS
 from sessions.strict_json import is_name
@@ -21,7 +22,7 @@ FACTS = {
 """Facts of a run besides its samples, with the group of each."""
 
 FIELD = re.compile(r"\{(\w*)\}")
-_NUMBER = r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?"
+_NUMBER = r"[-+]?\d*[.,]?\d+(?:e[-+]?\d+)?"
 
 _KEYS = {
     **dict.fromkeys(("mass", "load", "m"), "mass"),
@@ -71,7 +72,7 @@ def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:
         raise InputError(
             f"the name {shown(stem)!r} does not fit --from-name {shown(pattern)!r}; expected is e.g. {example}"
         )
-    return {fact: text if FACTS[fact] == "text" else float(text) for fact, text in match.groupdict().items()}
+    return {fact: text if FACTS[fact] == "text" else parse_number(text) for fact, text in match.groupdict().items()}
 
 
 def guess_pattern(stems: Sequence[str], given: Collection[str] = ()) -> str:

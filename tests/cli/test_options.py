@@ -20,6 +20,7 @@ from bench_gui.cli.arguments import (
     friction_models,
     frozen_value,
     not_negative,
+    numbers,
     options_from,
     positive_float,
     positive_int,
@@ -293,8 +294,8 @@ def test_drive_backdrive(reach) -> None:
 
 def test_lists_take_commas_and_spaces() -> None:
     parser = argparse.ArgumentParser()
-    add_several(parser, "--speeds", float)
-    for words in (["1,2", "3"], ["1", "2", "3"], ["1,2,3"], ["1,", "2", ",3"]):
+    add_several(parser, "--speeds", numbers)
+    for words in (["1,2", "3"], ["1", "2", "3"], ["1,2,3"], ["1,", "2", ",3"], ["1.0;2", "3,0;"]):
         assert parser.parse_args(["--speeds", *words]).speeds == [1.0, 2.0, 3.0]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_session, comma_list
 from bench_gui.cli.commands.runs import print_runs, runs_json
 from bench_gui.cli.terminal import add_json, print_json
+from core.numbers import parse_number
 
 if TYPE_CHECKING:
     from sessions import Annotation
@@ -92,6 +93,6 @@ def _times(text: str) -> tuple[float | None, float | None]:
     if not colon or not (begin or end):
         raise argparse.ArgumentTypeError(f"{text!r} is not BEGIN:END in seconds, e.g. 0.5:4, 0.5: or :4")
     try:
-        return float(begin) if begin else None, float(end) if end else None
+        return parse_number(begin) if begin else None, parse_number(end) if end else None
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not BEGIN:END in seconds, e.g. 0.5:4, 0.5: or :4") from None

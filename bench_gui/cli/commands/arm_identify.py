@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import any_int, any_number, comma_list, positive_float, positive_int, positive_numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.studies.arm import DEFAULT_MODELS
 
@@ -52,13 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--held-out",
-        type=float,
+        type=any_number,
         default=0.25,
         metavar="SHARE",
         help="share of the recordings held out, 0 for none (default: %(default)s)",
     )
     parser.add_argument("--trials", type=positive_int, metavar="N", help="evaluations per model")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: %(default)s)")
+    parser.add_argument("--seed", type=any_int, default=0, metavar="S", help="random seed (default: %(default)s)")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for result.json and errors.csv")
     add_json(parser)
     add_progress(parser)
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _lengths(text: str) -> tuple[float, ...]:
-    return tuple(sorted({positive_float(part) for part in comma_list(text)}))
+    return tuple(sorted({*positive_numbers(text)}))
 
 
 def _save(folder: Path, found: ArmIdentification) -> None:

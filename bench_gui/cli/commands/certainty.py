@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_options, add_session, comma_list, say_damage
+from bench_gui.cli.arguments import add_options, add_session, any_int, comma_list, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.identification.defaults import DRAWS, PROFILED
 from core.terms import FRICTION_MODELS
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of bootstrap draws, 0 for none (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="random seed of the draws (default: %(default)s)"
+        "--seed", type=any_int, default=0, metavar="S", help="random seed of the draws (default: %(default)s)"
     )
     add_options(parser, "threads")
     add_json(parser)
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _draws(text: str) -> int:
-    value = int(text)
+    value = any_int(text)
     if value < 0 or value == 1:
         raise argparse.ArgumentTypeError(f"{text} draws show no spread; give at least 2, or 0 for none")
     return value

@@ -10,14 +10,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_task, not_negative, positive_float
+from bench_gui.cli.arguments import add_task, any_number, not_negative, numbers, positive_float
 from bench_gui.cli.commands import compliant_export, compliant_identify, compliant_learn, compliant_move
 from bench_gui.cli.compliant_files import (
     actuator_of,
     add_actuator,
     add_outputs,
     drawing,
-    numbers_of,
     pair_of,
     say_written,
 )
@@ -44,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     curve = add_task(tasks, "curve", "compute torque and stiffness of an actuator's springs")
     add_actuator(curve, "qbmove")
-    curve.add_argument("--presets", type=numbers_of, metavar="P,…", help="stiffness presets (default: soft and stiff)")
+    curve.add_argument("--presets", type=numbers, metavar="P,…", help="stiffness presets (default: soft and stiff)")
     add_outputs(curve, "torque and stiffness over deflection")
     curve.set_defaults(run_task=_curve)
 
     step = add_task(tasks, "step", "simulate steps of the equilibrium under gravity, soft and stiff (Fig. 7)")
     add_actuator(step, None)
-    step.add_argument("--goal", type=float, default=0.8, metavar="RAD", help="step height (default: %(default)s)")
+    step.add_argument("--goal", type=any_number, default=0.8, metavar="RAD", help="step height (default: %(default)s)")
     _add_duration(step, 0.5)
     add_outputs(step, "links over time")
     step.set_defaults(run_task=_step)
@@ -59,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_actuator(chirp, None)
     _add_amplitude(chirp, 0.15)
     chirp.add_argument(
-        "--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="frequency band (default: 0.5,6)"
+        "--band", type=numbers, default=(0.5, 6.0), metavar="HZ,HZ", help="frequency band (default: 0.5,6)"
     )
     _add_duration(chirp, 40.0)
     add_outputs(chirp, "magnitude and phase over frequency, links over time")

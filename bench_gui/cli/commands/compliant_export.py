@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bench_gui.cli.arguments import comma_list, not_negative, positive_float
+from bench_gui.cli.arguments import any_int, comma_list, not_negative, positive_float
 from bench_gui.cli.compliant_files import actuator_of, add_actuator, say_written
 from bench_gui.cli.terminal import add_json, print_json
 
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench compliant export`."""
     add_actuator(parser, "qbmove")
     parser.add_argument(
-        "--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation mode (default: %(default)s)"
+        "--mode", type=any_int, choices=range(7), default=6, metavar="0…6", help="operation mode (default: %(default)s)"
     )
     parser.add_argument(
         "--robot", default="compliant_bench", metavar="NAME", help="name of the robot (default: %(default)s)"

@@ -17,6 +17,7 @@ from bench_gui.cli.arguments import (
     add_sample,
     add_session,
     add_tag,
+    any_int,
     comma_list,
     frozen_value,
     positive_float,
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--motor", action="store_true", help="also identify the motors and their controllers")
     parser.add_argument(
         "--mode",
-        type=int,
+        type=any_int,
         choices=(3, 6),
         default=6,
         help="6: motors with dynamics, 3: ideal motors (default: %(default)s)",

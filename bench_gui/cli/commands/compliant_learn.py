@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import not_negative, positive_float, positive_int
+from bench_gui.cli.arguments import not_negative, numbers, positive_float, positive_int
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,
     add_outputs,
     drawing,
-    numbers_of,
     pair_of,
     say_written,
     unit_named,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench compliant learn`."""
     parser.add_argument(
-        "--goal", type=numbers_of, default=(0.8, 0.8), metavar="RAD,RAD", help="goals of both joints (default: 0.8,0.8)"
+        "--goal", type=numbers, default=(0.8, 0.8), metavar="RAD,RAD", help="goals of both joints (default: 0.8,0.8)"
     )
     parser.add_argument(
         "--duration",
@@ -62,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--presets",
-        type=numbers_of,
+        type=numbers,
         default=(0.2, 0.2),
         metavar="P,P",
         help="stiffness presets of both joints (default: 0.2,0.2)",

@@ -24,12 +24,11 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import comma_list, positive_float
+from bench_gui.cli.arguments import comma_list, numbers, positive_float
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,
     add_outputs,
-    numbers_of,
     say_written,
     unit_named,
 )
@@ -69,11 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one mode for all joints, or one per joint (default: 6)",
     )
     parser.add_argument(
-        "--first", type=numbers_of, default=(0.8,), metavar="V,…", help="first command of each joint (default: 0.8)"
+        "--first", type=numbers, default=(0.8,), metavar="V,…", help="first command of each joint (default: 0.8)"
     )
     parser.add_argument(
         "--second",
-        type=numbers_of,
+        type=numbers,
         metavar="V,…",
         help="second command of each joint (default: the soft preset in modes with one, else 0)",
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 
+from bench_gui.cli.arguments import any_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
 
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="DIR", help="folder for session, models, exports and report"
     )
     parser.add_argument("--fast", action="store_true", help="use a smaller grid and fewer evaluations")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="random seed (default: %(default)s)")
+    parser.add_argument("--seed", type=any_int, default=0, metavar="S", help="random seed (default: %(default)s)")
     add_json(parser)
     add_progress(parser)
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 
-from bench_gui.cli.arguments import add_model, add_several, model_from, positive_float, positive_int
+from bench_gui.cli.arguments import add_model, add_several, model_from, numbers, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 EXAMPLES = """\
 examples:
   bench drive-backdrive --model xl330:m6
-  bench drive-backdrive --model result/m6.json --velocity 0,2 -o torques.svg"""
+  bench drive-backdrive --model result/m6.json --velocity 0 2 -o torques.svg"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench drive-backdrive`."""
     add_model(parser)
-    add_several(parser, "--velocity", float, default=[0.0], metavar="RAD/S", help="velocities (default: 0)")
+    add_several(parser, "--velocity", numbers, default=[0.0], metavar="RAD/S", help="velocities (default: 0)")
     parser.add_argument(
         "--torque-max",
         type=positive_float,

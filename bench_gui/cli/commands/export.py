@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench_gui.cli.arguments import OR_EXAMPLE, model_from, positive_float, say_damage, session_place
+from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
 from core.export.targets import TARGETS
+from core.numbers import parse_number
 from core.terms import FRICTION_MODELS
 from core.words import counted
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     targets = dict.fromkeys((*TARGETS, *SESSION_TARGETS))
     parser.add_argument("--to", required=True, choices=targets, metavar="TARGET", help=", ".join(targets))
     parser.add_argument(
-        "--kp", type=float, metavar="P", help="gain of the exported actuator (default: the catalogue's)"
+        "--kp", type=any_number, metavar="P", help="gain of the exported actuator (default: the catalogue's)"
     )
     parser.add_argument(
         "--set",
@@ -78,7 +79,7 @@ def _setting(text: str) -> tuple[str, float | str]:
     if name in OWN:
         raise argparse.ArgumentTypeError(f"{name} has its own option; give {OWN[name]}")
     try:
-        return name, value if name in WORDS else float(value)
+        return name, value if name in WORDS else parse_number(value)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{name} = {value!r} is not a number") from None
 

@@ -29,6 +29,7 @@ from bench_gui.cli.terminal import (
     print_json,
     print_table,
 )
+from core.numbers import parse_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,7 +239,7 @@ def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
         name, equals, value = text.partition("=")
         if equals and name.isidentifier() and not Path(text).exists():
             try:
-                values[name] = float(value)
+                values[name] = parse_number(value)
             except ValueError:
                 raise IdentificationError(f"--start {text}: expected NAME=NUMBER, or a model") from None
             continue

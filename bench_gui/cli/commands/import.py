@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import say_damage
+from bench_gui.cli.arguments import any_number, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 from core.words import counted
 
@@ -41,21 +41,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take conditions from file names, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; {} is any text",
     )
     table.add_argument("--servo", metavar="SERVO", help="catalogue name (see bench models) or servo file")
-    table.add_argument("--mass", type=float, metavar="KG", help="mass of the load")
-    table.add_argument("--length", type=float, metavar="M", help="distance from the shaft to the load")
-    table.add_argument("--arm-mass", type=float, metavar="KG", help="mass of the uniform rod (default: 0)")
+    table.add_argument("--mass", type=any_number, metavar="KG", help="mass of the load")
+    table.add_argument("--length", type=any_number, metavar="M", help="distance from the shaft to the load")
+    table.add_argument("--arm-mass", type=any_number, metavar="KG", help="mass of the uniform rod (default: 0)")
     table.add_argument(
-        "--angle-offset", type=float, metavar="RAD", help="offset added to the angle; 0 must point down (default: 0)"
+        "--angle-offset",
+        type=any_number,
+        metavar="RAD",
+        help="offset added to the angle; 0 must point down (default: 0)",
     )
-    table.add_argument("--kp", type=float, metavar="P", help="proportional gain in the servo's unit")
-    table.add_argument("--ki", type=float, metavar="I", help="integral gain in the servo's unit (default: 0)")
-    table.add_argument("--kd", type=float, metavar="D", help="derivative gain in the servo's unit (default: 0)")
+    table.add_argument("--kp", type=any_number, metavar="P", help="proportional gain in the servo's unit")
+    table.add_argument("--ki", type=any_number, metavar="I", help="integral gain in the servo's unit (default: 0)")
+    table.add_argument("--kd", type=any_number, metavar="D", help="derivative gain in the servo's unit (default: 0)")
     table.add_argument(
-        "--supply-voltage", type=float, metavar="V", help="nominal supply voltage (default: the catalogue's)"
+        "--supply-voltage", type=any_number, metavar="V", help="nominal supply voltage (default: the catalogue's)"
     )
     # Former name; `CommandParser` adds those of options outside groups only.
     hidden = argparse.SUPPRESS
-    parser.add_argument("--vin", dest="supply_voltage", type=float, default=hidden, help=hidden)
+    parser.add_argument("--vin", dest="supply_voltage", type=any_number, default=hidden, help=hidden)
     table.add_argument("--trajectory", metavar="NAME", help="name of the trajectory (default: the file's name)")
     add_json(parser)
     add_progress(parser)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, comma_list, model_from, options_from, positive_int, recordings_from
-from bench_gui.cli.commands.record import numbers
+from bench_gui.cli.arguments import (
+    add_recordings,
+    comma_list,
+    model_from,
+    options_from,
+    positive_int,
+    positive_numbers,
+    recordings_from,
+)
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -53,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     grid = parser.add_argument_group(
         "possible recordings", "Default: the session's plan, or the grid suggested for the servo."
     )
-    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="masses of the load")
-    grid.add_argument("--lengths", type=numbers, metavar="M,…", help="distances from the shaft to the load")
-    grid.add_argument("--gains", type=numbers, metavar="P,…", help="proportional gains in the servo's unit")
+    grid.add_argument("--masses", type=positive_numbers, metavar="KG,…", help="masses of the load")
+    grid.add_argument("--lengths", type=positive_numbers, metavar="M,…", help="distances from the shaft to the load")
+    grid.add_argument("--gains", type=positive_numbers, metavar="P,…", help="proportional gains in the servo's unit")
     grid.add_argument("--trajectories", type=comma_list, metavar="T,…", help="trajectories, e.g. sin_sin,lift_and_drop")
     add_json(parser)
     add_progress(parser)

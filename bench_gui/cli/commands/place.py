@@ -69,12 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, store and print the extremes, beside those of the model; return 1 if one was not placed."""
-    from bench_gui.cli.arguments import model_from
+    from bench_gui.cli.arguments import list_of_numbers, model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
     from bench_gui.headless.place.torques import torques_from
     from core.errors import InputError
 
-    torques = torques_from(arguments.torques) if arguments.torques else None
+    torques = torques_from(list_of_numbers(arguments.torques)) if arguments.torques else None
     if isinstance(torques, str):
         raise InputError(f"--torques: {torques}")
     plan = PlacementPlan(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_bench, add_several, bench_from, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import add_bench, add_several, bench_from, positive_float, positive_int, positive_numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 from core.words import counted
 
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 
 PAPER = "paper"
 GRID_OPTIONS = ("masses", "lengths", "kps", "repetitions")
-
-
-def numbers(text: str) -> tuple[float, ...]:
-    """Parse comma-separated positive numbers."""
-    return tuple(positive_float(part) for part in comma_list(text))
 
 
 EXAMPLES = """\
@@ -70,11 +65,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="paper|FILE",
         help='plan written by the window, or "paper" for Table I of the paper, scaled to the servo',
     )
-    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="masses of the load, instead of the plan's")
     grid.add_argument(
-        "--lengths", type=numbers, metavar="M,…", help="distances from the shaft to the load, instead of the plan's"
+        "--masses", type=positive_numbers, metavar="KG,…", help="masses of the load, instead of the plan's"
     )
-    grid.add_argument("--kps", type=numbers, metavar="P,…", help="proportional gains, instead of the plan's")
+    grid.add_argument(
+        "--lengths",
+        type=positive_numbers,
+        metavar="M,…",
+        help="distances from the shaft to the load, instead of the plan's",
+    )
+    grid.add_argument("--kps", type=positive_numbers, metavar="P,…", help="proportional gains, instead of the plan's")
     grid.add_argument("--repetitions", type=positive_int, metavar="N", help="recordings of each condition")
     parser.add_argument("--fast", action="store_true", help="run a simulated servo faster than real time")
     parser.add_argument("-o", "--output", required=True, metavar="SESSION", help="session folder, created if needed")

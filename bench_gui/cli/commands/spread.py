@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import any_int, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES
 from core.terms import FRICTION_MODELS
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--draws", type=positive_int, default=1000, metavar="N", help="number of specimens (default: %(default)s)"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="random seed of the specimens (default: %(default)s)"
+        "--seed", type=any_int, default=0, metavar="S", help="random seed of the specimens (default: %(default)s)"
     )
     parser.add_argument(
         "--kp", type=positive_float, metavar="P", help="gain of the exported actuator (default: the catalogue's)"

@@ -25,6 +25,7 @@ from bench_gui.cli.arguments import (
     bench_from,
     comma_list,
     model_from,
+    named_list,
     positive_float,
     positive_int,
     recordings_from,
@@ -32,6 +33,7 @@ from bench_gui.cli.arguments import (
 )
 from bench_gui.cli.files import print_written, write_file
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from core.numbers import parse_number
 from core.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
@@ -221,19 +223,19 @@ class _ServoText:
         self._on = ""
         body: dict[str, float] = {}
         values: dict[str, Any] = {}
-        for part in comma_list(rest):
+        for part in named_list(rest):
             field, equals, value = part.partition("=")
             try:
                 if field == "node" and equals:
                     values = vars(read_servo_node(Path(value))) | values
                 elif field in ("inertia", "gravity") and equals:
-                    body[field] = float(value)
+                    body[field] = parse_number(value)
                 elif field == "on" and value:
                     self._on = value
                 elif field == "type" and equals:
                     values["type"] = value
                 else:
-                    values[SEED_NAMES[field]] = float(value if equals else "")
+                    values[SEED_NAMES[field]] = parse_number(value if equals else "")
             except (KeyError, ValueError):
                 known = ", ".join((*SEED_NAMES, "node", "on", "inertia", "gravity"))
                 raise InputError(f"--servo {text}: {part!r} is not FIELD=VALUE; fields: {known}") from None

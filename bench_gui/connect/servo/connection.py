@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QPus
 
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, number, whole
 from core.errors import ServoBenchError
+from core.numbers import parse_number, parse_whole
 from core.words import capitalised
 from drivers.registry import AddressField, Family, families
 
@@ -171,12 +172,12 @@ def field_widget(field: AddressField, value: str, changed: Callable[[], object])
         return text, text.text
     if field.kind == "whole":
         low, high = (round(min(max(v, -LARGEST_WHOLE), LARGEST_WHOLE)) for v in (field.lowest, field.highest))
-        spin: QSpinBox = whole(field.title, field.tip, int(value or 0), low, high, unit=field.unit)
+        spin: QSpinBox = whole(field.title, field.tip, parse_whole(value or "0"), low, high, unit=field.unit)
         spin.setKeyboardTracking(False)
         spin.valueChanged.connect(lambda _: changed())
         return spin, lambda: str(spin.value())
     low, high = (min(max(v, -LARGEST_NUMBER), LARGEST_NUMBER) for v in (field.lowest, field.highest))
-    real: QDoubleSpinBox = number(field.title, field.tip, field.unit, float(value or 0.0), low, high, 3, 1.0)
+    real: QDoubleSpinBox = number(field.title, field.tip, field.unit, parse_number(value or "0"), low, high, 3, 1.0)
     real.valueChanged.connect(lambda _: changed())
     return real, lambda: f"{real.value():.10g}"
 

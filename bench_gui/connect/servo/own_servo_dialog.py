@@ -26,6 +26,7 @@ from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, 
 from core.actuator import BRIDGES, LAWS
 from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
 from core.errors import ServoBenchError
+from core.numbers import decimal_text, number_parts
 from core.words import capitalised
 from drivers.registry import check_buses
 
@@ -70,12 +71,22 @@ def filled(template: str, texts: dict[TemplateLine, str]) -> str:
     """Return the template with other values; a text that is not a TOML value is quoted."""
     lines = template.splitlines()
     for entry, text in texts.items():
-        value = text.strip()
+        value = text.strip() if entry.value.startswith('"') else _with_points(text.strip())
         if entry.value.startswith('"') or not _is_value(value):
             value = json.dumps(value, ensure_ascii=False)
         start, _, end = lines[entry.line].partition(entry.value)
         lines[entry.line] = start + value + end
     return "\n".join(lines) + "\n"
+
+
+def _with_points(text: str) -> str:
+    """Return a number, or a list with semicolons, with decimal points; any other text as it is."""
+    try:
+        if text.startswith("[") and text.endswith("]") and ";" in text:
+            return f"[{', '.join(decimal_text(part) for part in number_parts(text[1:-1]))}]"
+        return decimal_text(text)
+    except ValueError:
+        return text
 
 
 def _is_value(text: str) -> bool:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 
+from core.numbers import number_parts, parse_number
+
 MOST_TORQUES = 60
 
 
 def torques_from(text: str) -> tuple[float, ...] | str:
     """Parse torques [N·m], e.g. "0.3, 0.6" or from:to:step "0.3:0.9:0.1"; return an error message if that fails."""
     found: list[float] = []
-    for part in text.replace(";", ",").replace("−", "-").split(","):
-        part = part.strip()
-        if not part:
-            continue
+    try:
+        parts = number_parts(text)
+    except ValueError as error:
+        return str(error)
+    for part in parts:
         try:
-            numbers = [float(piece) for piece in part.split(":")]
+            numbers = [parse_number(piece) for piece in part.split(":")]
         except ValueError:
             return f"{part} is not a torque; write e.g. 0.3, 0.6 or 0.3:0.9:0.1"
-        if not all(math.isfinite(value) for value in numbers) or len(numbers) not in (1, 3):
+        if len(numbers) not in (1, 3):
             return f"{part} is not a torque; write e.g. 0.3, 0.6 or, from:to:step, 0.3:0.9:0.1"
         if len(numbers) == 1:
             found += numbers

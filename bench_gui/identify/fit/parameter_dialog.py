@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +24,7 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 from core.errors import ServoBenchError
 from core.identification.request import check_bounds, check_value
+from core.numbers import parse_number
 from core.parameters import Parameter, ParameterSet
 from core.units import significant
 
@@ -160,12 +160,10 @@ class ParameterChoices(TextTable):
             row = replace(row, frozen=Qt.CheckState(value) != Qt.CheckState.Checked)
         elif role == Qt.ItemDataRole.EditRole and column in (VALUE, LOWER, UPPER):
             try:
-                number = float(str(value).replace(",", ".").replace("−", "-"))
+                entered = parse_number(str(value))
             except ValueError:
                 return False
-            if not math.isfinite(number):
-                return False
-            row = replace(row, **{("value", "lower", "upper")[column - VALUE]: number})
+            row = replace(row, **{("value", "lower", "upper")[column - VALUE]: entered})
         else:
             return False
         self._choices[index.row()] = row

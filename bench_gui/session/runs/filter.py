@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench_gui.session.runs.wording import number_of, status_word
+from core.numbers import parse_number
 from core.recording import STATUS_WORDS
 from core.trajectories import title_of
 
@@ -98,7 +99,7 @@ _TERM = re.compile(
     r"(?P<turned>-)?(?:(?P<name>[A-Za-z]+)\s*(?P<sign><=|>=|!=|[=<>:])\s*)?"
     r'(?:"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]*))'
 )
-_FIGURE = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_FIGURE = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,3})?"
 _VALUE = re.compile(rf"(?P<low>{_FIGURE})(?:\.\.(?P<high>{_FIGURE}))?\s*(?P<unit>[A-Za-z]*)")
 
 
@@ -172,13 +173,13 @@ def _comparison(name: str, sign: str, value: str) -> Test:
         raise _NotUnderstoodError(f"needs a number, e.g. {name}{sign}3")
     if found["unit"] and found["unit"] != known.unit:
         raise _NotUnderstoodError(f"is in another unit: {name} is in {known.unit}" if known.unit else "has no unit")
-    low = float(found["low"])
+    low = parse_number(found["low"])
     if found["high"] is None:
         holds = _COMPARISONS[sign]
         return lambda run, _: holds(known.value(run), low)
     if sign not in ("=", ":", "!="):
         raise _NotUnderstoodError(f"– a range goes with {name}:, e.g. {name}:3..9")
-    high = float(found["high"])
+    high = parse_number(found["high"])
     if high < low:
         raise _NotUnderstoodError("ends before it begins")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.errors import IdentificationError
 from core.identification.defaults import DEFAULT_RULE
+from core.numbers import parse_number
 from core.trajectories import canonical_name
 from core.words import counted
 
@@ -97,7 +98,7 @@ def _groups(recordings: Sequence[Divisible]) -> list[list[str]]:
 
 def _share(groups: Sequence[Sequence[str]], text: str, seed: int) -> set[str]:
     try:
-        share = float(text[:-1]) / 100.0 if text.endswith("%") else float(text)
+        share = parse_number(text[:-1]) / 100.0 if text.endswith("%") else parse_number(text)
     except ValueError:
         share = math.nan
     if not 0.0 < share < 1.0:
@@ -128,7 +129,7 @@ def _matching(recordings: Sequence[Divisible], text: str) -> set[str]:
             same = canonical_name(wanted) == canonical_name(value)
         else:
             try:
-                same = math.isclose(float(wanted), value, rel_tol=1e-6, abs_tol=1e-12)
+                same = math.isclose(parse_number(wanted), value, rel_tol=1e-6, abs_tol=1e-12)
             except ValueError:
                 raise SplitError(f"split {text!r}: {wanted!r} is not a number") from None
         if same:

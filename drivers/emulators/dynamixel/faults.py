@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from drivers.emulators.console import Console, number, switch
+from drivers.emulators.console import Console, number, switch, whole
 from drivers.emulators.dynamixel.packet import BROADCAST
 
 SPLIT_GAP = 0.01
@@ -18,7 +18,7 @@ FALSE_LENGTH = 200
 def options(words: list[str]) -> tuple[list[str], int | None]:
     """Split words into those without "id=" and the ID; raises ValueError."""
     plain = [word for word in words if not word.startswith("id=")]
-    ids = [int(word[3:]) for word in words if word.startswith("id=")]
+    ids = [whole(word[3:], 0, BROADCAST) for word in words if word.startswith("id=")]
     if len(ids) > 1:
         raise ValueError("more than one id=")
     return plain, ids[0] if ids else None
@@ -28,7 +28,7 @@ def count(words: list[str]) -> int:
     """Return the optional last word COUNT; raises ValueError."""
     if len(words) > 1:
         raise ValueError(f"{' '.join(words[1:])!r} is too much")
-    return int(number(words[0], 0, 1e9)) if words else 1
+    return whole(words[0], 0, 1_000_000_000) if words else 1
 
 
 @dataclass

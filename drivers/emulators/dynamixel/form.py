@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.catalogue import load_servo, servos
 from core.errors import ServoBenchError
+from core.numbers import parse_number
 from drivers.emulators.dynamixel.source import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import AddressError
 from drivers.family import AddressField, Family
@@ -75,7 +76,7 @@ def from_address(address: ServoAddress) -> DynamixelEmulation:
         return DynamixelEmulation(
             servos=(EmulatedDynamixel(servo=load_servo(values["servo"]).name, id=int(values["id"])),),
             baud=int(values["baud"]),
-            usb_latency=1e-3 * float(values["usb_latency"]),
+            usb_latency=1e-3 * parse_number(values["usb_latency"]),
             link=values["link"] or None,
         )
     except (ServoBenchError, ValueError) as error:

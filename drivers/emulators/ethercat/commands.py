@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from drivers import timing
-from drivers.emulators.console import Act, Console, ConsoleCommand, number, switch
+from drivers.emulators.console import Act, Console, ConsoleCommand, number, switch, whole
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.ethercat.states import AlState
@@ -136,12 +136,12 @@ def _dispatch(slaves: Sequence[Slave], own: Sequence[dict[str, ConsoleCommand]],
 def _chosen(slaves: Sequence[Slave], words: list[str]) -> tuple[list[Slave], list[str]]:
     """Return the slaves chosen by slave=N, or all without it, and the other words."""
     rest = [word for word in words if not word.startswith("slave=")]
-    chosen = [int(number(word.removeprefix("slave="), 1, len(slaves))) for word in words if word not in rest]
+    chosen = [whole(word.removeprefix("slave="), 1, len(slaves)) for word in words if word not in rest]
     return [slaves[n - 1] for n in chosen] or list(slaves), rest
 
 
 def _count(words: Sequence[str]) -> int:
-    return int(number(words[0], 0, MOST_FRAMES)) if words else 1
+    return whole(words[0], 0, MOST_FRAMES) if words else 1
 
 
 def _code(text: str) -> int:

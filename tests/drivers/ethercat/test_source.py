@@ -41,7 +41,7 @@ def test_an_address_says_interface_and_slave_and_may_say_more():
         ("ethercat:eth0:one", "slave: 'one' is not a whole number"),
         ("ethercat:eth0:1?zero=1.5", "zero: '1.5' is not a whole number"),
         ("ethercat:eth0:1?cycle=fast", "cycle: 'fast' is not a number"),
-        ("ethercat:eth0:1?cycle=nan", "a cycle of nan ms is not possible"),
+        ("ethercat:eth0:1?cycle=nan", "cycle: 'nan' is not a number"),
         ("ethercat:eth0:1?servo=mx106", "unknown servo 'mx106' on this bus; there are erob80_100, erob80_50"),
         ("ethercat:eth0:1?mode=pp", "unknown mode 'pp'; there are cst, csp"),
         ("ethercat:eth0:1?dc=late", "unknown order 'late' of clocks; there are preop, safeop, off"),

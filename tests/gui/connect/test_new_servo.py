@@ -30,7 +30,7 @@ def test_a_wrong_value_is_said_beside_its_field_and_cannot_be_saved(qtbot):
     qtbot.addWidget(dialog)
     assert dialog.save_button.isEnabled()
     for path, text, said in (
-        ("[ratings] stall_torque", "3,5", "[ratings] stall_torque = '3,5' must be a number"),
+        ("[ratings] stall_torque", "1.003,5", "[ratings] stall_torque = '1.003,5' must be a number"),
         ("[ratings] stall_torque", "", "[ratings] stall_torque = '' must be a number"),
         ("[motor] kt", "[3, 1, 2]", "[motor] kt = [3, 1, 2] must be [start, lowest, highest]"),
         ("name", 'mx106"\nx=1', "name = "),
