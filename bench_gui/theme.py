@@ -277,7 +277,8 @@ QLineEdit, QDoubleSpinBox, QSpinBox, QComboBox { background: $panel; color: $tex
     border-radius: 4px; padding: 3px 6px; min-height: 16px; selection-background-color: $accent;
     selection-color: $on_accent; }
 QLineEdit:focus, QDoubleSpinBox:focus, QSpinBox:focus, QComboBox:focus { border-color: $accent; }
-QDoubleSpinBox[refused="yes"], QSpinBox[refused="yes"] { border-color: $fault; background: $fault_soft; }
+QDoubleSpinBox[refused="yes"], QSpinBox[refused="yes"], QLineEdit[refused="yes"] {
+    border-color: $fault; background: $fault_soft; }
 QLineEdit:disabled, QDoubleSpinBox:disabled, QSpinBox:disabled, QComboBox:disabled { color: $disabled;
     background: $window; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; height: 0; border: none; }

@@ -18,8 +18,9 @@ from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import SetupForm
-from bench_gui.widgets.fields import button, hbox, restyle
+from bench_gui.widgets.fields import button, hbox, refusals, restyle
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.errors import ServoBenchError
 from drivers.registry import families
 from drivers.servo import ServoState
@@ -68,13 +69,14 @@ class BenchView(TaskPage):
         for section in (self.connection, self.presets, self.form):
             self.settings.addWidget(section)
         self.settings.addStretch(1)
-        self.connect_button: QPushButton = button("Connect", "Connect to this servo", self._toggle, "primary")
+        self.connect_button = StartButton("Connect", "Connect to this servo", self._toggle, self.connection)
         actions = QHBoxLayout()
         actions.addWidget(self.connect_button, 2)
         actions.addWidget(self.connection.scan_button, 1)
         self.actions_column.addLayout(actions)
         self.zero.ended.connect(self._leave_zero)
         servo = controller.servo
+        servo.refused = lambda: next(iter(refusals(self.connection)), "")
         servo.changed.connect(self._show_servo)
         servo.problem.connect(self.connection.show_failure)
         servo.connected.connect(lambda _: self.connection.show_failure(""))
@@ -157,6 +159,8 @@ class BenchView(TaskPage):
 
     def measure_zero(self) -> None:
         """Show the steps of the zero measurement in the place of the card."""
+        if held_by(self.form):
+            return
         self._pictures.setCurrentWidget(self.zero.pendulum)
         self._cards.setCurrentWidget(self.zero)
         self.zero_button.setEnabled(False)
@@ -232,6 +236,8 @@ class BenchView(TaskPage):
         servo = self._controller.servo
         if servo.view.state is not ServoState.DISCONNECTED or servo.view.connecting:
             servo.disconnect_servo()
+            return
+        if held_by(self.connection):
             return
         self.connection.show_failure("")
         if self._address():

@@ -29,6 +29,7 @@ from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, hbox, label
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.words import capitalised
 
 PREVIEW_AFTER = 300
@@ -110,10 +111,10 @@ class ExportView(TaskPage):
         place.wide(self.force)
         self.settings.addWidget(place)
         self.settings.addStretch(1)
-        self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
+        self.export_button = StartButton("Export", "Write the files", self._export, self.form)
         self.export_button.setMinimumHeight(26)
-        self.check_button: QPushButton = button(
-            "Check", "Simulate the four trajectories with the exported files", self._check
+        self.check_button = StartButton(
+            "Check", "Simulate the four trajectories with the exported files", self._check, self.form, kind=""
         )
         self.actions_column.addWidget(self.check_button)
         self.actions_column.addWidget(self.export_button)
@@ -267,12 +268,12 @@ class ExportView(TaskPage):
             self._controller.exporting.preview(*chosen)
 
     def _export(self) -> None:
-        chosen = self._chosen()
+        chosen = None if held_by(self.form) else self._chosen()
         if chosen is not None:
             self._controller.exporting.export(*chosen, force=self.force.isChecked())
 
     def _check(self) -> None:
-        chosen = self._chosen()
+        chosen = None if held_by(self.form) else self._chosen()
         if chosen is not None:
             self._controller.exporting.check(*chosen)
 

@@ -33,6 +33,7 @@ from bench_gui.plots.bars import BarChart
 from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
+from bench_gui.widgets.start_button import held_by
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -186,6 +187,8 @@ class SpreadTab(QWidget):
 
     def ask_folder(self, target: str) -> None:
         """Ask for a folder, then write the files."""
+        if held_by(self):
+            return
         folder = QFileDialog.getExistingDirectory(self, f"Write the spread for {TITLES[target]} into a folder")
         if folder:
             self.write(target, Path(folder))

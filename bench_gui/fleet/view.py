@@ -24,6 +24,7 @@ from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, fil
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, hbox, label, tool, vbox
 from bench_gui.widgets.page import SideBySide, TaskPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tabs import Segments
 from core.words import capitalised, counted
 
@@ -131,7 +132,7 @@ class FleetView(TaskPage):
 
     def _build_buttons(self) -> None:
         row = hbox(spacing=8)
-        self.start_button: QPushButton = button("Start", "", self.start, "primary")
+        self.start_button = StartButton("Start", "", self.start, self.form)
         self.stop_button: QPushButton = button("Stop", "", self.running.stop)
         row.addWidget(self.start_button, 1)
         row.addWidget(self.stop_button, 1)
@@ -163,7 +164,7 @@ class FleetView(TaskPage):
 
     def start(self) -> None:
         """Compute the requested fits that are missing."""
-        if not self.form.obstacle and not self.running.active:
+        if not held_by(self.form) and not self.form.obstacle and not self.running.active:
             self.running.start(self.form.job())
 
     def try_simulated(self) -> None:

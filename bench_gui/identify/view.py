@@ -28,6 +28,7 @@ from bench_gui.identify.fit.start_part import StartPart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
 from bench_gui.widgets.page import PAUSE, TaskPage
+from bench_gui.widgets.start_button import held_by
 from core.words import capitalised, counted
 
 LOWEST_TABS = 150
@@ -217,6 +218,8 @@ class IdentifyView(TaskPage):
         self._restored = True
 
     def _check_coverage(self) -> None:
+        if held_by(self.form):
+            return
         self.show_evidence("coverage")
         self.evidence.coverage.check()
 
@@ -227,6 +230,8 @@ class IdentifyView(TaskPage):
         self.entered()
 
     def _start(self) -> None:
+        if held_by(self.form):
+            return
         self._begin(
             "Loading the program and the recordings…",
             lambda: self._controller.identifying.identify(self.form.settings()),

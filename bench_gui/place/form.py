@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QUndoStack
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QToolButton
+from PySide6.QtWidgets import QCheckBox, QToolButton
 
 from bench_gui.headless.place.torques import torques_from
 from bench_gui.place.placing import Placing
 from bench_gui.settings import Settings
 from bench_gui.undo import change
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, label, number, restyle, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, ListEdit, Section, button, describe, label, number, restyle, whole
 from core.words import capitalised
 
 _ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
@@ -71,8 +71,8 @@ class TorqueForm(Section):
     def __init__(self, placing: Placing, undo: QUndoStack) -> None:
         super().__init__("Motor torques [N·m]")
         self._placing, self._undo = placing, undo
-        self.torques: QLineEdit = describe(
-            QLineEdit(),
+        self.torques = describe(
+            ListEdit(),
             "Motor torques",
             "Motor torques to hold in turn [N·m], e.g. 0.3, 0.6 or from:to:step 0.3:0.9:0.1",
         )
@@ -91,6 +91,7 @@ class TorqueForm(Section):
 
     def _edit_torques(self) -> None:
         placing, found = self._placing, torques_from(self.torques.text())
+        self.torques.refuse(found if isinstance(found, str) else "")
         if isinstance(found, str):
             self._hint(found, "fault")
         elif found != placing.plan.torques:
@@ -113,6 +114,7 @@ class TorqueForm(Section):
     def _show(self) -> None:
         placing = self._placing
         self.torques.setText(", ".join(f"{torque:g}" for torque in placing.plan.torques))
+        self.torques.refuse("")
         self._hint(placing.plan.suggestion().reason if placing.plan.suggested else "", "muted")
         with QSignalBlocker(self.repeats):
             self.repeats.setValue(placing.plan.repeats)

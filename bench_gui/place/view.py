@@ -26,6 +26,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from core.placement import DISAGREEMENT, disagreement, expected_angles
 from core.words import counted
@@ -148,7 +149,7 @@ class PlaceView(TaskPage):
         self.settings.addWidget(section)
 
     def _add_actions(self) -> None:
-        self.go_button: QPushButton = button("Hold", "", self._go, "primary")
+        self.go_button = StartButton("Hold", "", self._go, self.inspector)
         self.capture_button = button(
             "Capture", "Capture the angle at which the pendulum rests now", self._placing.capture
         )
@@ -206,7 +207,7 @@ class PlaceView(TaskPage):
         """Actions of this page."""
         placing = self._placing
         return [
-            ActionSpec("Hold the next torque", placing.hold, "Ctrl+H", enabled=lambda: self._ready),
+            ActionSpec("Hold the next torque", self._hold, "Ctrl+H", enabled=lambda: self._ready),
             ActionSpec(
                 "Capture this rest", placing.capture, enabled=lambda: placing.stage is Stage.MEASURING,
                 tip="The capture key and a foot pedal do the same",
@@ -235,6 +236,8 @@ class PlaceView(TaskPage):
     # Actions of the user.
 
     def _go(self) -> None:
+        if held_by(self.inspector):
+            return
         servo = self._controller.servo
         if servo.view.state is ServoState.DISCONNECTED:
             servo.connect_servo()
@@ -243,6 +246,10 @@ class PlaceView(TaskPage):
         elif self._placing.stage is Stage.MEASURING:
             self._placing.next()
         else:
+            self._placing.hold()
+
+    def _hold(self) -> None:
+        if not held_by(self.inspector):
             self._placing.hold()
 
     def _again(self) -> None:

@@ -12,10 +12,8 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QLineEdit,
     QMenu,
     QProgressBar,
-    QPushButton,
     QSpinBox,
     QToolButton,
     QWidget,
@@ -26,7 +24,7 @@ from bench_gui.record.trajectory_form import LONGEST
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import (
     ElidedLabel,
-    button,
+    ListEdit,
     caption_of,
     choice,
     describe,
@@ -37,6 +35,7 @@ from bench_gui.widgets.fields import (
     vbox,
     whole,
 )
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.errors import InputError, ServoBenchError
 from core.numbers import number_parts, parse_number
 from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
@@ -108,9 +107,9 @@ class PlanForm(QWidget):
         self.preset.addItem("Scaled to this servo", "scaled")
         self.preset.activated.connect(self._choose_preset)
         self._binding = Binding()
-        self.fields: dict[str, QLineEdit] = {}
+        self.fields: dict[str, ListEdit] = {}
         for place, (name, text, unit, tip) in enumerate(AXES):
-            field = describe(QLineEdit(), text, tip)
+            field = describe(ListEdit(), text, tip)
             field.editingFinished.connect(self._edit)
             grid.addWidget(caption_of(field, f"{text} [{unit}]" if unit else text), 0, 2 * place)
             grid.addWidget(field, 0, 2 * place + 1)
@@ -159,10 +158,13 @@ class PlanForm(QWidget):
         self.bar.setFixedWidth(120)
         self.progress = ElidedLabel()
         self.progress.setAccessibleName("State of the plan")
-        self.add_button: QPushButton = button(
-            "Add runs", "Add the missing runs of the plan to the list, in the order with the fewest changes by hand",
-            self._planning.add_missing,
-        )  # fmt: skip
+        self.add_button = StartButton(
+            "Add runs",
+            "Add the missing runs of the plan to the list, in the order with the fewest changes by hand",
+            self.add_missing,
+            self,
+            kind="",
+        )
         row.addWidget(self.preset)
         row.addWidget(self.bar)
         row.addWidget(self.progress, 1)
@@ -170,6 +172,11 @@ class PlanForm(QWidget):
         return row
 
     # Edits of the user.
+
+    def add_missing(self) -> None:
+        """Add the missing runs of the plan to the list."""
+        if not held_by(self) and not self._wrong:
+            self._planning.add_missing()
 
     def _choose_preset(self) -> None:
         spec = self._controller.setup.spec
@@ -181,6 +188,8 @@ class PlanForm(QWidget):
             self.refresh()
 
     def _edit(self) -> None:
+        for name, text, _, _ in AXES:
+            self.fields[name].refuse(_problem(self.fields[name].text(), text))
         try:
             plan = self._entered()
         except ServoBenchError as error:
@@ -210,6 +219,7 @@ class PlanForm(QWidget):
         plan = self._shown = self._planning.plan
         for name, field in self.fields.items():
             field.setText(", ".join(f"{value:g}" for value in getattr(plan, name)))
+            field.refuse("")
         for name, action in self.chosen.items():
             action.setChecked(name in plan.trajectories)
         self.trajectories.setText(f"{len(plan.trajectories)} chosen")
@@ -230,6 +240,15 @@ class PlanForm(QWidget):
     def _say(self, problem: str) -> None:
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
+
+
+def _problem(text: str, what: str) -> str:
+    """Why a text is not a list of numbers; empty if it is."""
+    try:
+        _numbers(text, what)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:

@@ -72,6 +72,8 @@ class RecordQueue(QObject):
         self._numbers = self._begun = self._ticket = self._alone = self._asked_for = 0
         self._hung: tuple[float, float] | None = None
         self._begun_at = 0.0
+        self.refused: Callable[[], str] = lambda: ""
+        """Returns the first refused number of the form of the next run; no run starts until it is corrected."""
         self.countdown = Countdown(lambda: self.simulated)
         self.overhead = RUN_OVERHEAD
         """Time the last run took in addition to its trajectory [s]."""
@@ -128,7 +130,7 @@ class RecordQueue(QObject):
         """Reason why no run can start now; empty if one can."""
         if self.active:
             return "a run is in progress; wait for it, abort it, or add this one to the list"
-        if refusal := self._servo.view.refusal:
+        if refusal := self._servo.view.refusal or self.refused():
             return refusal
         if self._servo.identity is None or self._servo.view.state is not ServoState.READY:
             return "the servo is not ready to record; connect it first"

@@ -65,7 +65,9 @@ class Recording(QObject):
 
     def record_paper_set(self) -> None:
         """Record the four trajectories of the paper, connecting first if necessary."""
-        if self._servo.view.state is ServoState.DISCONNECTED:
+        if refused := self.queue.refused():
+            self.queue.problem.emit(refused)
+        elif self._servo.view.state is ServoState.DISCONNECTED:
             self._record_when_ready = True
             self._servo.connect_servo()
         else:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QToolButt
 from bench_gui.controller import Controller
 from bench_gui.record.recording import paper_set
 from bench_gui.widgets.fields import button, label, restyle, tool, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.trajectories import Trajectory
 from core.units import duration
 from core.words import capitalised, counted
@@ -21,19 +22,32 @@ ARROW_HEIGHT = 31
 class StartBar(QWidget):
     """Records the waiting runs, or the chosen trajectory if none waits."""
 
-    def __init__(self, controller: Controller, chosen: Callable[[], Trajectory | str]) -> None:
-        """Build the bar; `chosen` returns the trajectory of the form, or the reason why it cannot be recorded."""
+    def __init__(
+        self,
+        controller: Controller,
+        form: QWidget,
+        chosen: Callable[[], Trajectory | str],
+        add_missing: Callable[[], object],
+    ) -> None:
+        """Build the bar.
+
+        Args:
+            controller: The parts of the window.
+            form: The settings of the next run.
+            chosen: Returns the trajectory of the form, or the reason why it cannot be recorded.
+            add_missing: Adds the missing runs of the plan to the list.
+        """
         super().__init__()
-        self._controller, self._chosen = controller, chosen
+        self._controller, self._form, self._chosen = controller, form, chosen
         self._asked = False
         queue = controller.queue
         column = vbox(self, spacing=8)
         self.reason: QLabel = label("", "muted")
         self.reason.setWordWrap(True)
         self.reason.setAccessibleName("State of the list, or what is missing for a run")
-        self.run_button: QPushButton = button("Record", "", self.go, "primary")
+        self.run_button = StartButton("Record", "", self.go, form)
         self.run_button.setMinimumHeight(26)
-        self.add_button = self._make_add()
+        self.add_button = self._make_add(add_missing)
         self.pause_button: QPushButton = button("Pause", "", self._pause)
         self.abort_button: QPushButton = button(
             "Abort", "End the run, keep its samples and return the pendulum slowly", queue.abort
@@ -49,7 +63,7 @@ class StartBar(QWidget):
         queue.countdown.counted.connect(lambda _: self.refresh())
         controller.servo.changed.connect(lambda _: self.refresh())
 
-    def _make_add(self) -> QToolButton:
+    def _make_add(self, add_missing: Callable[[], object]) -> QToolButton:
         made = tool("Add", "Add the chosen trajectory to the list, with the present bench", "")
         made.setText("Add")
         made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
@@ -58,8 +72,8 @@ class StartBar(QWidget):
         time = duration(sum(trajectory.duration for trajectory in paper_set()))
         for text, act in (
             ("The chosen trajectory", self.add),
-            (f"The paper’s four ({time})", lambda: self._controller.queue.add(paper_set())),
-            ("Missing runs of the plan", self._controller.plan.add_missing),
+            (f"The paper’s four ({time})", self.add_paper_set),
+            ("Missing runs of the plan", add_missing),
         ):
             menu.addAction(text).triggered.connect(lambda _, act=act: act())
         made.setMenu(menu)
@@ -70,7 +84,7 @@ class StartBar(QWidget):
     def go(self) -> None:
         """Record the waiting runs or the chosen trajectory; if that is not possible, show what is missing."""
         queue = self._controller.queue
-        if queue.active:
+        if queue.active or held_by(self._form):
             return
         if not queue.waiting:
             self.record_chosen()
@@ -81,6 +95,8 @@ class StartBar(QWidget):
 
     def record_chosen(self) -> None:
         """Record the chosen trajectory now, before the waiting runs."""
+        if held_by(self._form):
+            return
         queue, chosen = self._controller.queue, self._chosen()
         if isinstance(chosen, str) or queue.obstacle:
             self._ask()
@@ -89,11 +105,18 @@ class StartBar(QWidget):
 
     def add(self) -> None:
         """Add the chosen trajectory to the list."""
+        if held_by(self._form):
+            return
         chosen = self._chosen()
         if isinstance(chosen, str):
             self._ask()
         else:
             self._controller.queue.add([chosen])
+
+    def add_paper_set(self) -> None:
+        """Add the paper's four trajectories to the list."""
+        if not held_by(self._form):
+            self._controller.queue.add(paper_set())
 
     def _pause(self) -> None:
         queue = self._controller.queue

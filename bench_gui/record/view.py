@@ -21,7 +21,7 @@ from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import BenchForm
-from bench_gui.widgets.fields import Section, describe, hbox, label, number, vbox
+from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
 from core.trajectories import Trajectory
 from core.units import fixed
@@ -73,7 +73,10 @@ class RecordView(TaskPage):
         self.settings.addWidget(self._make_start())
         self.settings.addStretch(1)
         yield
-        self.start = StartBar(controller, lambda: self._problem or self._trajectory or "")
+        self.start = StartBar(
+            controller, self.inspector, lambda: self._problem or self._trajectory or "", self.plan.add_missing
+        )
+        controller.queue.refused = lambda: next(iter(refusals(self.inspector)), "")
         self.actions_column.addWidget(self.start)
         self.run_button = self.start.run_button
         controller.servo.changed.connect(self._show_servo)
@@ -105,7 +108,7 @@ class RecordView(TaskPage):
             ),
             ActionSpec("Record the &trajectory now", start.record_chosen, enabled=lambda: not queue.active),
             ActionSpec("&Add the trajectory to the list", start.add, "Ctrl+Shift+R"),
-            ActionSpec("Add the missing runs of the plan", self._controller.plan.add_missing),
+            ActionSpec("Add the missing runs of the plan", self.plan.add_missing),
             ActionSpec("Pause after this run", queue.pause, enabled=lambda: queue.active and not queue.paused),
             ActionSpec("Clear the list", lambda: queue.keep(()), enabled=lambda: bool(queue.waiting)),
             ActionSpec("A&bort the run", queue.abort, "Ctrl+.", "", lambda: queue.active),

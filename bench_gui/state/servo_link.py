@@ -163,6 +163,8 @@ class ServoLink(QObject):
         self._farewell = farewell
         self._hand_at = hand_at
         self._emulated = emulated
+        self.refused: Callable[[], str] = lambda: ""
+        """Returns the first refused number of the form of the address; nothing connects until it is corrected."""
         self._recorder: Recorder | None = None
         self._reader: RingReader | None = None
         self._connecting = False
@@ -180,6 +182,9 @@ class ServoLink(QObject):
     def connect_servo(self) -> None:
         """Start connecting; `connected` or `problem` is emitted later."""
         if self._recorder is not None:
+            return
+        if reason := self.refused():
+            self.problem.emit(reason)
             return
         try:
             source, hand = resolve(self.address), self._hand_at(self.address)

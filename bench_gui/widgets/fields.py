@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QSpinBox,
@@ -149,12 +150,17 @@ def _field(widget: W) -> W:
     return widget
 
 
-class _Refusing:
-    """Mix-in of `NumberBox` and `WholeBox`: text that is not an accepted number stays visible in red, with the reason.
+class _Refusals(QObject):
+    """Tells start buttons that the refused fields have changed."""
 
-    The value remains the last accepted one. Every key is accepted while typing: a field that ignores a comma turns 0,5
-    into 5.
-    """
+    changed = Signal()
+
+
+REFUSALS = _Refusals()
+
+
+class Refusing:
+    """Mix-in of fields that keep refused text visible in red, with the reason."""
 
     refusal = ""
     """Reason why the shown text is refused; empty if it is accepted."""
@@ -166,10 +172,39 @@ class _Refusing:
             restyle(self, "refused", "yes" if reason else "")
             self.setAccessibleDescription(reason)
             self.show_reason(reason)
+            REFUSALS.changed.emit()
 
     def show_reason(self: Any, reason: str) -> None:
         """Show why the number is refused; overridden where a form has a line for it."""
         QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), reason, self)
+
+    def settle(self) -> None:
+        """Accept or refuse what is being typed."""
+
+
+class ListEdit(Refusing, QLineEdit):
+    """Field for a list of numbers; its form parses the text when editing is finished, and shows what is wrong."""
+
+    def show_reason(self, reason: str) -> None:
+        """Leave it to the form."""
+
+    def settle(self) -> None:
+        """Let the form parse what is being typed."""
+        if self.isModified():
+            self.setModified(False)
+            self.editingFinished.emit()
+
+
+class _NumberField(Refusing):
+    """Mix-in of `NumberBox` and `WholeBox`; the value remains the last accepted one.
+
+    Every key is accepted while typing: a field that ignores a comma turns 0,5 into 5.
+    """
+
+    def settle(self: Any) -> None:
+        """Accept or refuse what is being typed."""
+        if not self._judge():
+            self.interpretText()
 
     def setValue(self: Any, value: float) -> None:
         """Show another value, which is accepted."""
@@ -244,13 +279,22 @@ class _Refusing:
         return ""
 
 
-def refusals(form: QWidget) -> list[str]:
-    """Refused numbers of a form, e.g. "Duration: At most 600 s; still 6 s"."""
-    boxes = [box for box in form.findChildren(QWidget) if isinstance(box, _Refusing)]
-    return [f"{cast(QWidget, box).accessibleName()}: {box.refusal}" for box in boxes if box.refusal]
+def refused_fields(*forms: QWidget) -> list[Any]:
+    """Refused fields of forms, see `Refusing`, without those that are hidden or disabled."""
+    return [
+        box
+        for form in forms
+        for box in form.findChildren(QWidget)
+        if isinstance(box, Refusing) and box.refusal and box.isVisibleTo(form) and box.isEnabled()
+    ]
 
 
-class WholeBox(_Refusing, QSpinBox):
+def refusals(*forms: QWidget) -> list[str]:
+    """Refused numbers of forms, e.g. "Duration: At most 600 s; still 6 s"."""
+    return [f"{box.accessibleName()}: {box.refusal}" for box in refused_fields(*forms)]
+
+
+class WholeBox(_NumberField, QSpinBox):
     """Field for a whole number."""
 
     def __init__(self) -> None:
@@ -260,7 +304,7 @@ class WholeBox(_Refusing, QSpinBox):
     _parse = staticmethod(parse_whole)
 
 
-class NumberBox(_Refusing, QDoubleSpinBox):
+class NumberBox(_NumberField, QDoubleSpinBox):
     """Field for a number without trailing zeros, shown with a decimal point."""
 
     def __init__(self) -> None:

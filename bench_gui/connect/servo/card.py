@@ -28,6 +28,7 @@ from bench_gui.widgets.fields import (
     vbox,
 )
 from bench_gui.widgets.page import SideBySide
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.units import fixed, significant
@@ -127,7 +128,7 @@ class ServoCard(QFrame):
         self.state = ElidedLabel()
         self.state.setAccessibleName("Unwritten changes")
         self.discard_button: QPushButton = button("Discard", "Discard the edits", self.discard)
-        self.write_button: QPushButton = button("Write…", "", self.ask_to_write, "primary")
+        self.write_button = StartButton("Write…", "", self.ask_to_write, self)
         row.addWidget(self.state, 1)
         row.addWidget(self.discard_button)
         row.addWidget(self.write_button)
@@ -164,7 +165,7 @@ class ServoCard(QFrame):
 
     def ask_to_write(self) -> None:
         """Show the difference and ask for confirmation."""
-        if self.draft is None or self.refusal():
+        if held_by(self) or self.draft is None or self.refusal():
             return
         self._dialog = WriteDialog(self, self.draft.changes(self._entries), self._controller.angle_unit, self._write)
         self._dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QLineEdit
 from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.errors import ServoBenchError
 from core.words import capitalised
 from drivers.emulators.registry import emulator_families
@@ -75,7 +76,7 @@ class EmulationDialog(QDialog):
         self.state: QLabel = label("", "muted")
         self.state.setWordWrap(True)
         self.state.setAccessibleName("Emulator")
-        self.start_button: QPushButton = button("Start", "", self._toggle, "primary")
+        self.start_button = StartButton("Start", "", self._toggle, self)
         self.use_button: QPushButton = button("Use", "Enter its address into the form", self._use)
         row.addWidget(self.state, 1)
         row.addWidget(self.use_button)
@@ -144,6 +145,8 @@ class EmulationDialog(QDialog):
     def _toggle(self) -> None:
         if self._emulation.running:
             self._emulation.stop()
+            return
+        if held_by(self):
             return
         self.log.clear()
         try:

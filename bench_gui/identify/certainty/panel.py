@@ -14,6 +14,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -78,7 +79,7 @@ class CertaintyPanel(QWidget):
 
     def _head(self) -> QHBoxLayout:
         row = hbox(spacing=8)
-        self.start_button: QPushButton = button("Profile and bootstrap", "", self.start, "primary")
+        self.start_button = StartButton("Profile and bootstrap", "", self.start, self, self._form)
         self.stop_button: QPushButton = button(
             "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop
         )
@@ -113,7 +114,7 @@ class CertaintyPanel(QWidget):
     def start(self) -> None:
         """Profile and bootstrap the recommended model of the shown identification."""
         session, fitted = self._controller.library.path, self._controller.fitting.result
-        if session is None or fitted is None or fitted.folder is None:
+        if held_by(self, self._form) or session is None or fitted is None or fitted.folder is None:
             return
         question = CertaintyQuestion(
             session=session,

@@ -23,6 +23,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
 from bench_gui.widgets.page import LazyPage, SideBySide
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import TablesInTurn
 from bench_gui.work.progress_row import ProgressRow
 from core.errors import ServoBenchError
@@ -88,7 +89,7 @@ class CrossValidationPanel(QWidget):
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         left.addWidget(self.form)
         buttons.addLayout(preset_row(self.form.quick_button, self.form.full_button))
-        self.start_button: QPushButton = button("Cross-validate", "", self.start, "primary")
+        self.start_button = StartButton("Cross-validate", "", self.start, self.form, self._settings)
         self.stop_button: QPushButton = button(
             "Stop",
             self._crossvalidating.activity.cancel_tip,
@@ -109,7 +110,7 @@ class CrossValidationPanel(QWidget):
         """Cross-validate the chosen runs, or continue."""
         controller, library = self._controller, self._controller.library
         session, results, fitted = library.path, library.results_place, controller.fitting.result
-        if session is None or results is None:
+        if held_by(self.form, self._settings) or session is None or results is None:
             return
         try:
             question = self._question()

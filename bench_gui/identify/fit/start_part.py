@@ -12,6 +12,7 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.settings import obstacle
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.widgets.fields import button, label, vbox
+from bench_gui.widgets.start_button import StartButton
 from core.words import counted
 
 
@@ -40,9 +41,7 @@ class StartPart(QWidget):
         self.check_button: QPushButton = button(
             "Check coverage", "Check which parameters the chosen runs can determine, before a fit", check
         )
-        self.start_button: QPushButton = button(
-            "Identify", "Search for the parameters of the checked models", start, "primary"
-        )
+        self.start_button = StartButton("Identify", "Search for the parameters of the checked models", start, form)
         self.stop_button: QPushButton = button(
             "Stop", "End the search and keep the best models found so far", controller.fitting.stop
         )

@@ -18,6 +18,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
 from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
@@ -134,10 +135,13 @@ class ProposalPanel(QWidget):
 
     def _head(self) -> QHBoxLayout:
         row = hbox(spacing=8)
-        self.propose_button: QPushButton = button(
+        self.propose_button = StartButton(
             "Propose recordings",
             "Find the cells of the recording plan that would reduce the uncertainty most",
             self.propose,
+            self,
+            self._form,
+            kind="",
         )
         self.stop_button: QPushButton = button("Stop", "Stop the computation", self._proposing.stop)
         asked = Binding()
@@ -181,6 +185,8 @@ class ProposalPanel(QWidget):
 
     def propose(self) -> None:
         """Propose recordings from the plan, judged by the shown model or the catalogue's."""
+        if held_by(self, self._form):
+            return
         controller = self._controller
         material = chosen_material(controller, self._form.settings())
         servo = servo_to_propose_for(controller)

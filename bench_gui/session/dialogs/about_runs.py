@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPush
 
 from bench_gui.session.runs.cells import TagField
 from bench_gui.widgets.fields import button, describe, label, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.words import counted
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
@@ -39,10 +40,11 @@ class RunDialog(QDialog):
         """Add a button that calls act and closes the dialog; Enter triggers the primary button."""
 
         def clicked() -> None:
-            act()
-            self.close()
+            if kind != "primary" or not held_by(self):
+                act()
+                self.close()
 
-        made = button(text, tip, clicked, kind)
+        made = StartButton(text, tip, clicked, self) if kind == "primary" else button(text, tip, clicked, kind)
         made.setAutoDefault(kind == "primary")
         made.setDefault(kind == "primary")
         self.buttons.addWidget(made)

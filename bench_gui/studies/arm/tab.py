@@ -20,6 +20,7 @@ from bench_gui.studies.arm.running import ArmComparison
 from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, hbox, label, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.progress_row import ProgressRow
@@ -71,7 +72,7 @@ class ArmTab(QWidget):
     # Building.
 
     def _build_empty(self) -> QWidget:
-        self.first_button: QPushButton = button("Run the comparison", "", self.run, "primary")
+        self.first_button = StartButton("Run the comparison", "", self.run, self.settings)
         self.empty = EmptyState("How much does friction matter on an arm?", ABOUT, self.first_button)
         return self.empty
 
@@ -111,7 +112,7 @@ class ArmTab(QWidget):
         holder = QWidget()
         column = vbox(holder, spacing=8)
         row = hbox(spacing=8)
-        self.run_button: QPushButton = button("Run", "", self.run, "primary")
+        self.run_button = StartButton("Run", "", self.run, self.settings)
         self.stop_button: QPushButton = button(
             "Stop", "Stop the comparison; finished cases are kept", self.comparison.stop
         )
@@ -144,7 +145,7 @@ class ArmTab(QWidget):
 
     def run(self) -> None:
         """Start the comparison with the current settings."""
-        if self.settings.obstacle or self.comparison.active:
+        if held_by(self.settings) or self.settings.obstacle or self.comparison.active:
             return
         try:
             job = self.settings.job()

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QSplitter, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -27,7 +27,8 @@ from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, label, restyle, vbox
+from bench_gui.widgets.fields import label, restyle, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.work.computation import Computation
 from core.errors import ServoBenchError
 from core.units import AngleUnit, significant
@@ -112,13 +113,15 @@ class ComplianceTab(ExploreTab):
         splitter.setStretchFactor(1, 3)
         splitter.setSizes([190, 330])
         self.body.addWidget(splitter, 1)
-        self.play_button: QPushButton = button(
-            "Play the motion", "Animate the dial with the simulated motion, in real time", self.play, "primary"
+        self.play_button = StartButton(
+            "Play the motion", "Animate the dial with the simulated motion, in real time", self.play, self.form
         )
-        self.gazebo_button: QPushButton = button(
+        self.gazebo_button = StartButton(
             "Write for Gazebo…",
             "Write a URDF with the tags of the paper's plugin, and the configuration of its manager",
             self.ask_gazebo,
+            self.form,
+            kind="",
         )
         self.buttons_column.addWidget(self.play_button)
         self.buttons_column.addWidget(self.gazebo_button)
@@ -141,12 +144,14 @@ class ComplianceTab(ExploreTab):
 
     def play(self) -> None:
         """Animate the dial through the motion once."""
-        if self.view is not None:
+        if self.view is not None and not held_by(self.form):
             self._clock.start()
             self._frames.start()
 
     def ask_gazebo(self) -> None:
         """Ask for a folder and export the joint to it."""
+        if held_by(self.form):
+            return
         folder = QFileDialog.getExistingDirectory(self, "Write the joint for Gazebo")
         job = self._job() if folder else None
         if job is not None:

@@ -18,6 +18,7 @@ from bench_gui.studies.learning.running import Learning
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, restyle, whole
+from bench_gui.widgets.start_button import StartButton, held_by
 from core.errors import ServoBenchError
 from core.studies.compliant.learning import Iteration, in_words, write_input
 from core.words import capitalised, counted
@@ -79,7 +80,7 @@ class LearningTab(ExploreTab):
     def _build_buttons(self) -> None:
         holder = QWidget()
         row = hbox(holder, spacing=8)
-        self.learn_button: QPushButton = button("Learn", "", self.learn, "primary")
+        self.learn_button = StartButton("Learn", "", self.learn, self.form)
         self.stop_button: QPushButton = button("Stop", "Stop learning; finished iterations are kept", self.running.stop)
         row.addWidget(self.learn_button, 1)
         row.addWidget(self.stop_button, 1)
@@ -103,7 +104,7 @@ class LearningTab(ExploreTab):
 
     def learn(self) -> None:
         """Start learning with the current settings."""
-        if self.form.obstacle or self.running.active:
+        if held_by(self.form) or self.form.obstacle or self.running.active:
             return
         try:
             job = self.form.job()

@@ -16,6 +16,7 @@ from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, restyle, vbox
+from bench_gui.widgets.start_button import held_by
 from core.contact.bristle import Remedy, Verdict, examine
 from core.errors import ModelError
 from core.words import capitalised
@@ -117,6 +118,8 @@ class StictionTab(ExploreTab):
 
     def run(self) -> None:
         """Run the experiment now."""
+        if held_by(self.form):
+            return
         self._entered = True
         try:
             self.simulating.start(self.form.job())

@@ -21,6 +21,7 @@ from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import simulated
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, vbox
+from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
@@ -118,7 +119,7 @@ class WebotsTab(ExploreTab):
 
     def _build_buttons(self) -> None:
         row = hbox(spacing=8)
-        self.fit_button: QPushButton = button("Fit", "", self.fit_node, "primary")
+        self.fit_button = StartButton("Fit", "", self.fit_node, self.form)
         self.stop_button: QPushButton = button("Stop", "Cancel the fit; nothing is kept", self.fitting.stop)
         row.addWidget(self.fit_button, 1)
         row.addWidget(self.stop_button, 1)
@@ -154,7 +155,7 @@ class WebotsTab(ExploreTab):
 
     def fit_node(self) -> None:
         """Fit a node to the chosen target and compare it with the models."""
-        if self.fitting.active:
+        if held_by(self.form) or self.fitting.active:
             return
         try:
             job = self.form.job()
