@@ -392,8 +392,15 @@ class Placing(QObject):
         self.set_auto(self._servo.hand is not None)
 
     def _ended(self, event: HoldEnded) -> None:
+        fell = event.exit_status == "fell"
+        if fell and self._falls is not None:
+            self._falls.note_last(self._finder.span)
+            self._take_fall()
+        said = self.note if fell else ""
         self._return_to = None
         self._begin_search()
+        if fell:
+            self.note = f"{said or 'It fell.'} It was fast, so the motor was switched off."
         self.stage = Stage.IDLE
         self._aim()
         if event.exit_status == "fail" and self._servo.view.state is not ServoState.FAULT:

@@ -182,8 +182,13 @@ class Loop:
         self._cycle.held_torque = torque
         self._link.held(torque)
         reading = self._cycle.act(TorqueGoal(torque), math.nan)
-        violation = self._servo.limits.check_hold(reading) if guided else None
+        limits = self._servo.limits
+        violation = limits.check_hold(reading) if guided else None
         if violation is not None:
+            # Gravity turns it against the torque: the fall that a search for the highest rest ends with.
+            falls = reading.velocity * torque < 0.0 and limits.check(reading, driven=True) is None
+            if falls:
+                raise RunStopped("fell", f"the pendulum fell: {violation}")
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
         return HeldSample(clock=self._cycle.moment, reading=reading, torque=torque)
 

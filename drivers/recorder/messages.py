@@ -90,7 +90,7 @@ class HoldEnded:
     """A held torque has ended and the servo is released."""
 
     exit_status: str
-    """"success" if it was ended on purpose, "abort" or "fail"."""
+    """"success" if it was ended on purpose, "abort", "fail", or "fell" if the pendulum fell against the torque."""
     reason: str
     settings: ServoSettings | None = None
     """Settings read back from the servo before the hold; None if it cannot report them."""

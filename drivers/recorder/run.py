@@ -151,7 +151,7 @@ class HoldResult:
     """Result of holding a torque."""
 
     exit_status: str
-    """"success" if it was ended on purpose, "abort", "fail"."""
+    """"success" if it was ended on purpose, "abort", "fail", or "fell" if the pendulum fell against the torque."""
     reason: str = ""
 
 

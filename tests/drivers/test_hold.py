@@ -190,6 +190,28 @@ def test_a_pendulum_that_leaves_the_hand_is_released_before_it_is_fast():
     assert "keep the pendulum in your hand" in servo.fault_reason
 
 
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_a_pendulum_that_falls_against_the_torque_is_released_without_a_fault(way):
+    """Let go at 1.2 rad, gravity beats 0.5 N·m: the fall that ends a search; the servo is ready for the next hold."""
+    hand, bench, link = SharedHand(), Bench(mass=1.0, length=0.2), Recorded()
+    servo = SimulatedServo("mx106", clock=VirtualClock(), hand=hand)
+    servo.connect()
+    job = HoldJob(header=replace(HEADER, bench=bench, rate=200.0), limits=servo.limits)
+    holding = Loop(Cycle(servo, link), Immediately()).hold(job)
+    next(holding)
+    for k in range(400):
+        hand.pull_to(way * 1.2 * min(1.0, k / 300), 12.0 * bench.gravity_torque, 0.6)
+        holding.send(way * 0.5)
+    hand.let_go()
+    with pytest.raises(StopIteration) as end:
+        while True:
+            holding.send(way * 0.5)
+    assert end.value.value.exit_status == "fell"
+    assert "the pendulum fell: speed while a torque is held" in end.value.value.reason
+    assert servo.state is ServoState.READY
+    assert not servo.fault_reason
+
+
 @pytest.mark.parametrize("torque", [1.37, 0.9])
 def test_the_pendulum_is_lowered_once_the_hold_ends(torque):
     """Left at 0.9 rad when the hold is ended, it sinks more slowly than a hand may guide it, and the servo is ready."""

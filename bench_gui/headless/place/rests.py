@@ -98,6 +98,12 @@ class Falls:
             self._angles.append(outermost)
         return fell
 
+    def note_last(self, span: tuple[float, float]) -> None:
+        """Store a fall that ended the hold; span: lowest and highest position since the previous rest [rad]."""
+        outermost = span[0] if self._outwards < 0.0 else span[1]
+        if math.isfinite(outermost):
+            self._angles.append(outermost)
+
     def beyond(self, angle: float) -> float | None:
         """Return the nearest fall beyond an angle [rad]; None if there was none."""
         beyond = [fall for fall in self._angles if self._outwards * (fall - angle) > 0.0]
@@ -142,6 +148,11 @@ class RestFinder:
         self._moved = False
         self._last = math.nan
         self._span = (math.nan, math.nan)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Lowest and highest position of the free pendulum since the previous rest [rad]; NaN if unknown."""
+        return self._span
 
     @property
     def settled(self) -> bool:

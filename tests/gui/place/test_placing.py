@@ -132,6 +132,25 @@ def test_a_point_of_each_side_is_placed_drawn_and_kept_and_the_hold_ends_gently(
     assert abs(hands.angle) < 0.3
 
 
+def test_the_fall_that_ends_the_search_is_no_fault(hands):
+    """Far above the highest rest it falls faster than a hand may guide it: the motor goes off, and nothing is red."""
+    faults, placing, servo = [], hands.placing, hands.controller.servo
+    servo.faulted.connect(faults.append)
+    hands.connect()
+    type_torques(hands.page, "0.5")
+    hands.hold()
+    hands.click(hands.page.skip_button)
+    assert placing.target.side == "backdrive"
+    hands.drag_to(1.2)
+    hands.until(lambda: placing.stage is Stage.IDLE)
+    hands.until(lambda: servo.view.state is ServoState.READY)
+    assert (faults, hands.problems, servo.view.fault) == ([], [], "")
+    assert placing.note.endswith("It was fast, so the motor was switched off.")
+    assert hands.page.state.property("state") == "ready"
+    hands.until(lambda: abs(servo.view.velocity) < 0.05)
+    hands.hold()  # nothing has to be acknowledged
+
+
 def type_torques(page, text):
     page.torque_form.torques.setText(text)
     page.torque_form.torques.editingFinished.emit()
