@@ -106,6 +106,7 @@ class LivePage(QWidget):
     def clear(self) -> None:
         """Remove the curves of the last run."""
         self.run.clear()
+        self._ended = None
         self.plots.begin_run(self.run)
         self.plots.show_twin(None, None)
         for part in (self.twin_words, self.verdict, self.again_button):
@@ -172,10 +173,13 @@ class LivePage(QWidget):
         if not self.plots.isVisible():
             return
         twin, unit, queue = self._controller.twin, self._controller.angle_unit, self._controller.queue
-        ended = queue.running is None and self._ended is not None and self.run.count > 0
-        if ended and self._ended is not None:
-            skipped = f"{counted(self._ended.skipped_cycles, 'cycle')} skipped"
-            self.verdict.setText(" · ".join(filter(None, (ending(queue.last, self._ended), skipped, twin.verdict))))
+        result = (self._ended or queue.lost) if queue.running is None and self.run.count > 0 else None
+        ended = result is not None
+        if result is not None:
+            lost = result is queue.lost
+            count = counted(self.run.count, "sample") if lost else counted(result.skipped_cycles, "cycle")
+            said = (ending(queue.last, result), f"{count} {'received' if lost else 'skipped'}", twin.verdict)
+            self.verdict.setText(" · ".join(filter(None, said)))
         for part in (self.verdict, self.again_button):
             part.setVisible(ended)
         there = queue.running is not None or self.run.count > 0

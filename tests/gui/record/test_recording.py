@@ -250,15 +250,21 @@ def test_a_window_that_hangs_loses_the_servo_and_what_waits_is_held_with_the_rea
 
 def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
     person.connect()
+    person.record(0.3)
+    verdict = person.window.record.page.verdict
+    person.until(lambda: not person.controller.queue.active and "complete" in verdict.text())
     person.record(600.0)
     person.until(lambda: person.window.record.live.count > 200)
     os.kill(person.controller.servo.recorder._child.pid, signal.SIGKILL)
     library, queue = person.controller.library, person.controller.queue
-    person.until(lambda: len(library.runs) == 1)
-    assert library.runs[0].samples > 50
-    assert library.runs[0].exit_status != "success"
+    person.until(lambda: len(library.runs) == 2)
+    assert library.runs[-1].samples > 50
+    assert library.runs[-1].exit_status != "success"
     assert not queue.active
-    assert [ended.trajectory.name for ended, _ in queue.past] == ["sin_time_square"], "it can be recorded again"
+    assert [ended.trajectory.name for ended, _ in queue.past][-1] == "sin_time_square", "it can be recorded again"
+    person.until(lambda: verdict.text().startswith("Failed: "))
+    assert verdict.isVisible()
+    assert "samples received" in verdict.text(), "not the words of the run before"
 
 
 # The list.
