@@ -175,6 +175,42 @@ def test_every_setting_reaches_the_request(name):
         assert found == {name: OTHER[name]}
 
 
+def result_of(settings, train=("1", "2", "3"), held_out=1, stopped=False, tried="it helps"):
+    """The result of a fit with these settings; tried: why the command path was taken or not."""
+    request = settings.request("mx106", [POINT])
+    if request.command_path_if_better:
+        request = request.settled(request.command_path)
+    else:
+        tried = ""
+    model = SimpleNamespace(model=SimpleNamespace(provenance={"command_path_choice": tried}))
+    return SimpleNamespace(request=request, models=(model,), train=train, held_out=held_out, stopped=stopped)
+
+
+@pytest.mark.parametrize("name", OTHER)
+@pytest.mark.parametrize(("stopped", "tried"), [(False, "it helps"), (True, "it helps"), (True, "")])
+def test_nothing_has_changed_since_a_result_of_the_same_settings(form, name, stopped, tried):
+    """A search that is stopped while it tries the command path does not know yet."""
+    settings = replace(FitSettings(), **{name: OTHER[name]})
+    form.apply(settings)
+    form.show_settings_of(result_of(settings, stopped=stopped, tried=tried), take=False)
+    assert form.changed_since == ()
+    if name in ENTERED and name not in ("threads", "sample"):
+        form.back_to_defaults()
+        assert len(form.changed_since) == 1
+
+
+@pytest.mark.parametrize(("fitted", "selected"), [(2, 1), (1, 2)])
+def test_selecting_runs_changes_no_setting(form, fitted, selected):
+    """What is held out by default follows their number."""
+    runs = [RUN, OTHER_RUN]
+    form.offer(runs[:fitted], "mx106")
+    form.show_settings_of(result_of(form.settings(), ("1",), fitted - 1), take=False)
+    form.offer(runs[:selected], "mx106")
+    assert form.changed_since == ()
+    form.set_option("validation", "mass=0.5")
+    assert form.changed_since == ("Hold out",)
+
+
 # A cross-validation.
 
 

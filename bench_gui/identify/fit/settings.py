@@ -55,9 +55,11 @@ class FitSettings(IdentificationOptions):
 
     @classmethod
     def of(cls, result: FitResult, others: FitSettings) -> FitSettings:
-        """Return the settings of a result; others: supplies settings that a result does not contain."""
+        """Return the settings of a result; others: supplies settings that the result does not tell."""
         request = result.request
-        chosen = "auto" if result.models[0].model.provenance.get("command_path_choice") else "on"
+        tried = result.models[0].model.provenance.get("command_path_choice")
+        # A search that was stopped while it tried the command path does not say that it only tried.
+        chosen = "auto" if tried or (result.stopped and others.command_path == "auto") else "on"
         same = {name: getattr(request, name) for name in options_of(IdentificationOptions)}
         return replace(
             others,

@@ -61,6 +61,11 @@ _UNDO_TEXTS = {"models": "models", "validation": "what is held out", "points": "
 """Names of edits in the undo menu, where they differ from the option's title."""
 
 
+def _default_rule(runs: int) -> str:
+    """Return what is held out unless the user chooses."""
+    return "none" if runs == 1 else _SHARE
+
+
 def _title(name: str) -> str:
     return _OPTIONS[name][1].title if name in _OPTIONS and _OPTIONS[name][1].title else name.capitalize()
 
@@ -118,6 +123,8 @@ class SettingsForm(QWidget):
         self._with_runs = False
         self._reference: FitSettings | None = None
         """Settings of the shown result."""
+        self._usual_split = False
+        """True if the shown result held out what its number of runs suggests."""
         self._captions: dict[str, QLabel] = {}
         self._binding = Binding()
         self.fields = self._binding.widgets
@@ -248,6 +255,9 @@ class SettingsForm(QWidget):
     def show_settings_of(self, result: FitResult | None, take: bool) -> None:
         """Mark settings that differ from a result's; take: apply the result's settings first."""
         self._reference = None if result is None else FitSettings.of(result, self._settings)
+        if result is not None:
+            usual = _default_rule(len(result.train) + result.held_out)
+            self._usual_split = result.request.validation == usual
         if take and self._reference is not None:
             self.apply(self._reference)
         self._note()
@@ -318,7 +328,7 @@ class SettingsForm(QWidget):
         before: str | None = self.validation.currentData()
         untouched = before in (None, self._default_rule)
         self._with_runs = bool(runs)
-        self._default_rule = "none" if len(runs) == 1 else _SHARE
+        self._default_rule = _default_rule(len(runs))
         with self._binding.quiet():
             self.validation.clear()
             self.validation.addItem("25 % at random", _SHARE)
@@ -408,7 +418,12 @@ class SettingsForm(QWidget):
             self.change("settings of the result", self._reference)
 
     def _changed_names(self) -> tuple[str, ...]:
-        return () if self._reference is None else self._settings.changed_since(self._reference)
+        if self._reference is None:
+            return ()
+        # What is held out by default follows the number of selected runs, so that nobody has changed it.
+        usual = self._usual_split and self._settings.validation == self._default_rule
+        changed = self._settings.changed_since(self._reference)
+        return tuple(name for name in changed if not (usual and name == "validation"))
 
     def _note(self) -> None:
         changed = self._changed_names()
