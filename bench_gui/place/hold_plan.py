@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
@@ -11,9 +12,18 @@ from bench_gui.headless.place.rests import Target
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup
 from core.errors import InputError
-from core.finite import is_finite
+from core.finite import is_array, is_finite
 from core.model import ServoModel
 from core.placement import SIDES, TorqueSuggestion, suggest_torques
+
+TRAIN = "train"
+"""Entry in the provenance of a fitted model: ids of the runs it was fitted to."""
+
+
+def _is_narrow(model: ServoModel) -> bool:
+    """Return True if the model was fitted to one run, which does not tell friction at rest from other losses."""
+    runs = model.provenance.get(TRAIN)
+    return is_array(runs) and len(runs) < 2
 
 
 class HoldPlan(QObject):
@@ -42,7 +52,12 @@ class HoldPlan(QObject):
 
     @property
     def model(self) -> ServoModel | None:
-        """The bench's current model, if it belongs to this servo."""
+        """The bench's current model, if it is of this servo and knows more than a single run."""
+        model = self._own
+        return None if model is not None and _is_narrow(model) else model
+
+    @property
+    def _own(self) -> ServoModel | None:
         entry = self._model_list.current
         return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
 
@@ -63,8 +78,17 @@ class HoldPlan(QObject):
         self.set_torques(torques)
 
     def suggestion(self) -> TorqueSuggestion:
-        """Torques that this bench can balance."""
-        return suggest_torques(self.model or self._setup.spec, self._setup.bench)
+        """Torques that this bench can balance; those of the catalogue if the model of a fit is no help."""
+        bench, own = self._setup.bench, self._own
+        usual = suggest_torques(self._setup.spec, bench)
+        if own is None:
+            return usual
+        if _is_narrow(own):
+            return replace(usual, reason=f"{usual.reason}; {own.title} is not used, as it was fitted to a single run")
+        found = suggest_torques(own, bench)
+        if found.torques or TRAIN not in own.provenance:
+            return found
+        return replace(usual, reason=f"{usual.reason}; {own.title} expects that {found.reason}")
 
     def suit(self) -> None:
         """Follow the bench and its model, unless the user chose torques."""

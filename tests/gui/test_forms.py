@@ -207,7 +207,7 @@ def test_selecting_runs_changes_no_setting(form, fitted, selected):
     form.show_settings_of(result_of(form.settings(), ("1",), fitted - 1), take=False)
     form.offer(runs[:selected], "mx106")
     assert form.changed_since == ()
-    form.set_option("validation", "mass=0.5")
+    form.apply(replace(form.settings(), validation="mass=0.5"))
     assert form.changed_since == ("Hold out",)
 
 

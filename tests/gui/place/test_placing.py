@@ -16,8 +16,16 @@ from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
 from bench_gui.place.words import guidance
 from bench_gui.state.servo_link import ServoLink, ServoView
+from core.catalogue import load_servo
 from core.errors import InputError
-from core.placement import PlacedPoint, boundary_torque, expected_angles, points_from_json, points_to_json
+from core.placement import (
+    PlacedPoint,
+    boundary_torque,
+    expected_angles,
+    points_from_json,
+    points_to_json,
+    suggest_torques,
+)
 from core.shipped import load_model
 from core.units import DEGREES, fixed
 from drivers.recorder.link import EMERGENCY
@@ -343,6 +351,24 @@ def test_a_damaged_list_of_points_is_named_and_costs_nothing_else(hands, tmp_pat
     hands.until(lambda: bool(hands.problems))
     assert "placed points cannot be read" in hands.problems[0]
     assert hands.controller.library.path == session.path
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"), [(["0001"], "is not used, as it was fitted to a single run"), (["0001", "0002"], "expects that")]
+)
+def test_a_fit_that_finds_no_torque_empties_no_list(hands, runs, said):
+    """As after one run whose fit took the losses of the motor for friction."""
+    plan, model = hands.placing.plan, load_model("mx106", "m4")
+    stuck = model.with_values({**model.values, "friction_base": 5.0})
+    fitted = replace(stuck, provenance={"train": runs})
+    assert suggest_torques(fitted, hands.controller.setup.bench).torques == ()
+    hands.controller.model_list.set_identified([fitted], "m4")
+    assert hands.controller.model_list.current.model == fitted
+    usual = suggest_torques(load_servo("mx106"), hands.controller.setup.bench).torques
+    assert plan.torques == usual != ()
+    assert hands.page.torque_form.torques.text().startswith(f"{usual[0]:g}, ")
+    assert f"{fitted.title} {said}" in hands.page.torque_form.hint.text()
+    assert (plan.model is None) == (len(runs) == 1), "nor does it judge points"
 
 
 def test_a_point_that_disagrees_with_the_model_is_marked_before_a_fit(hands, tmp_path):
