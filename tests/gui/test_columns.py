@@ -74,13 +74,22 @@ def test_a_model_s_errors_stand_below_their_headings(qapp):
     ladder = Ladder()
     ladder.set_rows(ROWS, "m2")
     ladder.set_current("m1")
-    shown = row_of(ladder, 0)
-    assert (shown["Model"], shown["Training [mrad]"], shown["Held out [mrad]"]) == ("M1  ●", "11.1", "22.2")
     shown = row_of(ladder, 1)
+    assert (shown["Model"], shown["Training [mrad]"], shown["Held out [mrad]"]) == ("M1  ●", "11.1", "22.2")
+    shown = row_of(ladder, 0)
     assert (shown["Model"], shown["Training [mrad]"], shown["Held out [mrad]"]) == ("M2  ★", "9.10", "15.2")
-    assert ladder.recommended_row == 1
-    drawn = ladder.data(ladder.index(0, BAR_COLUMN), VALUE_ROLE)
+    drawn = ladder.data(ladder.index(1, BAR_COLUMN), VALUE_ROLE)
     assert (drawn.held_out, drawn.training, drawn.scale) == (0.0222, 0.0111, 0.0222)
+
+
+@pytest.mark.parametrize("recommended", ["m1", "m2", "m3", ""])
+def test_the_recommended_model_is_the_first_row(qapp, recommended):
+    """A low window, as at a scale factor of 2, cuts the last rows: the answer must not be one of them."""
+    ladder = Ladder()
+    ladder.set_rows(ROWS, recommended)
+    order = [ladder.row(place).model.friction for place in range(ladder.rowCount())]
+    assert order == sorted(["m1", "m2", "m3"], key=lambda friction: friction != recommended)
+    assert ladder.recommended_row == (0 if recommended else -1)
 
 
 def test_a_search_under_way_has_a_cost_and_no_training_error(qapp):

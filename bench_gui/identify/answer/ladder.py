@@ -62,8 +62,14 @@ class Ladder(TextTable):
         self._recommended = self._current = ""
 
     def set_rows(self, rows: Sequence[FittedModel], recommended: str) -> None:
-        """Show these results; recommended: empty during a search."""
-        self._models, self._recommended = rows, recommended
+        """Show these results, the recommended one first: a low window cuts the last rows.
+
+        Args:
+            rows: Results in the order of the models.
+            recommended: The recommended friction model; empty during a search.
+        """
+        self._models = sorted(rows, key=lambda row: row.model.friction != recommended)
+        self._recommended = recommended
         self._show()
 
     def set_current(self, friction: str) -> None:

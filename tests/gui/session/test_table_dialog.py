@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtTest import QTest
 
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.shell.tasks import BENCH
@@ -84,3 +85,23 @@ def test_a_table_is_imported_once_it_is_understood(person, table):
     again.import_button.click()
     person.until(lambda: "more than the 0.52 N·m of a stalled xl330" in person.message)
     assert len(library.runs) == 1
+
+
+@pytest.mark.parametrize(("mass", "length"), [("0.49", "0.1"), ("0,49", "0,1")])
+def test_facts_are_typed_over_the_dash(person, table, mass, length):
+    dialog = dropped(person, table)
+    dialog.servo.setCurrentIndex(dialog.servo.findData("xl330"))
+    for name, text in (("mass", mass), ("length", length), ("kp", "400")):
+        box = dialog.facts[name]
+        assert box.text() == box.specialValueText() != ""
+        box.setFocus()
+        box.lineEdit().setCursorPosition(len(box.text()))
+        QTest.keyClicks(box, text)
+    assert (dialog.facts["mass"].value(), dialog.facts["length"].value()) == (0.49, 0.1)
+    assert dialog.import_button.isEnabled()
+    box.selectAll()
+    QTest.keyClicks(box, "1.000,5")
+    dialog.import_button.click()
+    assert not person.controller.library.runs
+    assert dialog.isVisible()
+    assert dialog.import_button.text() == "Correct Gain kp"
