@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.catalogue import servos
 from core.errors import InputError
-from core.trajectories import canonical_name, trajectory_names
 from core.numbers import parse_number
+from core.trajectories import canonical_name, trajectory_names
 from sessions.errors import shown
 from sessions.importers.tables import OPENERS
 from sessions.strict_json import is_name
