@@ -21,7 +21,7 @@ TRAIN = "train"
 
 
 def _is_narrow(model: ServoModel) -> bool:
-    """Return True if the model was fitted to one run, which does not tell friction at rest from other losses."""
+    """Return True if the model was fitted to one run, which cannot separate friction at rest from other losses."""
     runs = model.provenance.get(TRAIN)
     return is_array(runs) and len(runs) < 2
 

@@ -10,7 +10,7 @@ from bench_gui.controller import TICK, Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plots import LivePlots
 from bench_gui.record.prompt import CountdownLabel
-from bench_gui.record.queue import ending
+from bench_gui.record.queue import RecordQueue, ending
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, tool, vbox
 from core.trajectories import Trajectory
@@ -173,10 +173,10 @@ class LivePage(QWidget):
         if not self.plots.isVisible():
             return
         twin, unit, queue = self._controller.twin, self._controller.angle_unit, self._controller.queue
-        result = (self._ended or queue.lost) if queue.running is None and self.run.count > 0 else None
+        result = (self._ended or _lost(queue)) if queue.running is None and self.run.count > 0 else None
         ended = result is not None
         if result is not None:
-            lost = result is queue.lost
+            lost = result is not self._ended
             count = counted(self.run.count, "sample") if lost else counted(result.skipped_cycles, "cycle")
             said = (ending(queue.last, result), f"{count} {'received' if lost else 'skipped'}", twin.verdict)
             self.verdict.setText(" · ".join(filter(None, said)))
@@ -187,3 +187,9 @@ class LivePage(QWidget):
         words = twin.words(unit) if there else ""
         self.twin_words.setText(words)
         self.twin_words.setVisible(bool(words))
+
+
+def _lost(queue: RecordQueue) -> RunResult | None:
+    """Return the result of the last run if its recorder ended without reporting one."""
+    run, result = queue.past[-1] if queue.past else (None, None)
+    return result if result is not None and run is queue.last and not result.run else None

@@ -110,11 +110,6 @@ class RecordQueue(QObject):
         return self.running is not None or self._coming is not None
 
     @property
-    def lost(self) -> RunResult | None:
-        """Result of the last run if its recorder ended without reporting one."""
-        return self.past[-1][1] if self.past and self.past[-1][0] is self.last and not self.past[-1][1].run else None
-
-    @property
     def paused(self) -> bool:
         """True if the waiting runs need the user."""
         return bool(self.reason)

@@ -151,7 +151,7 @@ def _field(widget: W) -> W:
 
 
 class _Refusals(QObject):
-    """Tells start buttons that the refused fields have changed."""
+    """Signal for start buttons: the refused fields have changed."""
 
     changed = Signal()
 

@@ -207,6 +207,10 @@ def test_selecting_runs_changes_no_setting(form, fitted, selected):
     form.show_settings_of(result_of(form.settings(), ("1",), fitted - 1), take=False)
     form.offer(runs[:selected], "mx106")
     assert form.changed_since == ()
+
+
+def test_another_rule_than_the_usual_one_is_a_change(form):
+    form.show_settings_of(result_of(form.settings(), ("1",)), take=False)
     form.apply(replace(form.settings(), validation="mass=0.5"))
     assert form.changed_since == ("Hold out",)
 

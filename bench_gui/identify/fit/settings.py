@@ -55,7 +55,7 @@ class FitSettings(IdentificationOptions):
 
     @classmethod
     def of(cls, result: FitResult, others: FitSettings) -> FitSettings:
-        """Return the settings of a result; others: supplies settings that the result does not tell."""
+        """Return the settings of a result; others: supplies settings that the result does not contain."""
         request = result.request
         tried = result.models[0].model.provenance.get("command_path_choice")
         # A search that was stopped while it tried the command path does not say that it only tried.

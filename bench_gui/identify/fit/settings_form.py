@@ -420,7 +420,7 @@ class SettingsForm(QWidget):
     def _changed_names(self) -> tuple[str, ...]:
         if self._reference is None:
             return ()
-        # What is held out by default follows the number of selected runs, so that nobody has changed it.
+        # What is held out by default follows the number of selected runs: the user has not changed it.
         usual = self._usual_split and self._settings.validation == self._default_rule
         changed = self._settings.changed_since(self._reference)
         return tuple(name for name in changed if not (usual and name == "validation"))
