@@ -530,6 +530,7 @@ def identify(
         >>> found.recommended.model.servo
         'xl330'
     """
+    from core.identification.diagnosis import diagnosed
     from core.identification.identify import Progress, identify
     from core.identification.request import IdentificationRequest
     from core.terms import COMMAND_PATH_TERMS
@@ -554,7 +555,8 @@ def identify(
             show(step.done, f"{step.model.upper()} {best:.2f} mrad")
 
         if output is None:
-            return identify(request, runs.recordings, on_progress=show_generation)
+            found = identify(request, runs.recordings, on_progress=show_generation)
+            return diagnosed(found, runs.recordings, request.threads)
         watch = Watch(progressed=show_generation)
         found = run_identification(runs.recordings, request, Path(output), watch, selection=runs.selection)
     return found.identification

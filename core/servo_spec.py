@@ -78,6 +78,11 @@ class ServoSpec:
         """Smallest angle that the encoder resolves [rad]."""
         return 2.0 * math.pi / self.encoder_counts_per_turn
 
+    @property
+    def rounding_error(self) -> float:
+        """Mean error of an angle that the encoder rounds [rad]: a quarter of its step."""
+        return self.encoder_step / 4.0
+
     def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
         """Return the parameters of a model of this servo, with start values and bounds scaled to its ratings."""
         return ParameterSet(

@@ -13,6 +13,7 @@ from bench_gui.headless.report import ReportContents, write_report
 from core.bench import Bench
 from core.errors import InputError
 from core.export import export_model
+from core.identification.diagnosis import diagnosed
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.recording import Recording
@@ -92,7 +93,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
         show(0.1 + 0.75 * step.done, f"identifying {step.model.upper()}: {best:.2f} mrad")
 
     results = folder / "results"
-    found = identify(request, recordings, folder=results, on_progress=progress)
+    found = diagnosed(identify(request, recordings, folder=results, on_progress=progress), recordings)
     files = save_identification(found, results)
     show(0.88, "exporting")
     best = found.recommended.model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.computation import Computation
+from core.identification.coverage.findings import Finding
 
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
 SUMMARY = "summary"
@@ -132,16 +133,17 @@ class EvidenceTab(QWidget):
         """Name of the part that is shown."""
         return SEGMENTS[self.segments.current][0]
 
-    def show_row(self, row: FittedModel | None, torque_off: str) -> None:
+    def show_row(self, row: FittedModel | None, warnings: Sequence[Finding], torque_off: str) -> None:
         """Show the evidence about a model, or None.
 
         Args:
             row: the model.
+            warnings: about the model.
             torque_off: how a released motor behaves.
         """
         self._row = row
-        count = self.warnings.show_evidence(None if row is None else row.evidence, torque_off)
-        self.segments.buttons[1].setText(f"Warnings ({count})" if count else "Warnings")
+        self.warnings.show_warnings(warnings, None if row is None else row.evidence, torque_off)
+        self.segments.buttons[1].setText(f"Warnings ({len(warnings)})" if warnings else "Warnings")
         self._compare_methods()
 
     @property

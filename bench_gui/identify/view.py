@@ -128,6 +128,7 @@ class IdentifyView(TaskPage):
             steps.PROPOSE: lambda _: evidence.proposals.propose(),
             steps.QUEUE: lambda _: evidence.proposals.enqueue(),
             steps.COVERAGE: lambda _: self._check_coverage(),
+            steps.RESUME: lambda _: self._resume(),
             steps.IDENTIFY: lambda _: self._start(),
         }
         self.answer = AnswerPart(self._controller, self._start, acts, lambda: self.show_evidence("warnings"))
@@ -165,6 +166,7 @@ class IdentifyView(TaskPage):
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
         controller.placing.points_changed.connect(self._offer)
+        controller.reported.connect(lambda _: self._judge_again())
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
         self.form.changed.connect(self._enable)
@@ -291,6 +293,12 @@ class IdentifyView(TaskPage):
         self._show_row()
         self.entered()
 
+    def _judge_again(self) -> None:
+        """Show what a report found out about a result of an earlier version."""
+        fitting = self._controller.fitting
+        if fitting.result is not None and fitting.result.folder is not None:
+            fitting.judge_again(fitting.result.folder)
+
     def _show_failure(self, problem: str, remedy: Remedy | None) -> None:
         """Show the problem with its remedy above the measured motion."""
         self._suspects = remedy.runs if remedy is not None else ()
@@ -307,7 +315,9 @@ class IdentifyView(TaskPage):
     def _show_row(self) -> None:
         row = self.answer.selected
         found = row is not None and row.evidence is not None
-        self.evidence.show_row(row if found else None, torque_off(row))
+        result = self._controller.fitting.result
+        answer = result.answers.get(row.model.friction) if found and row is not None and result is not None else None
+        self.evidence.show_row(row if found else None, () if answer is None else answer.warnings, torque_off(row))
         if not self._controller.fitting.active:
             self.parameters.show_row(row if found else None, self.evidence.certifying.kept)
         self.search.show_row(row if found else None)
@@ -356,5 +366,6 @@ class IdentifyView(TaskPage):
             self.answer.card.show_plan(plan, self.start.why_not, self.start.start_button.text())
             self.answer.next.show_steps(steps.first_steps(proposals), 0)
         else:
-            found = steps.next_steps(row, result, form.conditions(), form.changed_since, proposals)
+            answer = result.answers[row.model.friction]
+            found = steps.next_steps(answer, row.model, form.changed_since, proposals)
             self.answer.show_answer(result, found)

@@ -1,21 +1,42 @@
-"""Doubts about an identification, each with its remedy, ordered by their possible effect on the result.
+"""Answer of an identification: the verdict, and every doubt with its remedy, ordered by its possible effect.
 
-Remedies name settings by their titles in the window and in reports, never by an option of a command.
+This is the only place that makes the list. Remedies name settings by their titles in the window and in reports, never
+by an option of a command.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.words import FEW_RUNS
-from core.identification.coverage.findings import Finding, ordered
+from core.identification.coverage.findings import (
+    BOUNDS,
+    CROSS_VALIDATE,
+    FREEZE,
+    HOLD_OUT,
+    IDENTIFY,
+    POINTS,
+    RECORD,
+    RESUME,
+    SEARCH,
+    Diagnosis,
+    Finding,
+    ordered,
+)
+from core.identification.defaults import SEARCH_SHARE
+from core.identification.evidence.model import STRIBECK, Evidence
 from core.identification.request import IdentificationRequest
-from core.identification.result import Identification, step_cost
-from core.identification.search.timestep import SEARCH_SHARE, expected_error
+from core.identification.verdict import Answer, Verdict
 from core.model import EDITED_ENTRY, ServoModel
 from core.sealed import EDITED
+from core.trajectories import title_of
+from core.units import milliradians
+
+if TYPE_CHECKING:
+    from core.identification.result import Identification, ModelResult
 
 UNSEEN = 1.5
 """Ratio of validation to training error from which a fit counts as overfitted to its runs."""
@@ -23,11 +44,20 @@ UNSEEN = 1.5
 DISAGREEING = 0.05
 """Repeated searches agree if their training errors differ by less than this share."""
 
+FAR = 3.0
+"""Placed points with more than this many times the error of the runs contradict them."""
+
+FEWEST_TRIALS = 1000
+"""Smallest number of evaluations that "search longer" doubles."""
+
+KNOWN = ("R", "kt", "armature")
+"""Parameters that can be measured or looked up elsewhere: the first candidates to freeze."""
+
 COSTS = (
-    ("remark", "edited", "stopped"),
+    ("edited", "stopped"),
     ("unusable", "sign", "header_"),
     ("search", "repeats"),
-    ("elsewhere", "split", "choice", "time_step"),
+    ("elsewhere", "points", "split", "choice", "time_step"),
     ("spike", "freeze", "step", "gap", "jitter", "encoder", "velocity_lag", "repetition"),
     ("conditions", "evidence", "term"),
     ("residual_",),
@@ -48,60 +78,107 @@ def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return ordered(sorted(findings, key=cost))
 
 
-def cautions(found: Identification) -> tuple[Finding, ...]:
-    """Return what the user should know before using the recommended model."""
-    best = found.recommended
-    name = best.model.friction.upper()
-    stopped = _warning("stopped", "the identification was stopped before its end", "resume it")
-    edited = _warning("edited", f"the file of {name} was {EDITED}", "identify again")
-    evidence = best.evidence
-    kinds = {evidence.elsewhere: "elsewhere", evidence.search: "search"}
-    return by_cost(
-        [
-            *([stopped] if found.stopped else []),
-            *([edited] if best.model.provenance.get(EDITED_ENTRY) else []),
-            *_about_errors(found),
-            *_about_choice(found),
-            *_about_repeats(found),
-            *(_about_evidence(name, text, kinds.get(text, "evidence")) for text in evidence.warnings),
-        ]
+def answer_about(found: Identification, friction: str = "") -> Answer:
+    """Return the answer about a model: the recommended one, or the one of this friction model.
+
+    Raises:
+        KeyError: The identification has no such model.
+    """
+    result = found[friction] if friction else found.recommended
+    return Answer(
+        verdict=Verdict(
+            friction=result.model.friction,
+            error=result.train_mae if result.validation_mae is None else result.validation_mae,
+            held_out=len(found.split.validation),
+            by=found.recommendation.by,
+            diagnosis=found.diagnosis,
+        ),
+        warnings=cautions(found, friction),
     )
 
 
-def _about_evidence(name: str, text: str, kind: str) -> Finding:
+def cautions(found: Identification, friction: str = "") -> tuple[Finding, ...]:
+    """Return what the user should know before using a model, see `answer_about`."""
+    result = found[friction] if friction else found.recommended
+    name, evidence = result.model.friction.upper(), result.evidence
+    return by_cost(
+        [
+            *([_warning("stopped", "the identification was stopped before its end", "resume it", RESUME)]
+              if found.stopped else []),
+            *([_warning("edited", f"the file of {name} was {EDITED}", "identify again", IDENTIFY)]
+              if result.model.provenance.get(EDITED_ENTRY) else []),
+            *_about_runs(found.diagnosis, result),
+            *_about_errors(found, result),
+            *_about_choice(found),
+            *_about_repeats(result),
+            *_about_points(result),
+            *(_about_evidence(result, text) for text in evidence.warnings),
+        ]
+    )  # fmt: skip
+
+
+def _about_runs(diagnosis: Diagnosis | None, result: ModelResult) -> list[Finding]:
+    """Return what the runs show; residuals concern only the model with which they were computed."""
+    if diagnosis is None:
+        text = "headers, clocks and residuals of the runs were not compared with this result"
+        return [Finding(kind="undiagnosed", severity="note", text=text, remedy="write its report, which does that")]
+    own = diagnosis.friction == result.model.friction
+    return [found for found in diagnosis.findings if own or not found.kind.startswith("residual_")]
+
+
+def _about_evidence(result: ModelResult, text: str) -> Finding:
+    evidence = result.evidence
     doubt, _, remedy = text.partition(": ")
-    return _warning(kind, f"{name}: {doubt}", remedy)
+    kinds = {evidence.elsewhere: "elsewhere", evidence.search: "search"}
+    action, subject = _action(evidence, text, 2 * max(result.evaluations, FEWEST_TRIALS))
+    return _warning(kinds.get(text, "evidence"), f"{result.model.friction.upper()}: {doubt}", remedy, action, subject)
 
 
-def _about_errors(found: Identification) -> list[Finding]:
-    best = found.recommended
-    held, cost = best.validation_mae, step_cost(best.model)
+def _action(evidence: Evidence, text: str, trials: int) -> tuple[str, str]:
+    """Return the action that carries out the remedy of a warning of the evidence, and its subject."""
+    if text == evidence.search:
+        return SEARCH, str(trials)
+    if text == evidence.elsewhere or text in evidence.conditions:
+        return RECORD, ""
+    for names, explanation in evidence.open_groups():
+        if text == explanation:
+            concerned = [p for p in evidence.parameters if p.name in names and not p.frozen]
+            pick = next((p for name in KNOWN for p in concerned if p.name == name), concerned[-1])
+            return FREEZE, f"{pick.name}={pick.initial!r}"
+    for p in evidence.parameters:
+        if p.at_bound and p.name not in STRIBECK and text == p.bound_warning:
+            return (FREEZE, f"{p.name}={p.bound!r}") if p.at_limit else (BOUNDS, p.name)
+    return "", ""
+
+
+def _about_errors(found: Identification, result: ModelResult) -> list[Finding]:
+    held, cost = result.validation_mae, result.step_cost
     warnings: list[Finding] = []
     if held is None:
+        text = "no run was held out, so the error on unseen motion is unknown"
+        rule = found.diagnosis.hold_out if found.diagnosis is not None else ""
+        remedy = f"{held_out_words(rule)}, then identify again" if rule else (
+            "hold out a quarter of the runs, or one condition, and identify again"
+        )  # fmt: skip
+        warnings.append(_warning("split", text, remedy, HOLD_OUT if rule else "", rule))
+    elif not math.isfinite(held) or held > UNSEEN * result.train_mae:
         warnings.append(
             _warning(
                 "split",
-                "no run was held out, so the error on unseen motion is unknown",
-                "hold out a quarter of the runs, or one condition, and identify again",
-            )
-        )
-    elif not math.isfinite(held) or held > UNSEEN * best.train_mae:
-        warnings.append(
-            _warning(
-                "split",
-                f"the error on held-out runs is {held / best.train_mae:.2g} times that on training runs"
+                f"the error on held-out runs is {held / result.train_mae:.2g} times that on training runs"
                 if math.isfinite(held)
                 else "the simulation of a held-out run diverges",
                 "record more conditions, or use a simpler model",
+                RECORD,
             )
         )
-    if cost is not None and cost > SEARCH_SHARE * expected_error(best.model, best.train_mae):
+    if cost is not None and cost > SEARCH_SHARE * max(result.train_mae, result.model.spec.rounding_error):
         warnings.append(
             _warning(
                 "time_step",
                 f"the time step costs {1e3 * cost:.2f} mrad, more than a tenth of the error: the values are valid for "
                 "this time step only",
-                _finer_step(best.model, found.request),
+                _finer_step(result.model, found.request),
             )
         )
     return warnings
@@ -113,8 +190,33 @@ def _about_choice(found: Identification) -> list[Finding]:
     if found.recommendation.by != VALIDATION or held >= FEW_RUNS or len(found.results) < 2:
         return []
     runs = "1 held-out run is" if held == 1 else f"{held} held-out runs are"
+    text = f"{runs} too few to choose a model"
+    rule = found.diagnosis.hold_out if found.diagnosis is not None else ""
+    if rule and "=" not in found.split.rule:
+        remedy = f"{held_out_words(rule)}, then identify again: that shows whether the models transfer to it"
+        return [_warning("choice", text, remedy, HOLD_OUT, rule)]
     remedy = "cross-validate: it holds out each condition in turn, and may choose another model"
-    return [_warning("choice", f"{runs} too few to choose a model", remedy)]
+    return [_warning("choice", text, remedy, CROSS_VALIDATE)]
+
+
+def held_out_words(rule: str) -> str:
+    """Return the remedy that holds out a condition, e.g. "hold out kp = 400"."""
+    condition, _, value = rule.partition("=")
+    if condition == "trajectory":
+        return f"hold out “{title_of(value)}”"
+    return f"hold out {condition} = {float(value):g}"
+
+
+def _about_points(result: ModelResult) -> list[Finding]:
+    """Return a doubt about placed points whose error is far larger than that of the runs."""
+    points = result.model.provenance.get("placed_points")
+    if not points or points["mean_error"] <= FAR * result.train_mae:
+        return []
+    text = (
+        f"the {points['count']} placed points are off by {milliradians(points['mean_error'])} mrad, the runs by "
+        f"{milliradians(result.train_mae)} mrad"
+    )
+    return [_warning("points", text, "measure the points again, or fit without them", POINTS)]
 
 
 def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
@@ -125,19 +227,14 @@ def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
     return f"identify with {2 * model.substeps} substeps or more"
 
 
-def _about_repeats(found: Identification) -> list[Finding]:
+def _about_repeats(result: ModelResult) -> list[Finding]:
     """Return a doubt if repeated searches disagree."""
-    best = found.recommended
-    if best.spread is None or best.spread <= DISAGREEING * best.train_mae:
+    if result.spread is None or result.spread <= DISAGREEING * result.train_mae:
         return []
-    return [
-        _warning(
-            "repeats",
-            f"repeated searches of {best.model.friction.upper()} end {1e3 * best.spread:.2f} mrad apart",
-            "identify with more evaluations; the values of an unconverged search mean little",
-        )
-    ]
+    text = f"repeated searches of {result.model.friction.upper()} end {1e3 * result.spread:.2f} mrad apart"
+    remedy = "identify with more evaluations; the values of an unconverged search mean little"
+    return [_warning("repeats", text, remedy, SEARCH, str(2 * max(result.evaluations, FEWEST_TRIALS)))]
 
 
-def _warning(kind: str, text: str, remedy: str = "") -> Finding:
-    return Finding(kind=kind, severity="warning", text=text, remedy=remedy)
+def _warning(kind: str, text: str, remedy: str = "", action: str = "", subject: str = "") -> Finding:
+    return Finding(kind=kind, severity="warning", text=text, remedy=remedy, action=action, subject=subject)

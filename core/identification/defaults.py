@@ -14,3 +14,6 @@ DRAWS = 20
 
 PROFILED = "flagged"
 """Parameters to profile by default: those whose linearised interval is in doubt."""
+
+SEARCH_SHARE = 0.1
+"""Share of the fit's mean absolute error that the time step may cost."""

@@ -17,6 +17,7 @@ import numpy as np
 from core.arrays import Array
 from core.errors import ModelError
 from core.friction import lift_friction
+from core.identification.defaults import SEARCH_SHARE
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
 from core.identification.evidence.extrapolation import REACH, disagreement, reach_of, saturated_share
 from core.identification.evidence.model import Evidence, RunOffset
@@ -58,7 +59,6 @@ from core.identification.search.study import StudyRecord, search_settings, study
 from core.identification.search.timestep import (
     MOST_FINAL,
     PARTS,
-    SEARCH_SHARE,
     Simulated,
     chosen_parts,
     expected_error,

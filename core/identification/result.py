@@ -11,12 +11,15 @@ from typing import Any
 
 from core.errors import IdentificationError, reading_json
 from core.finite import is_finite
+from core.identification.cautions import answer_about
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.choice.recommendation import CROSS_VALIDATION, Recommendation, recommend
 from core.identification.choice.words import Contender
+from core.identification.coverage.findings import Diagnosis
 from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import Split
+from core.identification.verdict import Answer
 from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plain import OrUnknown, from_plain, plain_fields
@@ -115,6 +118,11 @@ class ModelResult(Tabular):
         return all(mine <= theirs or not math.isfinite(theirs) for mine, theirs in pairs)
 
     @property
+    def step_cost(self) -> float | None:
+        """Mean error due to the time step over the training runs [rad]; None if unknown."""
+        return step_cost(self.model)
+
+    @property
     def spread(self) -> float | None:
         """Largest difference of training errors between repeats [rad]; None for a single one."""
         maes = [repeat.train_mae for repeat in self.repeats]
@@ -195,6 +203,8 @@ class Identification(Tabular):
     """True if it was stopped before the end; the results so far are kept."""
     crossvalidation: CrossValidation | None = None
     """Cross-validation of the same servo; if there is one, it decides between the models."""
+    diagnosis: Diagnosis | None = None
+    """What the runs show about the result, see `core.identification.diagnosis`; None if they were not examined."""
 
     def with_provenance(self, more: Mapping[str, Any]) -> Identification:
         """Return the identification with more entries in the provenance of every model."""
@@ -219,9 +229,21 @@ class Identification(Tabular):
         return replace(self, crossvalidation=crossvalidation)
 
     def heading(self) -> str:
-        """Return the recommended model and the number of runs."""
+        """Return the recommended model, the number of runs and the next step."""
         runs = len(self.split.train) + len(self.split.validation)
-        return f"{self.recommended.heading()}, recommended; from {runs} runs, {len(self.split.validation)} held out"
+        model = f"{self.recommended.heading()}, recommended; from {runs} runs, {len(self.split.validation)} held out"
+        return f"{model}. Next: {self.answer().next_step}"
+
+    def answer(self, friction: str = "") -> Answer:
+        """Return the verdict on a model, what to know before it is used, and the next step.
+
+        Args:
+            friction: Friction model. Default: the recommended one.
+
+        Raises:
+            KeyError: There is no such model.
+        """
+        return answer_about(self, friction)
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return the errors of each model [mrad]."""
@@ -231,7 +253,7 @@ class Identification(Tabular):
             "training [mrad]": [r.train_mae * 1e3 for r in self.results],
             "held out [mrad]": [None if error is None else error * 1e3 for error in held_out],
             "evaluations": [r.evaluations for r in self.results],
-            "warnings": [len(r.evidence.warnings) for r in self.results],
+            "warnings": [len(self.answer(r.model.friction).warnings) for r in self.results],
         }
 
     def __getitem__(self, friction: str) -> ModelResult:

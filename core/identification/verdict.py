@@ -1,26 +1,28 @@
-"""Result of an identification in four facts: the model, its error, the strength of the evidence, and the next step.
+"""Answer of an identification about a model: its error, the strength of the evidence, the warnings, the next step.
 
-Window and report show the same facts in the same words. This module has data and text only.
+Window, report, terminal and notebook show the same answer in the same words. This module has data and text only;
+`cautions.answer_about` makes the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 from core.identification.choice.recommendation import CROSS_VALIDATION
 from core.identification.choice.words import FEW_RUNS
-from core.identification.coverage.findings import Finding
-from core.identification.result import Identification
-from core.model import ServoModel
+from core.identification.coverage.findings import Diagnosis, Finding
 from core.units import milliradians
 from core.words import capitalised, counted
 
 Strength = Literal["none", "weak", "good", "strong"]
 
-FAR = 3.0
-"""Placed points with more than this many times the error of the runs contradict them."""
+EXHAUSTED, GOOD = 2.0, 5.0
+"""Multiples of the attainable error up to which a model leaves nothing to explain, and is good.
+
+On unseen repetitions, even a perfect model errs by √2 times the difference of two repetitions from their median.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,32 @@ class Verdict:
     """Number of held-out runs."""
     by: str
     """Evidence of the recommendation: CROSS_VALIDATION, VALIDATION or TRAINING of `core…choice.recommendation`."""
+    diagnosis: Diagnosis | None = None
+    """What the runs show; None if they were not examined."""
+
+    @property
+    def multiple(self) -> float | None:
+        """Error over the error that the runs allow; None if that is unknown."""
+        return None if self.diagnosis is None else self.error / self.diagnosis.attainable
+
+    @property
+    def quality(self) -> str:
+        """Sentence about the error as a multiple of what the runs allow; empty if that is unknown."""
+        if self.diagnosis is None or self.multiple is None or not math.isfinite(self.multiple):
+            return ""
+        attainable = self.diagnosis.attainable
+        if attainable == self.diagnosis.repeatability:
+            source = "by which repetitions differ"
+        else:
+            source = "of the encoder's rounding" if attainable == self.diagnosis.rounding else "of the readings' noise"
+        text = f"{self.multiple:.2g} times the {milliradians(attainable)} mrad {source}"
+        if self.multiple <= EXHAUSTED:
+            return f"{text}: nothing is left to explain."
+        if self.multiple <= GOOD:
+            return f"{text}: good."
+        if math.isnan(self.diagnosis.repeatability):
+            return f"{text}; record a motion twice to see how much of it the servo does not repeat."
+        return f"{text}: the model leaves something unexplained."
 
     @property
     def strength(self) -> Strength:
@@ -68,29 +96,21 @@ class Verdict:
         return f"{strength} evidence: {self.reason}."
 
 
-def verdict(found: Identification) -> Verdict:
-    """Return the verdict on the recommended model."""
-    best = found.recommended
-    return Verdict(
-        friction=best.model.friction,
-        error=best.train_mae if best.validation_mae is None else best.validation_mae,
-        held_out=len(found.split.validation),
-        by=found.recommendation.by,
-    )
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Verdict on one model of an identification, and what to know before it is used."""
 
+    verdict: Verdict
+    warnings: tuple[Finding, ...]
+    """Errors, warnings and notes, the one with the largest possible effect first."""
 
-def next_step(warnings: Sequence[Finding]) -> str:
-    """Return a sentence about the next step; the warning with the largest possible effect comes first."""
-    step = next((warning.remedy for warning in warnings if warning.severity != "note" and warning.remedy), "")
-    return f"{capitalised(step or 'use the model: there are no objections')}."
+    @property
+    def next_step(self) -> str:
+        """Sentence about the next step: the remedy of the first warning that has one."""
+        step = self.first.remedy if self.first is not None else "use the model: there are no objections"
+        return f"{capitalised(step)}."
 
-
-def points_apart(model: ServoModel, train_mae: float) -> str:
-    """Sentence about placed points whose error is far larger than that of the runs [rad]; empty if they agree."""
-    points = model.provenance.get("placed_points")
-    if not points or points["mean_error"] <= FAR * train_mae:
-        return ""
-    return (
-        f"The {points['count']} placed points are off by {milliradians(points['mean_error'])} mrad, the runs by "
-        f"{milliradians(train_mae)} mrad: measure the points again, or fit without them."
-    )
+    @property
+    def first(self) -> Finding | None:
+        """Warning that decides the next step, or None."""
+        return next((found for found in self.warnings if found.severity != "note" and found.remedy), None)

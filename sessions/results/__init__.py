@@ -2,6 +2,7 @@
 
     result.json, m1.json … m6.json   identified models and their errors      `identification`
     identification.json              request and runs                        `record`
+    diagnosis.json                   what the runs show about the result     `identification`
     study.journal                    the search                              `core.identification.search.study`
     crossvalidation.json             errors on held-out conditions           `crossvalidating`
     certainty.json                   profiles and bootstrap of one model     `certifying`

@@ -9,15 +9,25 @@ from core.atomic import sweep, write_atomically
 from core.errors import InputError, ServoBenchError
 from core.sealed import sealed_text, warn_once
 from core.terms import FRICTION_MODELS
-from sessions.results.folder import CROSSVALIDATION, FOLDER, RECORD, RESULT, read_file, result_folders
+from sessions.results.folder import (
+    CROSSVALIDATION,
+    DIAGNOSIS,
+    FOLDER,
+    RECORD,
+    RESULT,
+    read_file,
+    result_folders,
+    write_file,
+)
 
 if TYPE_CHECKING:
+    from core.identification.coverage.findings import Diagnosis
     from core.identification.result import Identification
     from core.model import ServoModel
 
 
 def save_identification(identification: Identification, folder: Path) -> list[Path]:
-    """Write `<model>.json` for each model and `result.json` with the result of all.
+    """Write `<model>.json` for each model, `result.json` with the result of all, and the diagnosis if there is one.
 
     Each file is written atomically; one with the same content already stays.
 
@@ -36,6 +46,10 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             _write(file, result.model.to_json_text())
             files.append(file)
             rows.append(result.to_json(file))
+        if identification.diagnosis is not None:
+            write_file(folder, DIAGNOSIS, identification.diagnosis.to_json())
+        else:
+            (folder / DIAGNOSIS).unlink(missing_ok=True)  # of the same search before it was resumed
         summary = folder / RESULT
         _write(summary, sealed_text(rows, allow_nan=True))
     except OSError as error:
@@ -95,7 +109,22 @@ def load_identification(folder: Path) -> Identification:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, ServoBenchError) as error:
         raise IdentificationError(f"{folder}: no result of an identification: {error}") from None
     stopped = record is not None and record.ending != "finished"
-    return with_crossvalidation(Identification(request, split, results, stopped=stopped), folder)
+    found = Identification(request, split, results, stopped=stopped, diagnosis=_diagnosis(folder))
+    return with_crossvalidation(found, folder)
+
+
+def _diagnosis(folder: Path) -> Diagnosis | None:
+    """Return the diagnosis in a folder; None if there is no usable one."""
+    from core.errors import IdentificationError
+    from core.identification.coverage.findings import Diagnosis
+
+    try:
+        return Diagnosis.from_json(read_file(folder, DIAGNOSIS))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, IdentificationError) as error:
+        warn_once(f"{folder / DIAGNOSIS}: the diagnosis is left out: {error}")
+        return None
 
 
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import IdentificationError, ServoBenchError
+from core.identification.diagnosis import diagnosed
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
@@ -95,6 +96,9 @@ def run_identification(
             with contextlib.suppress(IdentificationError):
                 record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
+        if not found.stopped:
+            watch.staged(1.0, "comparing headers, clocks and residuals with the result")
+            found = diagnosed(found, recordings, request.threads)
         if selection is not None:
             found = found.with_provenance({"selection": selection.to_json()})
         try:

@@ -16,6 +16,7 @@ import pytest
 
 from bench_gui.cli import COMMANDS, build_parser, main
 from core.identification.cautions import cautions
+from core.identification.coverage.findings import SEVERITIES
 from core.identification.result import step_in_words
 from core.model import ServoModel
 from core.shipped import load_model
@@ -131,12 +132,14 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_pa
     [line] = [line for line in text.splitlines() if line.startswith("not determined")] or [""]
     assert {word.split()[0] for word in line.partition(": ")[2].split(", ") if word} == open_ones
     told = [str(caution) for caution in cautions(found)]
-    warnings = [line.removeprefix("warning: ") for line in text.splitlines() if line.startswith("warning: ")]
+    warnings = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(SEVERITIES)]
     assert len(told) > 3
     assert warnings == told[:3]
     assert f"{len(told) - 3} more: --all" in text
     everything = bench(*words[:-1], tmp_path / "again", "--all").out
-    assert [line for line in everything.splitlines() if line.startswith("warning: ")] == [f"warning: {t}" for t in told]
+    warnings = [line.partition(": ")[2] for line in everything.splitlines() if line.startswith(SEVERITIES)]
+    assert warnings == told
+    assert f"next: {found.answer().next_step}" in text.splitlines()
     assert len(text.splitlines()) <= 24
 
 

@@ -17,11 +17,12 @@ from matplotlib.colors import to_rgb
 
 from bench_gui.cli import main
 from bench_gui.headless.palette import BAR_COLOUR
-from bench_gui.headless.report import ReportContents, examined, write_report
+from bench_gui.headless.report import ReportContents, write_report
 from bench_gui.headless.report.traces import read_traces
 from bench_gui.headless.words import with_symbols
 from core.bench import Bench
 from core.errors import IdentificationError
+from core.identification import diagnosis
 from core.identification.cautions import cautions
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evidence.correlation import correlations
@@ -31,7 +32,6 @@ from core.identification.result import Identification, step_in_words
 from core.identification.runs.folds import Fold
 from core.identification.runs.split import Split
 from core.identification.search.study import JOURNAL_SCHEME, open_storage
-from core.identification.verdict import verdict
 from core.model import build_model
 from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
@@ -196,7 +196,7 @@ def test_numbers_are_the_results(page, found, example) -> None:
 
 def test_the_answer_comes_first_and_few_warnings_are_not_folded(page, found) -> None:
     """Model, error, strength of the evidence, the next step; then two overlays; then at most three warnings."""
-    told = verdict(found)
+    told = found.answer().verdict
     first = as_read(page[page.index("<body>") : page.index('id="warnings"')])
     figures = (found.recommended.model.friction.upper(), f"{1e3 * told.error:.1f} mrad", told.strength.capitalize())
     for shown in (*figures, f"mean error on {told.judged_by}", f"evidence: {told.reason}"):
@@ -277,7 +277,7 @@ def test_intervals_are_drawn_where_they_are(page, found) -> None:
 
 def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypatch) -> None:
     """One model, nothing held out, nothing beside the result, hostile names everywhere: sentences, no script."""
-    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    monkeypatch.setattr(diagnosis, "AUDIT_MOST", 0.0)
     named = [replace(run, id=f"{i}{HOSTILE}", trajectory=f"{HOSTILE}{i % 2}") for i, run in enumerate(recordings)]
     alone = replace(
         found.results[0],
@@ -312,7 +312,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
 
 
 def test_placed_points_are_drawn_within_the_diagram(found, recordings, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    monkeypatch.setattr(diagnosis, "AUDIT_MOST", 0.0)
     drawn = {}
     monkeypatch.setattr("bench_gui.headless.report.page.diagram_figure", lambda diagrams, *_: drawn.update(diagrams))
     monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")

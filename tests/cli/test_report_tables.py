@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_gui.headless.report import ReportContents, cautions, page, report, write_report
+from bench_gui.headless.report import ReportContents, page, report, write_report
 from bench_gui.headless.report.examined import Examination, Part
 from core.bench import Bench
 from core.identification.evidence.grade import GOOD
@@ -184,7 +184,6 @@ def tables(examination, tmp_path_factory) -> Tables:
             patch.setattr(page, name, lambda *_: None)
         patch.setattr(page, "as_svg", lambda _: "")
         patch.setattr(report, "examine", lambda _: examination)
-        patch.setattr("bench_gui.headless.report.cautions.cautions", lambda _: ())
         file = write_report(tmp_path_factory.mktemp("page") / "r.html", examination.contents)
     return Tables(file.read_text("utf-8"))
 
@@ -322,16 +321,3 @@ def test_provenance(tables) -> None:
 )
 def test_sentences(tables, sentence) -> None:
     assert sentence in tables.paragraphs
-
-
-def test_a_search_that_still_improves_is_warned_of_if_all_of_the_model_s_do(examination) -> None:
-    best = examination.contents.found.recommended.model.friction
-
-    def warned(*late: bool, friction: str = best) -> list[str]:
-        traces = [Of(friction=friction, late=each, total=1234) for each in late]
-        return [found.text for found in cautions._about_search(replace(examination, traces=Part(traces)))]
-
-    assert warned(True, True) == [
-        f"the search of {best.upper()} still improved by more than 1 % in its last tenth (1234 evaluations)"
-    ]
-    assert warned(True, False) == warned(False) == warned() == warned(True, friction="m5") == []

@@ -183,7 +183,6 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     """Print errors, choice, values and the most serious warnings on one screen."""
     from shlex import quote
 
-    from core.identification.cautions import cautions
     from core.identification.coverage.findings import named_runs
     from core.identification.result import step_in_words
 
@@ -214,17 +213,20 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     print_columns([f"{p.symbol} {p.grade.text}" for p in parameters if p.narrowed])
     if open_ones := [f"{p.symbol} {p.grade.figure}" for p in parameters if not p.narrowed]:
         print(f"not determined by these runs: {', '.join(open_ones)}")
-    warnings = cautions(found)
+    answer = found.answer()
+    print(f"{answer.verdict.headline}: {answer.verdict.quality} {answer.verdict.evidence}".replace(":  ", ": "))
+    warnings = answer.warnings
     shown = warnings if arguments.all else warnings[:MOST_WARNINGS]
     for warning in shown:
-        print(f"warning: {warning}")
+        print(f"{warning.severity}: {warning}")
     if len(shown) < len(warnings):
         print(f"{len(warnings) - len(shown)} more: --all and bench report show them")
     if arguments.all:
         print(f"torque off: {best.evidence.torque_off(best.model.control).text}")
+    print(f"next: {answer.next_step}")
     studies = f", studies in {arguments.storage}" if arguments.storage else ""
     model = quote(str(folder / f"{best.model.friction}.json"))
-    print(f"models are in {folder}{studies}; next: bench export {model} --to mujoco --check -o export")
+    print(f"models are in {folder}{studies}; to export one: bench export {model} --to mujoco --check -o export")
 
 
 def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:

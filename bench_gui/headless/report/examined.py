@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 from bench_gui.headless.report.traces import SearchTrace, read_traces
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.choice.repeatability import Repeatability, repeatability
-from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.report import Coverage, coverage
+from core.identification.diagnosis import audited
 from core.identification.evaluate import RunScore, evaluate
 from core.identification.evidence.certainty import Certainty
 from core.identification.evidence.correlation import Correlations, correlations
@@ -23,18 +23,11 @@ from core.identification.result import Identification
 from core.model import ServoModel
 from core.placement import PlacedPoint
 from core.recording import Recording
-from core.simulation import on_grid
 from sessions.results.certifying import read_certainty
 from sessions.results.crossvalidating import CrossValidated, read_crossvalidation
 from sessions.results.folder import CROSSVALIDATION
 
 T = TypeVar("T")
-
-AUDIT_STEP = 0.01
-"""Smallest sample time of the header audit [s]: resolves errors of a few per cent, in half the time."""
-
-AUDIT_MOST = 1200.0
-"""Seconds of motion times free parameters above which the audit takes too long and is skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +96,7 @@ def examine(contents: ReportContents) -> Examination:
         contents=contents,
         scores={r.model.friction: evaluate(r.model, recordings, dt=dt, supply=supply).runs for r in found.results},
         coverage=_part("The recordings were not examined", lambda: coverage(recordings, model=best)),
-        doubts=_part("The headers were not audited", lambda: _audited(contents)),
+        doubts=_part("The headers were not audited", lambda: audited(found, recordings)),
         traces=_part("The search is not shown", lambda: read_traces(contents.folder)),
         correlations=_part(
             "The correlations were not computed", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
@@ -128,12 +121,3 @@ def _crossvalidation(folder: Path | None) -> CrossValidated:
     if folder is None or not (folder / CROSSVALIDATION).is_file():
         raise IdentificationError(f"there is no {CROSSVALIDATION} beside the result")
     return read_crossvalidation(folder)
-
-
-def _audited(contents: ReportContents) -> tuple[HeaderDoubt, ...]:
-    request, best = contents.found.request, contents.found.recommended.model
-    motion = sum(recording.duration for recording in contents.recordings)
-    if motion * len(best.parameters.free) > AUDIT_MOST:
-        raise IdentificationError(f"it takes too long with {motion:.0f} s of motion")
-    finest = min(on_grid(recording, request.dt)[1] for recording in contents.recordings)
-    return audit(best, contents.recordings, dt=max(finest, AUDIT_STEP), supply=request.supply)

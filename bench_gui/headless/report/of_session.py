@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 from bench_gui.headless.place.rests import DOCUMENT
@@ -10,8 +11,11 @@ from bench_gui.headless.report.commands import identify_command
 from bench_gui.headless.report.examined import ReportContents
 from bench_gui.headless.report.report import write_report
 from core.errors import IdentificationError, ServoBenchError
+from core.identification.diagnosis import diagnosed
 from core.placement import PlacedPoint, points_from_json
+from core.plain import plain
 from sessions import Session
+from sessions.results.folder import DIAGNOSIS, write_file
 from sessions.results.identification import load_identification
 
 
@@ -33,6 +37,11 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
     if lost := opened.missing(sorted(used)):
         raise IdentificationError(f"{lost[0]}; the report needs the runs of the fit")
     recordings = opened.load_for_fit(runs)
+    if found.diagnosis is None:
+        found = diagnosed(found, recordings)
+        # The window then shows the same warnings, unless the folder is read-only.
+        with suppress(IdentificationError):
+            write_file(folder, DIAGNOSIS, plain(found.diagnosis))
     remarks: list[str] = []
     points: tuple[PlacedPoint, ...] = ()
     try:

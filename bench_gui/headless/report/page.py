@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from bench_gui.headless.palette import BAR_COLOUR
-from bench_gui.headless.report.cautions import warnings_of
 from bench_gui.headless.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
 from bench_gui.headless.report.examined import Examination
 from bench_gui.headless.report.figures import as_svg, diagram_figure, error_bars, overlay
@@ -21,7 +20,6 @@ from bench_gui.headless.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.identification.result import step_in_words
 from core.identification.runs.grouping import group_runs, named
-from core.identification.verdict import next_step, verdict
 from core.terms import FRICTION_TITLES
 from core.words import counted
 from sessions import selection_damage, selection_text
@@ -43,7 +41,8 @@ def page_of(seen: Examination) -> dict[str, Any]:
     contents, found = seen.contents, seen.contents.found
     best = found.recommended
     coverage = seen.coverage.value
-    warnings = warnings_of(seen)
+    answer = found.answer()
+    warnings = answer.warnings
     return {
         "title": contents.title,
         "generated": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
@@ -58,8 +57,8 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),
-        "verdict": verdict(found),
-        "next_step": next_step(warnings),
+        "verdict": answer.verdict,
+        "next_step": answer.next_step,
         "warnings": warnings[:MOST_WARNINGS],
         "more_warnings": warnings[MOST_WARNINGS:],
         "provenance": _provenance(seen),

@@ -14,13 +14,14 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QVBoxLayout
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
 from bench_gui.identify.answer.next_panel import NextPanel
-from bench_gui.identify.answer.steps import Step, sentence
+from bench_gui.identify.answer.steps import Step
 from bench_gui.identify.answer.verdict import VerdictCard
 from bench_gui.identify.answer.words import search_in_words
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import Theme
 from bench_gui.widgets.tables import plain_table
+from core.identification.verdict import Answer
 
 ROW_HEIGHT = 18
 """Height of a row of the ladder [px]."""
@@ -129,14 +130,16 @@ class AnswerPart(QWidget):
         """Show the models of a result and select the recommended one, unless they are shown already."""
         again = result.models is self._rows
         self._candidates = {}
-        self._show_rows(result.models, result.recommended)
+        self._show_rows(result.models, result.recommended, result.answers)
         if not again:
             self.view.selectRow(self.ladder.recommended_row)
         self.mark_current()
 
-    def _show_rows(self, rows: tuple[FittedModel, ...], recommended: str) -> None:
+    def _show_rows(
+        self, rows: tuple[FittedModel, ...], recommended: str, answers: Mapping[str, Answer] | None = None
+    ) -> None:
         self._rows = rows
-        self.ladder.set_rows(rows, recommended)
+        self.ladder.set_rows(rows, recommended, answers)
         head = self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth()
         self.view.setMaximumHeight(head + ROW_HEIGHT * max(len(rows), 1))
         self.view.setVisible(bool(rows) and not self._small)
@@ -147,9 +150,11 @@ class AnswerPart(QWidget):
         if row is None:
             return
         stopped = "Stopped early; the best models found so far are kept. " if result.stopped else ""
-        verdict = result.verdict(row)
-        self.card.show_result(verdict.headline, f"{stopped}{verdict.evidence} {result.choice}", sentence(steps, row))
-        self.next.show_steps(steps, 0 if row.evidence is None else len(row.evidence.warnings))
+        answer = result.answers[row.model.friction]
+        verdict = answer.verdict
+        choice = " ".join(filter(None, (verdict.quality, verdict.evidence, result.choice)))
+        self.card.show_result(verdict.headline, f"{stopped}{choice}", answer.next_step)
+        self.next.show_steps(steps, len(answer.warnings))
         self._offer()
 
     def shrink(self, small: bool) -> None:

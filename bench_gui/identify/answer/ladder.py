@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -13,6 +13,7 @@ from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import marked
 from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
+from core.identification.verdict import Answer
 from core.units import FIGURE_DASH, milliradians
 
 BAR_COLUMN = 1
@@ -59,17 +60,21 @@ class Ladder(TextTable):
     def __init__(self) -> None:
         super().__init__(_columns(False))
         self._models: Sequence[FittedModel] = ()
+        self._answers: Mapping[str, Answer] = {}
         self._recommended = self._current = ""
 
-    def set_rows(self, rows: Sequence[FittedModel], recommended: str) -> None:
+    def set_rows(
+        self, rows: Sequence[FittedModel], recommended: str, answers: Mapping[str, Answer] | None = None
+    ) -> None:
         """Show these results, the recommended one first: a low window cuts the last rows.
 
         Args:
             rows: Results in the order of the models.
             recommended: The recommended friction model; empty during a search.
+            answers: Answer about each model, by friction model; None during a search.
         """
         self._models = sorted(rows, key=lambda row: row.model.friction != recommended)
-        self._recommended = recommended
+        self._recommended, self._answers = recommended, answers or {}
         self._show()
 
     def set_current(self, friction: str) -> None:
@@ -112,8 +117,9 @@ class Ladder(TextTable):
         )
         between = f", {milliradians(rung.low)} to {milliradians(rung.high)} from run to run" if len(spread) > 1 else ""
         tip = f"Held out {milliradians(row.validation_mae)} mrad{between}; training {milliradians(row.train_mae)} mrad"
-        warnings = () if row.evidence is None else row.evidence.warnings
-        badge = FIGURE_DASH if row.evidence is None else str(len(warnings)) if warnings else "none"
+        answer = self._answers.get(friction)
+        warnings = () if answer is None else answer.warnings
+        badge = FIGURE_DASH if answer is None else str(len(warnings)) if warnings else "none"
         return [
             marked(row, best, friction == self._current),
             Cell("", tip, value=rung),

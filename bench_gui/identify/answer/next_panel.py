@@ -35,7 +35,7 @@ class NextPanel(QFrame):
         self._acts = acts
         self._steps: tuple[Step, ...] = ()
         self.buttons: list[QPushButton] = []
-        """Buttons of the shown steps."""
+        """Buttons of the shown steps that have one."""
         self.texts: list[QLabel] = []
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 6, 6)
@@ -77,15 +77,16 @@ class NextPanel(QFrame):
             text = QLabel(with_symbols(step.text))
             text.setToolTip(step.more or step.text)
             text.setTextFormat(Qt.TextFormat.RichText)
-            act = button(step.button, step.tip, partial(self._acts[step.kind], step.value), "small")
-            act.setMinimumWidth(1)  # a long text must not widen the card
-            self.texts.append(text)
-            self.buttons.append(act)
+            self._append(text)
+            if step.kind:
+                act = button(step.button, step.tip, partial(self._acts[step.kind], step.value), "small")
+                act.setMinimumWidth(1)  # a long text must not widen the card
+                self.buttons.append(act)
+                self._column.insertWidget(self._column.count() - 1, act, 0, Qt.AlignmentFlag.AlignLeft)
         if not steps:
-            self.texts.append(label(NOTHING, "muted"))
-        for place, text in enumerate(self.texts):
-            text.setWordWrap(True)
-            self._column.insertWidget(self._column.count() - 1, text)
-            if steps:
-                below = self._column.count() - 1
-                self._column.insertWidget(below, self.buttons[place], 0, Qt.AlignmentFlag.AlignLeft)
+            self._append(label(NOTHING, "muted"))
+
+    def _append(self, text: QLabel) -> None:
+        text.setWordWrap(True)
+        self.texts.append(text)
+        self._column.insertWidget(self._column.count() - 1, text)

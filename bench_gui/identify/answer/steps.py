@@ -1,19 +1,29 @@
-"""Next steps: the doubts about a model, each with the one action that would help, costliest first.
+"""Next steps: the warnings about a model in their order, each with the button that carries out its remedy.
 
-The cost of a doubt is the share of the answer that it concerns: 1 if the model as a whole may be wrong, otherwise
-the share of its free parameters. Plain data; `next_panel` gives each kind of step its button.
+`core.identification.cautions` makes the list. Plain data; `next_panel` gives each kind of step its button.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.identify.fit.messages import FitResult, FittedModel
-from core.identification.evidence.model import STRIBECK, Evidence, ParameterEvidence
-from core.identification.verdict import points_apart
+from core.identification.cautions import held_out_words
+from core.identification.coverage.findings import (
+    BOUNDS,
+    CROSS_VALIDATE,
+    FREEZE,
+    HOLD_OUT,
+    IDENTIFY,
+    POINTS,
+    RECORD,
+    RESUME,
+    SEARCH,
+    Finding,
+)
+from core.identification.verdict import Answer
+from core.model import ServoModel
 from core.trajectories import title_of
 from core.units import significant
 from core.words import capitalised, counted
@@ -22,34 +32,22 @@ if TYPE_CHECKING:
     from bench_gui.headless.next_recordings import NextRecordings
 
 MOST = 3
-FREEZE, BOUNDS, HOLD_OUT, CROSS_VALIDATE = "freeze", "bounds", "hold out", "cross-validate"
-SEARCH, POINTS = "search", "points"
-PROPOSE, QUEUE, COVERAGE, IDENTIFY = "propose", "queue", "coverage", "identify"
-"""Kinds of steps."""
-
-_AFTERWARDS = {
-    **dict.fromkeys((FREEZE, BOUNDS, HOLD_OUT, SEARCH, POINTS), ", then identify again"),
-    PROPOSE: ", record them, then identify again",
-    QUEUE: ", record them, then identify again",
-}
-"""Text that follows a step's sentence, by its kind."""
-_KNOWN = ("R", "kt", "armature")
-"""Parameters that can be measured or looked up elsewhere: the first candidates to freeze."""
+PROPOSE, QUEUE, COVERAGE = "propose", "queue", "coverage"
+"""Kinds of steps besides the actions of a finding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One thing to do."""
 
-    kind: str
+    kind: str = ""
+    """Kind of the action; empty for a step that only a person can do."""
     text: str
     """Sentence: the problem, or what to find out."""
-    button: str
-    tip: str
+    button: str = ""
+    tip: str = ""
     value: Any = None
     """Argument of the action: name and value to freeze, rule to hold out, number of evaluations."""
-    cost: float = 1.0
-    """Share of the answer in doubt, 0 … 1."""
     more: str = ""
     """Full text of the warning that the sentence is taken from."""
 
@@ -62,152 +60,81 @@ def first_steps(proposals: NextRecordings | None) -> tuple[Step, ...]:
         button="Check coverage",
         tip="Check what the chosen runs can determine, and what is wrong with them",
     )
-    return check, _recording("Find the most informative recordings for this servo.", proposals, 1.0)
+    return check, _recording("Find the most informative recordings for this servo.", proposals)
 
 
 def next_steps(
-    row: FittedModel,
-    result: FitResult,
-    conditions: Sequence[tuple[str, str]],
-    changed: Sequence[str],
-    proposals: NextRecordings | None,
+    answer: Answer, model: ServoModel, changed: Sequence[str], proposals: NextRecordings | None
 ) -> tuple[Step, ...]:
-    """Return at most MOST steps for a model of a result, costliest doubt first.
+    """Return at most MOST steps: the remedies of the answer's warnings, in their order.
 
     Args:
-        row: the model.
-        result: the result it belongs to.
-        conditions: text and rule of each condition that could be held out.
-        changed: titles of settings that differ from the result's.
-        proposals: recordings proposed for the present runs, or None.
+        answer: Answer about the model.
+        model: The model.
+        changed: Titles of settings that differ from the result's.
+        proposals: Recordings proposed for the present runs, or None.
     """
-    evidence = row.evidence
-    if evidence is None:
-        return ()
-    found = [*_about_search(row, evidence), *_about_judging(result, conditions), *_about_values(evidence)]
-    if text := points_apart(row.model, row.train_mae):
-        found.append(
-            Step(
-                kind=POINTS,
-                text=text,
-                button="Leave the points out",
-                tip="Fit only the runs in the next identification",
-                cost=0.8,
-            )
-        )
-    lacking = [evidence.elsewhere] if evidence.elsewhere else list(evidence.conditions)
-    if lacking or proposals is not None:
-        more = lacking[0] if lacking else ""
-        text = capitalised(_problem(more)) if lacking else ""
-        found.append(replace(_recording(text, proposals, 1.0 if evidence.elsewhere else 0.5), more=more))
-    found.sort(key=lambda step: -step.cost)
+    found = [
+        _step(warning, model, proposals) for warning in answer.warnings if warning.severity != "note" and warning.remedy
+    ]
+    if proposals is not None and not any(step.kind in (PROPOSE, QUEUE) for step in found):
+        found.append(_recording("", proposals))
     if changed:
-        again = "Identify again"
         text = f"Settings have changed since: {', '.join(changed)}."
-        found.insert(0, Step(kind=IDENTIFY, text=text, button=again, tip="Search with the current settings"))
+        again = Step(kind=IDENTIFY, text=text, button="Identify again", tip="Search with the current settings")
+        found.insert(0, again)
     return tuple(found[:MOST])
 
 
-def sentence(steps: Sequence[Step], row: FittedModel) -> str:
-    """One sentence about what to do next."""
-    if not steps:
-        return f"Next: use {row.model.friction.upper()}, or export it; no open doubts."
-    act = steps[0].button[0].lower() + steps[0].button[1:].rstrip("…")
-    return f"Next: {act}{_AFTERWARDS.get(steps[0].kind, '')}."
+def _step(warning: Finding, model: ServoModel, proposals: NextRecordings | None) -> Step:
+    text = f"{capitalised(warning.text)}."
+    if warning.action == RECORD:
+        return _recording(text, proposals, str(warning))
+    if warning.action not in _BUTTONS:
+        return Step(text=f"{text} {capitalised(warning.remedy)}.")
+    button, tip, value = _BUTTONS[warning.action](warning.subject, model)
+    return Step(kind=warning.action, text=text, button=button, tip=tip, value=value, more=str(warning))
 
 
-def _about_search(row: FittedModel, evidence: Evidence) -> list[Step]:
-    if not evidence.search:
-        return []
-    trials = 2 * max(row.evaluations, 1000)
-    return [
-        Step(
-            kind=SEARCH,
-            text=capitalised(_problem(evidence.search)),
-            more=evidence.search,
-            button="Search longer",
-            tip=f"Allow {trials} evaluations for each model in the next identification",
-            value=trials,
-        )
-    ]
-
-
-def _about_judging(result: FitResult, conditions: Sequence[tuple[str, str]]) -> list[Step]:
-    """Steps for weak evidence on the choice between models: hold out the most informative condition."""
-    if result.verdict(result.best).strength not in ("none", "weak") or len(result.models) < 2:
-        return []
-    held_out = result.held_out
-    so_far = "No run was held out" if not held_out else f"Only {counted(held_out, 'run')} judged the models"
-    order = ("mass", "kp", "length", "trajectory")
-    if "=" in result.request.validation or not conditions:
-        if not conditions:
-            return []
-        text = f"{so_far}. A cross-validation holds out every condition in turn."
-        tip = "Fit each model with one condition held out at a time; this takes minutes"
-        return [Step(kind=CROSS_VALIDATE, text=text, button="Cross-validate", tip=tip, cost=0.6)]
-    # Prefer the largest value of the condition that changes a servo's load or stiffness most.
-    title, rule = min(reversed(conditions), key=lambda one: order.index(one[1].partition("=")[0]))
-    if rule.startswith("trajectory="):
-        # The title alone is clear, and short enough for the card.
-        title = f"“{title_of(rule.partition('=')[2])}”"
-    text = f"{so_far}. Holding out a whole condition shows whether the model transfers to it."
-    tip = "Use this split in the next identification"
-    return [Step(kind=HOLD_OUT, text=text, button=f"Hold out {title}", tip=tip, value=rule, cost=0.7)]
-
-
-def _about_values(evidence: Evidence) -> list[Step]:
-    """Steps for parameters that are not determined, at a bound of their search, or without effect."""
-    free = [p for p in evidence.parameters if not p.frozen]
-    found: list[Step] = []
-    for names, text in evidence.open_groups():
-        concerned = [p for p in free if p.name in names]
-        if concerned:
-            pick = next((p for name in _KNOWN for p in concerned if p.name == name), concerned[-1])
-            step = _freezing(pick, pick.initial, _problem(text), len(concerned) / len(free))
-            found.append(replace(step, more=text))
-    for p in free:
-        if p.at_limit:
-            found.append(_freezing(p, p.bound, f"{p.bound_warning}.", 0.0))
-        elif p.at_bound and p.name not in STRIBECK:
-            text = _problem(p.bound_warning)
-            tip = "Change the bounds of its search, or freeze it"
-            found.append(
-                Step(
-                    kind=BOUNDS,
-                    text=text,
-                    button=f"Bounds of {p.symbol}…",
-                    tip=tip,
-                    cost=1.0 / len(free),
-                    more=p.bound_warning,
-                )
-            )
-    return found
-
-
-def _problem(warning: str) -> str:
-    """Sentence with the problem alone: a warning's text up to its explanation and remedy."""
-    return re.split(r"[:;.] ", warning)[0].rstrip(".") + "."
-
-
-def _freezing(p: ParameterEvidence, value: float, text: str, cost: float) -> Step:
-    unit = "" if p.unit == "1" else f" {p.unit}"
-    return Step(
-        kind=FREEZE,
-        text=text,
-        button=f"Freeze {p.symbol} at {significant(value)}{unit}",
-        tip="Keep this value in the next identification; set another one in Bounds and frozen parameters",
-        value=(p.name, value),
-        cost=cost,
+def _freezing(subject: str, model: ServoModel) -> tuple[str, str, Any]:
+    name, _, text = subject.partition("=")
+    parameter, value = model.parameters[name], float(text)
+    unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+    return (
+        f"Freeze {parameter.symbol} at {significant(value)}{unit}",
+        "Keep this value in the next identification; set another one in Bounds and frozen parameters",
+        (name, value),
     )
 
 
-def _recording(why: str, proposals: NextRecordings | None, cost: float) -> Step:
+_BUTTONS: Mapping[str, Callable[[str, ServoModel], tuple[str, str, Any]]] = {
+    RESUME: lambda *_: ("Resume", "Continue the search where it was stopped", None),
+    IDENTIFY: lambda *_: ("Identify again", "Search with the current settings", None),
+    SEARCH: lambda trials, _: (
+        "Search longer", f"Allow {trials} evaluations for each model in the next identification", int(trials)
+    ),
+    FREEZE: _freezing,
+    BOUNDS: lambda name, model: (
+        f"Bounds of {model.parameters[name].symbol}…", "Change the bounds of its search, or freeze it", None
+    ),
+    POINTS: lambda *_: ("Leave the points out", "Fit only the runs in the next identification", None),
+    HOLD_OUT: lambda rule, _: (
+        capitalised(held_out_words(rule)), "Use this split in the next identification", rule
+    ),
+    CROSS_VALIDATE: lambda *_: (
+        "Cross-validate", "Fit each model with one condition held out at a time; this takes minutes", None
+    ),
+}  # fmt: skip
+"""Button, tip and value of each action of a finding."""
+
+
+def _recording(why: str, proposals: NextRecordings | None, more: str = "") -> Step:
     if proposals is None or not proposals.proposals:
         tip = "Find the cells of the recording plan that would narrow the intervals most"
-        return Step(kind=PROPOSE, text=why, button="Propose recordings", tip=tip, cost=cost)
+        return Step(kind=PROPOSE, text=why, button="Propose recordings", tip=tip, more=more)
     best, count = proposals.proposals[0], len(proposals.proposals)
     cell = best.cell
     text = f"Record {title_of(cell.trajectory)} at {cell.mass:g} kg, kp {cell.kp:g}: {best.words}."
     text += f" {counted(count - 1, 'more recording')} proposed." if count > 1 else ""
     tip = "Add the proposed recordings to the end of the queue in Record; nothing starts automatically"
-    return Step(kind=QUEUE, text=text, button=f"Add {count} to the queue", tip=tip, cost=cost)
+    return Step(kind=QUEUE, text=text, button=f"Add {count} to the queue", tip=tip, more=more)

@@ -33,6 +33,7 @@ class VerdictCard(QFrame):
         self.choice.setWordWrap(True)
         self.next: QLabel = describe(QLabel(), "Next", "What to do next")
         self.next.setTextFormat(Qt.TextFormat.RichText)
+        self.next.setWordWrap(True)
         self.begin_button: QPushButton = button("Identify", "Search for the parameters of the checked models", begin)
         self.begin_button.setProperty("kind", "primary")
         self.begin_button.setStyleSheet("min-height: 26px; min-width: 200px;")
@@ -94,7 +95,7 @@ class VerdictCard(QFrame):
     def _show(self, title: str, choice: str, next_: str) -> None:
         self.title.setText(title)
         self.choice.setText(choice)
-        self.next.setText(with_symbols(next_))
+        self.next.setText(f"<b>Next:</b> {with_symbols(next_)}")
 
     def _turn(self, face: str) -> None:
         self.bar.setVisible(face == "search")

@@ -20,14 +20,13 @@ def earlier_results(results: Path, most: int = MOST) -> tuple[FitResult, ...]:
     return tuple(islice(_readable(results), most))
 
 
-def recommendation_in(folder: Path) -> tuple[str, str, str]:
-    """Recommended friction model of the result in a folder, the reason, and the kind of evidence.
+def result_in(folder: Path) -> FitResult:
+    """Read the result in a folder.
 
     Raises:
-        IdentificationError: if the result cannot be read.
+        IdentificationError: if it cannot be read.
     """
-    found = FitResult.of(load_identification(folder), folder)
-    return found.recommended, found.choice, found.by
+    return FitResult.of(load_identification(folder), folder)
 
 
 def _readable(results: Path) -> Iterator[FitResult]:

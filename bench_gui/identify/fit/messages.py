@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from core.identification.evidence.model import Evidence
 from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
-from core.identification.verdict import Verdict
+from core.identification.verdict import Answer
 from core.model import ServoModel
 from core.units import milliradians
 from sessions.results.folder import FOLDER_TIME
@@ -136,10 +137,8 @@ class FitResult:
     """Reason why the files could not be written; empty if they were."""
     held_out: int = 0
     """Number of held-out runs."""
-
-    def verdict(self, row: FittedModel) -> Verdict:
-        """Return the verdict on one of the models."""
-        return Verdict(friction=row.model.friction, error=row.error, held_out=self.held_out, by=self.by)
+    answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
+    """Answer about each model, by friction model."""
 
     @property
     def best(self) -> FittedModel:
@@ -184,6 +183,7 @@ class FitResult:
             folder=folder,
             problem=problem,
             held_out=len(found.split.validation),
+            answers={result.model.friction: found.answer(result.model.friction) for result in found.results},
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 
 from bench_gui.identify.fit.compute import run
-from bench_gui.identify.fit.earlier import earlier_results, recommendation_in
+from bench_gui.identify.fit.earlier import earlier_results, result_in
 from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, FitResult, FitStarted, Remedy
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
@@ -126,18 +126,19 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
 
     def judge_again(self, folder: Path) -> None:
-        """Update the shown result's recommendation after a cross-validation was written to its folder."""
+        """Update the shown result after a cross-validation or a diagnosis was written to its folder."""
         shown = self.result
         if shown is None or shown.folder != folder:
             return
 
-        def found(recommended: str, choice: str, by: str) -> None:
-            if self.result is shown and (recommended, choice) != (shown.recommended, shown.choice):
-                self.result = judged = replace(shown, recommended=recommended, choice=choice, by=by)
+        def found(stored: FitResult) -> None:
+            new = {name: getattr(stored, name) for name in ("recommended", "choice", "by", "answers")}
+            if self.result is shown and replace(shown, **new) != shown:
+                self.result = judged = replace(shown, **new)
                 self._keep(tuple(judged if one is shown else one for one in self.kept))
                 self.judged.emit(judged)
 
-        self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
+        self._background.submit("session", result_in, folder, done=found)
 
     def take(self, message: FitStarted | Share | FitOverlay | Remedy) -> None:
         """Emit the signal for a message of the process."""

@@ -276,13 +276,6 @@ class SettingsForm(QWidget):
         """Set the value of one option."""
         self._edited_to(_UNDO_TEXTS.get(name, _title(name).lower()), replace(self._settings, **{name: value}))
 
-    def conditions(self) -> list[tuple[str, str]]:
-        """Conditions that could be held out, as text and rule."""
-        found = [
-            (self.validation.itemText(i), str(self.validation.itemData(i))) for i in range(self.validation.count())
-        ]
-        return [(text, rule) for text, rule in found if "=" in rule]
-
     def back_to_defaults(self) -> None:
         """Restore the default settings."""
         self.change("back to defaults", FitSettings(validation=self._default_rule))

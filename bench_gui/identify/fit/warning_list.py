@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from bench_gui.headless.words import with_symbols
 from bench_gui.widgets.fields import describe, label, vbox
+from core.identification.coverage.findings import Finding
 from core.identification.evidence.model import Evidence
 from core.units import milliradians
 
@@ -33,21 +36,22 @@ class WarningList(QScrollArea):
         column.addWidget(self.basis)
         column.addStretch(1)
         self.setWidget(body)
-        self.show_evidence(None)
+        self.show_warnings((), None)
 
-    def show_evidence(self, evidence: Evidence | None, torque_off: str = "") -> int:
-        """Show the warnings and return their number.
+    def show_warnings(self, warnings: Sequence[Finding], evidence: Evidence | None, torque_off: str = "") -> None:
+        """Show the warnings about a model.
 
         Args:
+            warnings: about the selected model.
             evidence: of the selected model, or None.
             torque_off: how a released motor behaves.
         """
         if evidence is None:
             self.text.setText(NO_MODEL)
             self.basis.setText("")
-            return 0
+            return
         symbols = [parameter.symbol for parameter in evidence.parameters]
-        said = [with_symbols(text, symbols) for text in evidence.warnings]
+        said = [with_symbols(text, symbols) for text in map(str, warnings)]
         self.text.setText("".join(f'<p style="margin:0 0 5px 0">•&nbsp; {text}</p>' for text in said) or NOTHING)
         self.basis.setText(
             (f"Torque off: {torque_off}. " if torque_off else "")
@@ -56,4 +60,3 @@ class WarningList(QScrollArea):
             f"{evidence.independent:.0f} independent samples of {evidence.samples}, because "
             "neighbouring samples are correlated."
         )
-        return len(said)

@@ -1,4 +1,4 @@
-"""Finding: a fact about recordings that the user should know, and what to do. Data and text only."""
+"""Finding: a fact about recordings or a result that the user should know, and what to do. Data and text only."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from core.errors import IdentificationError, reading_json
-from core.plain import from_plain
+from core.plain import OrUnknown, from_plain, plain_fields
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
 """An error spoils a fit, a warning biases it or leaves something open, a note is good to know."""
+
+RESUME, IDENTIFY, SEARCH, FREEZE, BOUNDS, POINTS = "resume", "identify", "search", "freeze", "bounds", "points"
+HOLD_OUT, CROSS_VALIDATE, RECORD = "hold out", "cross-validate", "record"
+"""Actions that the program can take for the user, see `Finding.action`."""
 
 LISTED = 4
 """Number of runs that a text names; of more, it names the first ones."""
@@ -28,6 +32,10 @@ class Finding:
     """Ids of the runs; empty for the recordings as a whole."""
     text: str
     remedy: str
+    action: str = ""
+    """Action that carries out the remedy (RESUME …); empty for a remedy that only a person can carry out."""
+    subject: str = ""
+    """What the action needs: "kp=400" to hold out, "R=3.2" to freeze, the evaluations to search with."""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
@@ -43,6 +51,42 @@ class Finding:
 
         Raises:
             IdentificationError: The data do not describe a finding.
+        """
+        return from_plain(cls, data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """What the runs of an identification show about its result, see `core.identification.diagnosis`."""
+
+    friction: str
+    """Recommended model, with which the runs were compared."""
+    findings: tuple[Finding, ...]
+    hold_out: str
+    """Rule of the condition to hold out next, e.g. "kp=400"; empty if the runs differ in none."""
+    rounding: float
+    """Mean error due to the rounding of the encoder [rad]."""
+    noise: OrUnknown
+    """Mean error due to the noise of the readings, rounding included [rad]."""
+    repeatability: OrUnknown
+    """Mean difference of repetitions from their median [rad]; NaN without repetitions."""
+
+    @property
+    def attainable(self) -> float:
+        """Error that remains with a perfect model [rad]: the largest of rounding, noise and repeatability."""
+        return max(value for value in (self.rounding, self.noise, self.repeatability) if value == value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; null for unknown values."""
+        return plain_fields(self)
+
+    @classmethod
+    @reading_json("the diagnosis of a result", IdentificationError)
+    def from_json(cls, data: Any) -> Diagnosis:
+        """Read the data of `to_json`.
+
+        Raises:
+            IdentificationError: The data do not describe a diagnosis.
         """
         return from_plain(cls, data)
 

@@ -17,6 +17,7 @@ from functools import cache
 import numpy as np
 
 from core.arrays import Array
+from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.sensitivity import correlation_length
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, WIDE, polish
@@ -25,8 +26,6 @@ from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
 
-SEARCH_SHARE = 0.1
-"""Share of the fit's mean absolute error that the time step may cost."""
 INTERVAL_SHARE = 0.5
 """Share of the error over √n that the time step of the result may cost; n is the number of independent readings.
 
@@ -138,4 +137,4 @@ def final_share(residuals: Sequence[Array]) -> float:
 
 def expected_error(model: ServoModel, error: float) -> float:
     """Return a mean error [rad], at least the error of the encoder's rounding."""
-    return max(error, 0.25 * model.spec.encoder_step)
+    return max(error, model.spec.rounding_error)

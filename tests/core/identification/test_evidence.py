@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
+from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.cautions import by_cost, cautions
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
-from core.identification.coverage.findings import Finding
+from core.identification.coverage.findings import Diagnosis, Finding
+from core.identification.diagnosis import condition_to_hold_out, diagnosed, noise_of
 from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.correlation import correlations
 from core.identification.evidence.model import (
@@ -28,12 +30,13 @@ from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
-from core.identification.verdict import Verdict, next_step, points_apart, verdict
+from core.identification.verdict import Verdict
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording
 from core.trajectories import PAPER_TRAJECTORIES
+from sessions.results.identification import load_identification, save_identification
 from tests.core.conftest import recorded
 from tests.core.fleet.specimens import unit
 
@@ -275,6 +278,11 @@ def identification(**changes) -> Identification:
     )
 
 
+def warned(found: Identification) -> list[Finding]:
+    """Return the warnings and errors; that these runs were not examined is a note."""
+    return [caution for caution in cautions(found) if caution.severity != "note"]
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -296,7 +304,7 @@ def identification(**changes) -> Identification:
 )
 def test_doubts_begin_where_they_should(changes, told) -> None:
     """1.5 times the training error, a tenth of the error for the step, a twentieth between repeats."""
-    found = [str(caution) for caution in cautions(identification(**changes))]
+    found = [str(caution) for caution in warned(identification(**changes))]
     assert len(found) == bool(told)
     assert told in "".join(found)
 
@@ -316,7 +324,7 @@ def test_few_held_out_runs_do_not_choose_between_models(held_out, models, told) 
     second = replace(unit("a", friction="m4", mae=2e-3, held=2e-3).results["m4"])
     second = replace(second, model=replace(second.model, provenance=first.model.provenance))
     split = Split("25%", ("a", "b"), tuple(f"h{k}" for k in range(held_out)))
-    doubts = [str(caution) for caution in cautions(replace(found, split=split, results=(first, second)[:models]))]
+    doubts = [str(caution) for caution in warned(replace(found, split=split, results=(first, second)[:models]))]
     assert [doubt.startswith(told) for doubt in doubts] == [True] * bool(told)
 
 
@@ -341,9 +349,9 @@ def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
 ) -> None:
     found = identification(**changes)
     found = replace(found, split=Split("25%", ("a", "b"), tuple(f"h{k}" for k in range(held_out))))
-    told = verdict(found)
-    assert (told.friction, told.strength, told.error) == ("m1", strength, error)
-    assert next_step(cautions(found)) == step
+    told = found.answer()
+    assert (told.verdict.friction, told.verdict.strength, told.verdict.error) == ("m1", strength, error)
+    assert told.next_step == step
 
 
 @pytest.mark.parametrize(
@@ -363,14 +371,13 @@ def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evid
 
 @pytest.mark.parametrize(("error", "told"), [(5.99e-3, False), (6.01e-3, True)])
 def test_placed_points_contradict_the_runs_from_three_times_their_error_on(error, told) -> None:
-    model = replace(truth(), provenance={"placed_points": {"count": 4, "mean_error": error}})
-    assert points_apart(replace(model, provenance={}), 2e-3) == ""
-    assert points_apart(model, 2e-3) == (
-        "The 4 placed points are off by 6.01 mrad, the runs by 2.00 mrad: measure the points again, or fit without "
-        "them."
-        if told
-        else ""
-    )
+    found = identification()
+    (result,) = found.results
+    provenance = {**result.model.provenance, "placed_points": {"count": 4, "mean_error": error}}
+    found = replace(found, results=(replace(result, model=replace(result.model, provenance=provenance)),))
+    assert [str(caution) for caution in warned(found)] == [
+        "the 4 placed points are off by 6.01 mrad, the runs by 2.00 mrad: measure the points again, or fit without them"
+    ] * told
 
 
 def test_doubts_are_ordered_by_what_they_can_cost() -> None:
@@ -417,3 +424,49 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
     assert Evidence.from_json(json.loads(json.dumps(evidence.to_json(), allow_nan=False))) == evidence
     with pytest.raises(IdentificationError, match="cannot be read"):
         Evidence.from_json({"parameters": 3})
+
+
+@pytest.mark.parametrize(
+    ("error", "repeated", "told"),
+    [
+        (0.7e-3, math.nan, "1.8 times the 0.38 mrad of the encoder's rounding: nothing is left to explain."),
+        (1.8e-3, math.nan, "4.7 times the 0.38 mrad of the encoder's rounding: good."),
+        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; record a motion twice to see how much of "
+         "it the servo does not repeat."),
+        (13e-3, 2.5e-3, "5.2 times the 2.50 mrad by which repetitions differ: the model leaves something unexplained."),
+        (13e-3, 5e-3, "2.6 times the 5.00 mrad by which repetitions differ: good."),
+    ],
+)  # fmt: skip
+def test_an_error_is_good_as_a_multiple_of_what_the_runs_allow(error, repeated, told) -> None:
+    """13 mrad are poor for a servo that repeats to 2.5 mrad, and good for one that repeats to 5."""
+    rounding = load_servo(SERVO).rounding_error
+    assert rounding == pytest.approx(2.0 * math.pi / 4096 / 4)
+    runs = Diagnosis(friction="m1", findings=(), hold_out="", rounding=rounding, noise=math.nan, repeatability=repeated)
+    verdict = Verdict(friction="m1", error=error, held_out=5, by=VALIDATION, diagnosis=runs)
+    assert verdict.quality == told
+
+
+@pytest.mark.parametrize(("noise", "step"), [(0.0, 1e-3), (2e-3, 1e-9), (1e-3, 1e-3)])
+def test_the_noise_of_readings_is_seen_through_the_motion(noise, step) -> None:
+    """White noise σ errs by σ·√(2/π) on average, rounding to steps s by s/4; the motion counts as neither."""
+    time = 0.005 * np.arange(2000)
+    random = np.random.default_rng(0)
+    angle = 0.8 * np.sin(4.0 * time) + 0.3 * np.sin(11.0 * time) + noise * random.normal(size=len(time))
+    channels = {**grid()[0].channels, "time": time, "position": step * np.round(angle / step)}
+    channels |= {name: np.resize(values, len(time)) for name, values in channels.items()}
+    spread = math.hypot(noise, step / math.sqrt(12.0))
+    expected = spread * math.sqrt(2.0 / math.pi)
+    assert noise_of(replace(grid()[0], channels=channels)) == pytest.approx(expected, rel=0.1)
+
+
+def test_a_result_carries_its_diagnosis_into_its_folder_and_back(tmp_path) -> None:
+    runs = grid()[:3]
+    request = IdentificationRequest(servo=SERVO, models=("m1",), trials=20, polish=False, validation="none")
+    found = identify(request, runs)
+    found = diagnosed(found, runs, threads=1)
+    assert found.diagnosis is not None
+    assert found.diagnosis.hold_out == condition_to_hold_out(runs) != ""
+    save_identification(found, tmp_path)
+    assert load_identification(tmp_path).diagnosis == found.diagnosis
+    save_identification(replace(found, diagnosis=None), tmp_path)
+    assert load_identification(tmp_path).diagnosis is None

@@ -10,11 +10,12 @@ import pytest
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QFileDialog
 
+from bench_gui.headless.words import with_symbols
 from bench_gui.identify.answer import steps
-from bench_gui.identify.answer.steps import next_steps, sentence
+from bench_gui.identify.answer.steps import next_steps
 from bench_gui.identify.answer.words import cost, objective, plan_in_words, search_in_words
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
-from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, FittedModel
+from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
 from bench_gui.identify.fit.parameter_detail import ParameterDetail
 from bench_gui.identify.fit.parameters_tab import ParametersTab
@@ -25,11 +26,23 @@ from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, 
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
 from bench_gui.theme import load_theme
-from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION
+from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
+from core.identification.coverage.findings import (
+    BOUNDS,
+    CROSS_VALIDATE,
+    FREEZE,
+    HOLD_OUT,
+    POINTS,
+    SEARCH,
+    Diagnosis,
+    Finding,
+)
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty, Profile, ProfilePoint, Spread
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
+from core.identification.result import Identification, ModelResult
+from core.identification.runs.split import Split
 from core.model import build_model
 from core.shipped import load_model
 from core.trajectories import title_of
@@ -40,7 +53,6 @@ from sessions.results.identifying import Watch, run_identification
 from tests.kept import kept
 
 FIRST_SEEN = IDENTIFY
-CONDITIONS = [("mass = 0.5", "mass=0.5"), ("mass = 1", "mass=1.0"), ("kp = 8", "kp=8")]
 
 
 def known(p, **changes):
@@ -59,58 +71,82 @@ def row_with(changes=None, held_out=(0.002, 0.003), provenance=None, **evidence)
     return FittedModel(model, 0.002, 0.0025 if held_out else None, 0.003, 500, 1.0, None, found, held_out)
 
 
-def result_of(row, by=VALIDATION, **request):
-    other = replace(row, model=load_model("mx106", "m2"))
-    asked = IdentificationRequest(servo="mx106", **request)
-    return FitResult(
-        (row, other), "m1", "M1 is recommended.", by, False, ("1", "2"), asked, None, held_out=len(row.held_out)
+def answered(row, by=CROSS_VALIDATION, rule="25%", hold_out="mass=1.0"):
+    """The answer of an identification of M1 and M2 whose runs raise no doubts."""
+    models = {"m1": row.model, "m2": load_model("mx106", "m2")}
+    results = tuple(
+        ModelResult(
+            model=model, train_mae=row.train_mae, validation_mae=row.validation_mae, validation_rmse=None,
+            evaluations=row.evaluations, wall_seconds=1.0, repeats=(), evidence=row.evidence,
+        )
+        for model in models.values()
+    )  # fmt: skip
+    held_out = tuple(map(str, range(len(row.held_out))))
+    diagnosis = Diagnosis(
+        friction="m1", findings=(), hold_out=hold_out, rounding=4e-4, noise=math.nan, repeatability=math.nan
     )
+    found = Identification(
+        IdentificationRequest(servo="mx106"), Split(rule, ("a",), held_out), results, False, diagnosis=diagnosis
+    )
+    found.__dict__["recommendation"] = Recommendation(friction="m1", by=by, text="M1 is recommended.")
+    return found.answer()
 
 
-def asked(row, result=None, conditions=(), changed=(), proposals=None):
-    return next_steps(row, result or result_of(row, CROSS_VALIDATION), conditions, changed, proposals)
+def asked(row, changed=(), proposals=None, **answer):
+    return next_steps(answered(row, **answer), row.model, changed, proposals)
 
 
 def test_nothing_is_asked_for_where_nothing_is_wrong():
     row = row_with()
     assert asked(row) == ()
-    assert sentence((), row) == "Next: use M1, or export it; no open doubts."
+    assert answered(row).next_step == "Use the model: there are no objections."
 
 
 def test_doubts_about_the_whole_model_come_before_those_about_one_value():
-    """At most three, and what follows the act is said."""
+    """In the order of the answer, at most three."""
     row = row_with(
         {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
         search="not confirmed, there may be a better one: search longer",
         conditions=("every run has the same gain: record another",),
     )
-    found = asked(row, result_of(row), CONDITIONS)
-    assert [step.kind for step in found] == [steps.SEARCH, steps.HOLD_OUT, steps.PROPOSE]
-    assert found[0].text == "Not confirmed, there may be a better one."
+    found = asked(row, by=VALIDATION)
+    assert [step.kind for step in found] == [SEARCH, HOLD_OUT, FREEZE]
+    assert found[0].text == "M1: not confirmed, there may be a better one."
     assert found[0].value == 2000
     assert (found[1].button, found[1].value) == ("Hold out mass = 1", "mass=1.0")
-    assert sentence(found, row) == "Next: search longer, then identify again."
-    # Without these the values come, by how many of them are concerned.
-    freeze, bounds = asked(
-        row_with({"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}})
+    assert answered(row, by=VALIDATION).next_step == "Search longer."
+    freeze, bound, record = asked(
+        row_with(
+            {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
+            conditions=("every run has the same gain: record another",),
+        )
     )
-    assert (freeze.kind, freeze.button, freeze.value) == (steps.FREEZE, "Freeze R at 3.000 Ω", ("R", 3.0))
-    assert (bounds.kind, bounds.button) == (steps.BOUNDS, "Bounds of J_m…")
+    assert (freeze.kind, freeze.button, freeze.value) == (FREEZE, "Freeze R at 3.000 Ω", ("R", 3.0))
+    assert (bound.kind, record.kind) == (BOUNDS, steps.PROPOSE)
+    assert bound.button == "Bounds of J_m…"
 
 
 def test_a_condition_that_was_held_out_already_leads_to_a_cross_validation():
     row = row_with()
-    (step,) = asked(row, result_of(row, validation="mass=1.0"), CONDITIONS)
-    assert step.kind == steps.CROSS_VALIDATE
-    assert asked(row, result_of(row), ()) == (), "nothing can be held out whole"
+    for changes in ({"rule": "mass=1.0"}, {"hold_out": ""}):
+        (step,) = asked(row, by=VALIDATION, **changes)
+        assert step.kind == CROSS_VALIDATE
 
 
 def test_placed_points_far_from_the_runs_are_flagged():
     points = {"placed_points": {"count": 6, "mean_error": 0.033}}
     (step,) = asked(row_with(provenance=points))
-    assert step.kind == steps.POINTS
+    assert step.kind == POINTS
     assert "6 placed points are off by 33.0 mrad, the runs by 2.00 mrad" in step.text
     assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == ()
+
+
+def test_a_remedy_that_only_a_person_can_carry_out_is_said_without_a_button():
+    row = row_with()
+    answer = answered(row)
+    header = Finding(kind="header_kp", severity="warning", text="kp is 1.5 times the stated value", remedy="correct kp")
+    (step,) = next_steps(replace(answer, warnings=(header,)), row.model, (), None)
+    assert (step.kind, step.text) == ("", "Kp is 1.5 times the stated value. Correct kp.")
 
 
 def test_a_search_under_way_is_told_with_its_numbers():
@@ -331,7 +367,8 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
 def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     form, panel = view.form, view.answer.next
     person.until(lambda: view.answer.card.title.isVisible())
-    assert view.answer.card.next.text().startswith("Next: ")
+    answer = person.controller.fitting.result.answers[view.answer.selected.model.friction]
+    assert view.answer.card.next.text() == f"<b>Next:</b> {with_symbols(answer.next_step)}"
     buttons = {button.text(): button for button in panel.buttons}
     assert 1 <= len(buttons) <= 3
     hold_out = next(button for text, button in buttons.items() if text.startswith("Hold out “"))
@@ -341,7 +378,6 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     assert hold_out.text() == f"Hold out “{title_of(rule.partition('=')[2])}”"
     assert form.changed_since == ("Hold out",)
     assert panel.buttons[0].text() == "Identify again"
-    assert "identify again" in view.answer.card.next.text()
     person.click(form.restore_button)
     assert form.changed_since == ()
     assert "Identify again" not in [button.text() for button in panel.buttons]
@@ -442,7 +478,7 @@ def test_a_released_motor_is_said_beside_beta(qtbot):
     table.set_parameters(parameters, evidence, text)
     notes = [table.data(table.index(row, NOTE_COLUMN)) for row in range(table.rowCount())]
     assert [p.name for p, note in zip(parameters, notes, strict=True) if note == text] == ["release_braking"]
-    warnings.show_evidence(evidence, text)
+    warnings.show_warnings((), evidence, text)
     assert f"Torque off: {text}." in warnings.basis.text()
     assert "a noise of 1.50 mrad" in warnings.basis.text()
     assert "56 independent samples of 1234" in warnings.basis.text()
