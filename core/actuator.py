@@ -24,7 +24,10 @@ from core.recording import ServoSettings
 from core.terms import COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TERMS
 
 LAWS = ("voltage", "current")
-BRIDGES = ("brake", "coast")
+SLOW_DECAY, FAST_DECAY = "slow decay", "fast decay"
+DRIVES = (SLOW_DECAY, FAST_DECAY)
+EARLIER_DRIVES = {"brake": SLOW_DECAY, "coast": FAST_DECAY}
+"""Words of earlier versions, whose servo files and models name the entry "bridge"."""
 DEFAULT_PERIOD = 1e-3
 """Control period of a servo with integral or derivative gain whose file states none [s]."""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
@@ -37,8 +40,12 @@ class ControlLaw:
 
     law: str
     """"voltage" (the output is a duty cycle) or "current" (the output is in A)."""
-    bridge: str = "brake"
-    """"brake": the H-bridge shorts the motor while off. "coast": it leaves the motor open (voltage law only)."""
+    drive: str = SLOW_DECAY
+    """What the H-bridge does between two PWM pulses while the torque is on.
+
+    With slow decay it shorts the motor, whose current goes on and brakes. With fast decay it opens, and the current
+    dies out (voltage law only). What it does while the torque is off is another matter, see `release_braking`.
+    """
     error_gain: float = 1.0
     """Output per rad of error and per unit of the servo's P gain."""
     integral_ratio: float = 0.0
@@ -55,8 +62,8 @@ class ControlLaw:
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise ModelError(f"no control law {self.law!r}; there are {', '.join(LAWS)}")
-        if self.bridge not in BRIDGES or (self.bridge == "coast" and self.law != "voltage"):
-            raise ModelError(f"a {self.law} law with a {self.bridge!r} bridge does not exist")
+        if self.drive not in DRIVES or (self.drive == FAST_DECAY and self.law != "voltage"):
+            raise ModelError(f"a {self.law} law with a {self.drive!r} drive does not exist")
         for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping", "control_period"):
             value = getattr(self, name)
             if not is_finite(value) or value < 0:
@@ -72,7 +79,7 @@ class ControlLaw:
         """Compiled step that computes the law."""
         if self.law == "current":
             return Law.CURRENT
-        return Law.COAST if self.bridge == "coast" else Law.VOLTAGE
+        return Law.COAST if self.drive == FAST_DECAY else Law.VOLTAGE
 
     @property
     def control_unit(self) -> str:
@@ -108,8 +115,12 @@ class ControlLaw:
         Raises:
             ModelError: The data do not describe a control law.
         """
+        known = dict(data)
+        if "bridge" in known:
+            word = known.pop("bridge")
+            known.setdefault("drive", EARLIER_DRIVES.get(word, word) if isinstance(word, str) else word)
         try:
-            return cls(**data)
+            return cls(**known)
         except TypeError as error:
             raise ModelError(f"control law: {error}") from None
 
@@ -142,9 +153,9 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
     return setup
 
 
-def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: str) -> list[Parameter]:
+def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], drive: str) -> list[Parameter]:
     """Return the motor parameters and the angle offset of the bench; bounds by name as (start, lower, upper)."""
-    others = (*(COAST_TERMS if bridge == "coast" else ()), *MOUNTING_TERMS)
+    others = (*(COAST_TERMS if drive == FAST_DECAY else ()), *MOUNTING_TERMS)
     return [
         *(Parameter.of_term(name, bounds=bounds[name]) for name in MOTOR_TERMS),
         *(Parameter.of_term(name) for name in others),

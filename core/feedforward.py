@@ -68,7 +68,7 @@ SETTLING = 0.25
 DIFFERENCE = 1e-3
 """Half the span of the differences that give a trajectory's velocity and acceleration [s]."""
 HALVINGS = 50
-"""Number of bisections of the duty cycle's range when a drive/coast bridge is inverted."""
+"""Number of bisections of the duty cycle's range when a drive with fast decay is inverted."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

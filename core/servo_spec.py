@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.actuator import BRIDGES, LAWS, LONGEST_PERIOD, ControlLaw, command_path_parameters, motor_parameters
+from core.actuator import (
+    DRIVES,
+    EARLIER_DRIVES,
+    FAST_DECAY,
+    LAWS,
+    LONGEST_PERIOD,
+    SLOW_DECAY,
+    ControlLaw,
+    command_path_parameters,
+    motor_parameters,
+)
 from core.errors import ModelError
 from core.finite import is_array, is_object
 from core.friction import friction_parameters
@@ -87,7 +97,7 @@ class ServoSpec:
         """Return the parameters of a model of this servo, with start values and bounds scaled to its ratings."""
         return ParameterSet(
             [
-                *motor_parameters(self.motor, self.control.bridge),
+                *motor_parameters(self.motor, self.control.drive),
                 *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
                 *command_path_parameters(command_path, self.no_load_speed),
             ]
@@ -145,12 +155,18 @@ def _law(control: _Table) -> ControlLaw:
         "voltage": control.number("max_duty", SMALLEST_RATING, 1.0, default=None if law == "voltage" else 1.0),
         "current": control.number("max_current", default=None if law == "current" else 1.0),
     }
-    bridge = control.text("bridge", "brake", among=BRIDGES)
-    if bridge == "coast" and law != "voltage":
-        raise control.wrong("bridge", bridge, "'brake' with the current law")
+    words = {name: word for name in ("drive", "bridge") if (word := control.text(name, ""))}
+    drives = {name: EARLIER_DRIVES.get(word, word) for name, word in words.items()} or {"drive": SLOW_DECAY}
+    for name, drive in drives.items():
+        if drive not in DRIVES:
+            raise control.wrong(name, drive, f"one of {', '.join(DRIVES)}")
+        if drive == FAST_DECAY and law != "voltage":
+            raise control.wrong(name, words[name], f"{SLOW_DECAY!r} with the current law")
+    if len(set(drives.values())) > 1:
+        raise control.wrong("bridge", words["bridge"], "left out, since drive says otherwise")
     return ControlLaw(
         law=law,
-        bridge=bridge,
+        drive=next(iter(drives.values())),
         error_gain=control.number("error_gain"),
         integral_ratio=control.number("integral_ratio", 0.0, default=0.0),
         derivative_ratio=control.number("derivative_ratio", 0.0, default=0.0),

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.actuator import setup_row
+from core.actuator import SLOW_DECAY, setup_row
 from core.arrays import Array
 from core.bench import Bench
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
@@ -124,7 +124,7 @@ def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
     if form.holds(model):
         start = {name: model.values[name] for name in FRICTION_TERMS[model.friction]}
     start |= {"alpha": form.alpha} if form.friction == "m2" else {}
-    control = replace(model.control, bridge="brake")
+    control = replace(model.control, drive=SLOW_DECAY)
     if form.plain_drive:
         start |= {"error_gain_ratio": model.values.get("error_gain_ratio", 1.0)}
         if control.law == "voltage":

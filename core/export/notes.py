@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from core.actuator import FAST_DECAY
 from core.bench import Bench
 from core.export.approximation import Approximation, Form
 from core.export.references import SAMPLE, bench_grid, converged_positions, own_motion
@@ -43,8 +44,8 @@ def missing_terms(model: ServoModel, form: Form) -> list[str]:
     missing += [] if model.contact == "rigid" else [f"the {CONTACT_TITLES[model.contact].lower()} contact"]
     kept = (*form.kept, *_IN_PLAIN_DRIVE) if form.plain_drive else form.kept
     missing += [name.replace("_", " ") for name in model.command_path if name not in kept and model.values[name] > 0.0]
-    if model.control.bridge == "coast":
-        missing.append("the drive/coast bridge")
+    if model.control.drive == FAST_DECAY:
+        missing.append("fast decay of the drive")
     if form.plain_drive:
         voltage = model.control.law == "voltage"
         missing.append("a back-EMF beyond the torque limit" if voltage else "the current's limit by the supply voltage")

@@ -18,10 +18,10 @@ from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 PENDULUM = Bench(mass=0.5, length=0.15)
 
 
-def catalogue_model(servo, friction, *, bridge="brake", command_path=(), values=None, **options):
+def catalogue_model(servo, friction, *, drive="slow decay", command_path=(), values=None, **options):
     """A model of a catalogue servo at its start values, with some of them changed."""
     spec = load_servo(servo)
-    spec = replace(spec, control=replace(spec.control, bridge=bridge))
+    spec = replace(spec, control=replace(spec.control, drive=drive))
     return ServoModel(
         servo=spec.name,
         friction=friction,
@@ -87,9 +87,9 @@ def recorded(model, trajectory, bench=PENDULUM, kp=None, *, name="", step=0.005,
 
 
 LAW_MODELS = {
-    "voltage": {"servo": "mx106", "bridge": "brake"},
-    "current": {"servo": "erob80_100", "bridge": "brake"},
-    "coast": {"servo": "mx106", "bridge": "coast"},
+    "voltage": {"servo": "mx106", "drive": "slow decay"},
+    "current": {"servo": "erob80_100", "drive": "slow decay"},
+    "coast": {"servo": "mx106", "drive": "fast decay"},
 }
 
 

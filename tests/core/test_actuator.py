@@ -11,7 +11,7 @@ import pytest
 
 from core.actuator import ControlLaw, command_path_parameters, motor_parameters, setup_row
 from core.bench import Bench
-from core.catalogue import load_servo
+from core.catalogue import load_servo, new_servo_text, parse_servo
 from core.errors import ModelError
 from core.kernel.layout import Law, Setup, Slot
 from core.kernel.step import coast_current
@@ -113,7 +113,7 @@ def test_torque_off_can_brake(braking):
 
 
 def test_coasting_bridge_uses_its_mean_current():
-    model = catalogue_model("mx106", "m1", bridge="coast", values=MOTOR, integrator="algorithm1")
+    model = catalogue_model("mx106", "m1", drive="fast decay", values=MOTOR, integrator="algorithm1")
 
     step = one_step(model, goal=0.1, v=1.0)
 
@@ -187,8 +187,8 @@ def test_damping_needs_a_law_that_has_it(mx106):
     "wrong",
     [
         {"law": "torque"},
-        {"bridge": "half"},
-        {"law": "current", "bridge": "coast"},
+        {"drive": "half"},
+        {"law": "current", "drive": "fast decay"},
         {"error_gain": -1.0},
         {"output_limit": math.nan},
         {"damping": "much"},
@@ -209,10 +209,24 @@ def test_law_json_round_trip():
         ControlLaw.from_json({"law": "voltage", "torque": 1.0})
 
 
-def test_motor_parameters_of_each_bridge():
+@pytest.mark.parametrize(("word", "drive"), [("brake", "slow decay"), ("coast", "fast decay"), (None, "slow decay")])
+def test_earlier_words_for_the_drive_are_read(word, drive):
+    """In models and in servo files, also those that models and sessions carry."""
+    law = {"law": "voltage", "output_limit": 1.0}
+    assert ControlLaw.from_json(law | ({"bridge": word} if word else {})).drive == drive
+    text = new_servo_text()
+    assert 'drive = "slow decay"' in text
+    entry = f'bridge = "{word}"' if word else ""
+    assert parse_servo(text.replace('drive = "slow decay"', entry)).control.drive == drive
+    assert parse_servo(text.replace('drive = "slow decay"', f'drive = "{word or drive}"')).control.drive == drive
+    with pytest.raises(ModelError, match="does not exist"):
+        ControlLaw.from_json(law | {"bridge": ["brake"]})
+
+
+def test_motor_parameters_of_each_drive():
     bounds = {"kt": (2.0, 1.0, 4.0), "R": (3.0, 1.0, 8.0), "armature": (0.02, 0.01, 0.1)}
 
-    brake, coast = (motor_parameters(bounds, bridge) for bridge in ("brake", "coast"))
+    brake, coast = (motor_parameters(bounds, drive) for drive in ("slow decay", "fast decay"))
 
     assert [p.name for p in brake] == ["kt", "R", "armature", "q_offset"]
     assert [p.name for p in coast] == ["kt", "R", "armature", "inductance", "pwm_period", "q_offset"]

@@ -107,10 +107,12 @@ def test_published_servos_ship_all_models():
 
 
 def test_a_new_servo_is_a_file():
-    spec = parse_servo(TEXT.replace('bridge = "brake"', 'bridge = "coast"').replace("aliases = []", 'aliases = ["h6"]'))
+    spec = parse_servo(
+        TEXT.replace('drive = "slow decay"', 'bridge = "coast"').replace("aliases = []", 'aliases = ["h6"]')
+    )
 
     assert spec.aliases == ("h6",)
-    assert spec.control.bridge == "coast"
+    assert spec.control.drive == "fast decay"
     names = list(spec.parameters("m6", ("command_delay",)))
     assert names[:6] == ["kt", "R", "armature", "inductance", "pwm_period", "q_offset"]
     assert names[-1] == "command_delay"

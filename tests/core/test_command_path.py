@@ -209,7 +209,7 @@ def test_the_leapfrogs_sag_of_a_held_current(goal, velocity):
 def test_the_leapfrogs_sag_of_a_coasting_bridge_settles_at_its_current():
     """U = U₀ − R_s·d·ī(d, U), which each step approaches by one of Newton's."""
     model = catalogue_model(
-        "mx106", "m1", bridge="coast", command_path=("supply_sag",), values={"supply_sag": 3.0, **LOCKED}
+        "mx106", "m1", drive="fast decay", command_path=("supply_sag",), values={"supply_sag": 3.0, **LOCKED}
     )
     p = model.values
     servo = Stepper(model, PENDULUM, model.default_settings(), 0.001)

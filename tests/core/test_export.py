@@ -405,12 +405,12 @@ class TestMujoco:
         assert missing_terms(off, form) == []
 
     def test_a_coasting_bridge_is_approximated(self, tmp_path):
-        model = catalogue_model("mx106", "m1", bridge="coast")
+        model = catalogue_model("mx106", "m1", drive="fast decay")
 
         result = export_model(model, "mujoco", tmp_path)
 
         assert result.approximated
-        assert "drive/coast bridge" in result.notes[0]
+        assert "fast decay of the drive" in result.notes[0]
         found = errors_in_mujoco(tmp_path, model, trajectories=("lift_and_drop",))
         assert max(found.values()) < 100.0
 

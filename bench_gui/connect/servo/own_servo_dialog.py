@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle, vbox
-from core.actuator import BRIDGES, LAWS
+from core.actuator import DRIVES, LAWS
 from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
 from core.errors import ServoBenchError
 from core.numbers import decimal_text, number_parts
@@ -32,7 +32,7 @@ from drivers.registry import check_buses
 
 WHAT = "Enter the numbers from your servo's data sheet. They are start values of the fit and need not be exact."
 SOURCE = "The form"
-CHOICES = {"law": LAWS, "bridge": BRIDGES}
+CHOICES = {"law": LAWS, "drive": DRIVES}
 """Entries with a fixed set of values."""
 FIELD = 200
 """Width of a field [px]."""

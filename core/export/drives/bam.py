@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from core.actuator import SLOW_DECAY
 from core.bench import Bench
 from core.export.approximation import Form
 from core.export.drives.carrying import Carried, mean_magnitudes
@@ -36,7 +37,7 @@ def in_bam_drive(model: ServoModel) -> tuple[ServoModel, list[str]]:
     """Return the part of the model that a BAM drive can hold, and the lost parts in words."""
     lost = missing_terms(model, Form(friction=model.friction, alpha=model.values.get("alpha", 1.0), kept=KEPT))
     unknown = [name for name in model.command_path if name not in KEPT]
-    control = replace(model.control, bridge="brake")
+    control = replace(model.control, drive=SLOW_DECAY)
     return replace(without_terms(with_contact(model, "rigid"), unknown), control=control, name=model.title), lost
 
 

@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from core.actuator import FAST_DECAY, SLOW_DECAY
 from core.arrays import Array
 from core.bench import Bench
 from core.export.drives.carrying import Carried, Errors, compared
@@ -84,7 +85,7 @@ def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings)
     The model must not have a `refusal`.
     """
     lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
-    lost += ["drive/coast bridge"] if model.control.bridge == "coast" else []
+    lost += ["fast decay of the drive"] if model.control.drive == FAST_DECAY else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     lost += ["integral gain"] if settings.ki > 0.0 else []
     error_gain, largest_duty, current_limit = FIRMWARE[model.servo]
@@ -93,7 +94,7 @@ def as_reference_drive(model: ServoModel, bench: Bench, settings: ServoSettings)
     if not math.isclose(largest_duty, model.control.output_limit):
         lost.append(f"a largest duty cycle other than {largest_duty:g}")
     terms = [name for name in model.command_path if name != "error_gain_ratio"]
-    control = replace(model.control, bridge="brake")
+    control = replace(model.control, drive=SLOW_DECAY)
     reduced = replace(without_terms(with_contact(model, "rigid"), terms), control=control)
     found = in_engine_order(model, reduced, bench, settings, STEP, Limits(duty=largest_duty, current=current_limit))
     return ReferenceDrive(

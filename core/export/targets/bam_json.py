@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from core.actuator import FAST_DECAY, SLOW_DECAY
 from core.arrays import Array
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported
@@ -63,8 +64,8 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     ]
     if "command_delay" in held.values:
         notes.append("Its simulation uses `command_delay`; its actuators for mjlab and MuJoCo do not.")
-    if model.control.bridge == "coast":
-        notes.append("It has no drive/coast bridge: inductance and PWM period are written but not used.")
+    if model.control.drive == FAST_DECAY:
+        notes.append("It has no drive with fast decay: inductance and PWM period are written but not used.")
     contents, meanings = {name: bam_text(held)}, {name: "flat parameters by name"}
     if found.carried is not None:
         contents[other] = bam_text(found.carried.model)
@@ -101,7 +102,7 @@ def firmware(model: ServoModel) -> str:
 
 def as_peer(held: ServoModel) -> ServoModel:
     """Return `held` with the update order and time step of Rhoban/bam."""
-    control = replace(held.control, bridge="brake")
+    control = replace(held.control, drive=SLOW_DECAY)
     return replace(held, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from core.actuator import FAST_DECAY
 from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
@@ -243,8 +244,8 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
             f"The output lags by {lag * 1e3:.3g} ms: compute the offset for the motion that much later than the "
             "position to which you add it."
         )
-    if model.control.bridge == "coast":
-        notes.append("Feed-forward of a drive/coast bridge bisects 24 times, with two exponentials each.")
+    if model.control.drive == FAST_DECAY:
+        notes.append("Feed-forward of a drive with fast decay bisects 24 times, with two exponentials each.")
     return notes
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from core.actuator import FAST_DECAY
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
@@ -190,7 +191,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[Se
     """Return the model that the engine's DC motor can represent, and a note on the loss."""
     form = Form(kept=KEPT)
     lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
-    lost += ["drive/coast bridge"] if model.control.bridge == "coast" else []
+    lost += ["fast decay of the drive"] if model.control.drive == FAST_DECAY else []
     lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     if form.holds(model) and not lost:
         return in_form(model, bench, form), "The engine's DC motor represents the servo exactly, friction included."

@@ -333,7 +333,7 @@ def test_the_check_runs_the_exported_servo(tmp_path):
     [
         ("m1", {}, ""),
         ("m4", {}, "friction M4"),
-        ("m1", {"bridge": "coast"}, "drive/coast bridge"),
+        ("m1", {"drive": "fast decay"}, "fast decay of the drive"),
         ("m1", {"command_path": ("dead_band",), "values": {"dead_band": 0.01}}, "dead band"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_delay_is_rounded_up_and_the_rest_of_the_path_is_named():
     ("servo", "changes", "gains", "lost"),
     [
         ("mx106", {}, {}, ()),
-        ("mx106", {"bridge": "coast"}, {"ki": 1.0}, ("drive/coast bridge", "integral gain")),
+        ("mx106", {"drive": "fast decay"}, {"ki": 1.0}, ("fast decay of the drive", "integral gain")),
         ("mx106", {"output_limit": 0.9}, {}, ("a largest duty cycle other than 0.9625",)),
         ("xl330", {}, {}, ("a motor without its current limit of 1.75 A",)),
     ],
@@ -141,12 +141,12 @@ def test_what_the_actuator_lacks_or_adds_is_named(monkeypatch, servo, changes, g
         "core.export.drives.reference.in_engine_order",
         lambda *given: asked.append(given) or Carried(plain=None, carried=None),
     )
-    model = catalogue_model(servo, "m1", bridge=changes.get("bridge", "brake"))
+    model = catalogue_model(servo, "m1", drive=changes.get("drive", "slow decay"))
     model = replace(model, control=replace(model.control, **changes))
     found = as_reference_drive(model, BENCH, replace(model.default_settings(), **gains))
     assert found.lost == lost
     ((_, held, *_, step, limits),) = asked
-    assert (held.control.bridge, step) == ("brake", 0.005)
+    assert (held.control.drive, step) == ("slow decay", 0.005)
     error_gain, duty, current = FIRMWARE[servo]
     assert (limits.duty, limits.current, limits.sag) == (duty, current, 0.0)
     assert found.gain == pytest.approx(model.default_settings().kp * model.control.error_gain / error_gain)
