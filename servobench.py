@@ -26,7 +26,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -487,9 +487,12 @@ def evaluate(
         >>> len(sb.evaluate("xl330:m6", sb.example()).runs)
         8
     """
+    from core.identification.coverage.causes import unexplained
     from core.identification.evaluate import evaluate
 
-    return evaluate(load_model(model), _runs(data).recordings)
+    found, recordings = load_model(model), _runs(data).recordings
+    result = evaluate(found, recordings)
+    return replace(result, cause=unexplained(found, recordings, result.mean_mae))
 
 
 def identify(

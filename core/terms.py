@@ -75,7 +75,7 @@ COAST_TERMS: Mapping[str, Term] = {
         slots=(Slot.PWM_PERIOD,), start=1e-4, lower=1e-6, upper=1e-2, positive=True, frozen=True,
     ),
 }  # fmt: skip
-"""Motor terms of a drive/coast bridge."""
+"""Motor terms of a drive with fast decay."""
 
 MOUNTING_TERMS: Mapping[str, Term] = {
     "q_offset": Term(
@@ -212,6 +212,20 @@ BRISTLE: Mapping[str, Term] = {
 
 TERMS: Mapping[str, Term] = {**MOTOR_TERMS, **COAST_TERMS, **MOUNTING_TERMS, **FRICTION, **BRISTLE, **COMMAND_PATH}
 """Every term by its name."""
+
+_TORQUES = "mass, length, the supply voltage and kp of the runs, and law and drive in the servo file"
+PUSHED_BY: Mapping[str, str] = {
+    **dict.fromkeys(TERMS, _TORQUES),
+    "armature": "mass and length of the load, and law and drive in the servo file",
+    "q_offset": "that the load hangs straight down at 0, and that goals and positions have the same zero",
+    **dict.fromkeys(("command_delay", "release_delay", "pwm_lag"), "at which time goals and positions are read"),
+    "error_gain_ratio": "kp of the runs and error_gain in the servo file",
+    "goal_slew": "the servo's own velocity profile, and at which time goals and positions are read",
+    "dead_band": "kp of the runs, and that goals and positions have the same zero",
+    "supply_sag": "the supply voltage of the runs at the servo",
+    "release_braking": "at which time the torque is released in these runs",
+}
+"""Facts to check if a term lies at a bound of its search: these push it there if they are wrong."""
 
 NEUTRAL: Mapping[str, float] = {name: term.neutral for name, term in TERMS.items() if term.neutral is not None}
 """Value of each term at which it has no effect."""

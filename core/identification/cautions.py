@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from core.identification.choice.recommendation import VALIDATION
-from core.identification.choice.words import FEW_RUNS
+from core.identification.choice.words import FEW_RUNS, listed
 from core.identification.coverage.findings import (
     BOUNDS,
+    CAUSES,
     CROSS_VALIDATE,
     FREEZE,
     HOLD_OUT,
@@ -55,6 +56,7 @@ KNOWN = ("R", "kt", "armature")
 
 COSTS = (
     ("edited", "stopped"),
+    ("cause_",),
     ("unusable", "sign", "header_"),
     ("search", "repeats"),
     ("elsewhere", "points", "split", "choice", "time_step"),
@@ -64,8 +66,8 @@ COSTS = (
 )
 """Prefixes of the kinds of findings, by what a doubt may affect.
 
-The largest effect comes first: the result itself, all runs, a better fit, motion the fit has not seen, some runs,
-single values, physics that the model lacks.
+The largest effect comes first: the result itself, a fact that all runs share, single headers, a better fit, motion the
+fit has not seen, some runs, single values, physics that the model lacks.
 """
 
 
@@ -112,7 +114,7 @@ def cautions(found: Identification, friction: str = "") -> tuple[Finding, ...]:
             *_about_choice(found),
             *_about_repeats(result),
             *_about_points(result),
-            *(_about_evidence(result, text) for text in evidence.warnings),
+            *(_about_evidence(found.diagnosis, result, text) for text in evidence.warnings),
         ]
     )  # fmt: skip
 
@@ -126,11 +128,21 @@ def _about_runs(diagnosis: Diagnosis | None, result: ModelResult) -> list[Findin
     return [found for found in diagnosis.findings if own or not found.kind.startswith("residual_")]
 
 
-def _about_evidence(result: ModelResult, text: str) -> Finding:
+def _about_evidence(diagnosis: Diagnosis | None, result: ModelResult, text: str) -> Finding:
+    """Return a doubt of the evidence; bounds are changed only after causes outside the model were tried in vain."""
     evidence = result.evidence
     doubt, _, remedy = text.partition(": ")
     kinds = {evidence.elsewhere: "elsewhere", evidence.search: "search"}
     action, subject = _action(evidence, text, 2 * max(result.evaluations, FEWEST_TRIALS))
+    cause = None if diagnosis is None else diagnosis.cause
+    if cause is not None and (action == BOUNDS or text in evidence.no_stribeck()):
+        likely = CAUSES.get(cause.kind.removeprefix("cause_"), "a wrong fact")
+        action, subject, remedy = "", "", f"{likely} is the likely cause: remove that first"
+    elif action == BOUNDS and diagnosis is not None and diagnosis.tried and diagnosis.friction == result.model.friction:
+        tried = listed([CAUSES[kind] for kind in diagnosis.tried if kind in CAUSES])
+        remedy += f"; fits with {tried} are no better, so if all that is right, widen the bound"
+    elif action == BOUNDS:
+        action = subject = ""
     return _warning(kinds.get(text, "evidence"), f"{result.model.friction.upper()}: {doubt}", remedy, action, subject)
 
 

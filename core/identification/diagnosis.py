@@ -7,7 +7,7 @@ therefore give the same warnings without the recordings.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -16,11 +16,14 @@ import numpy as np
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
+from core.identification.coverage.causes import POOR, explanation
 from core.identification.coverage.doubts import HeaderDoubt
-from core.identification.coverage.findings import Diagnosis, Finding
+from core.identification.coverage.findings import CAUSES, Diagnosis, Finding
 from core.identification.coverage.report import coverage
+from core.identification.evidence.model import STRIBECK
 from core.identification.evidence.residuals import diagnose_residuals
-from core.identification.result import Identification
+from core.identification.result import Identification, ModelResult
+from core.identification.verdict import GOOD
 from core.recording import Recording
 from core.simulation import on_grid
 
@@ -35,20 +38,30 @@ HELD_OUT = ("mass", "kp", "length", "trajectory")
 MOST_VALUES = 20
 """Largest number of values of a condition to hold out."""
 
+SHARED = ("zero", "time")
+"""Causes that are tried for every model that leaves something unexplained: a few seconds show them."""
+
 NOISE_ORDER = 6
 """Order of the differences that leave the noise of a smooth motion."""
 
 
-def diagnosed(found: Identification, recordings: Sequence[Recording], threads: int | None = None) -> Identification:
+def diagnosed(
+    found: Identification,
+    recordings: Sequence[Recording],
+    threads: int | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Identification:
     """Return the identification with its diagnosis.
 
     Args:
         found: The identification.
         recordings: Its runs, both sides of the split.
         threads: Number of threads. None: all processors.
+        should_stop: Polled between the fits that look for a cause.
     """
     best, request = found.recommended.model, found.request
     findings: list[Finding] = []
+    tried: tuple[str, ...] = ()
     with _where_possible():
         covered = coverage(recordings, model=best).findings
         # The evidence reports missing conditions, in the same words.
@@ -62,17 +75,35 @@ def diagnosed(found: Identification, recordings: Sequence[Recording], threads: i
     with _where_possible():
         rows = repeatability(recordings, request.dt).table()
         repeated = rows[-1].floor if rows else math.nan
-    return replace(
-        found,
-        diagnosis=Diagnosis(
-            friction=best.friction,
-            findings=tuple(findings),
-            hold_out=condition_to_hold_out(recordings),
-            rounding=best.spec.rounding_error,
-            noise=float(np.median([noise_of(recording) for recording in recordings])),
-            repeatability=repeated,
-        ),
+    diagnosis = Diagnosis(
+        friction=best.friction,
+        findings=tuple(findings),
+        hold_out=condition_to_hold_out(recordings),
+        rounding=best.spec.rounding_error,
+        noise=float(np.median([noise_of(recording) for recording in recordings])),
+        repeatability=repeated,
     )
+    error = found.recommended.train_mae
+    every = error > POOR or _at_bound(found.recommended)
+    if every or error > GOOD * diagnosis.attainable:
+        with _where_possible():
+            cause, tried = explanation(
+                best,
+                recordings,
+                dt=request.dt,
+                supply=request.supply,
+                threads=threads,
+                kinds=tuple(CAUSES) if every else SHARED,
+                should_stop=should_stop,
+            )
+            findings += [cause] if cause is not None else []
+    return replace(found, diagnosis=replace(diagnosis, findings=tuple(findings), tried=tried))
+
+
+def _at_bound(result: ModelResult) -> bool:
+    """Return True if a value lies at a bound although values beyond it would have a meaning."""
+    at_bound = (p for p in result.evidence.parameters if p.at_bound and p.name not in STRIBECK)
+    return any(not p.at_limit for p in at_bound)
 
 
 def audited(

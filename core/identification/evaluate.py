@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from core.identification.coverage.findings import Finding
 from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
 from core.identification.search.timestep import few
 from core.model import ServoModel
@@ -40,11 +41,14 @@ class Evaluation(Tabular):
     mean_mae: float
     mean_rmse: float
     runs: tuple[RunScore, ...]
+    cause: Finding | None = None
+    """Likeliest causes of a large error, if they were looked for, see `core.identification.coverage.causes`."""
 
     def heading(self) -> str:
-        """Return the mean errors."""
+        """Return the mean errors, and the likeliest causes of large ones."""
         means = f"MAE {self.mean_mae * 1e3:.2f} mrad, RMSE {self.mean_rmse * 1e3:.2f} mrad"
-        return f"{means}, mean over {len(self.runs)} runs"
+        cause = "" if self.cause is None else f". Warning: {self.cause}"
+        return f"{means}, mean over {len(self.runs)} runs{cause}"
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return the errors of each run [mrad]."""

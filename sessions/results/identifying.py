@@ -98,7 +98,7 @@ def run_identification(
             raise
         if not found.stopped:
             watch.staged(1.0, "comparing headers, clocks and residuals with the result")
-            found = diagnosed(found, recordings, request.threads)
+            found = diagnosed(found, recordings, request.threads, watch.should_stop)
         if selection is not None:
             found = found.with_provenance({"selection": selection.to_json()})
         try:

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model and print its errors."""
+    from core.identification.coverage.causes import unexplained
     from core.identification.evaluate import evaluate, step_warning
     from core.identification.evidence.extrapolation import saturated_beyond
     from core.identification.runs.grouping import group_runs
@@ -59,7 +60,9 @@ def run(arguments: argparse.Namespace) -> None:
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
     unstable = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
-    warning = "; ".join(filter(None, (edited, unstable, saturated_beyond(model, recordings))))
+    cause = unexplained(model, recordings, result.mean_mae, supply=arguments.supply, threads=arguments.threads)
+    doubts = (edited, unstable, saturated_beyond(model, recordings), "" if cause is None else str(cause))
+    warning = "; ".join(filter(None, doubts))
     if arguments.plot:
         _plot(arguments, model, recordings, result)
     if arguments.json:

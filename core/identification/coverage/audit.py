@@ -103,7 +103,7 @@ def audit(
     if not sound:
         return tuple(doubts)
     problem = Problem(model, sound, dt=dt, supply=supply, threads=threads)
-    point, facts = _reference(problem), ()
+    point, facts = best_fit(problem), ()
     for _ in range(MOST_DOUBTS):
         trial, others = _surest(problem, point, facts)
         if trial is None:
@@ -124,7 +124,7 @@ def audit(
     return tuple(doubts)
 
 
-def _reference(problem: Problem) -> Point:
+def best_fit(problem: Problem) -> Point:
     """Return the best fit with the header as it is; it starts from random points unless the model fits well already."""
     own = problem.at(problem.start)
     if _well_fitted(problem, own):

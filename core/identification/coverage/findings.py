@@ -17,6 +17,18 @@ RESUME, IDENTIFY, SEARCH, FREEZE, BOUNDS, POINTS = "resume", "identify", "search
 HOLD_OUT, CROSS_VALIDATE, RECORD = "hold out", "cross-validate", "record"
 """Actions that the program can take for the user, see `Finding.action`."""
 
+CAUSES = {
+    "zero": "another zero",
+    "time": "shifted goals",
+    "sign": "inverted goals",
+    "mass": "another load",
+    "kp": "another gain",
+    "supply_voltage": "another supply",
+    "drive": "the other drive",
+    "law": "the other law",
+}
+"""Causes outside a model's parameters, by kind; see `coverage.causes`."""
+
 LISTED = 4
 """Number of runs that a text names; of more, it names the first ones."""
 
@@ -70,6 +82,13 @@ class Diagnosis:
     """Mean error due to the noise of the readings, rounding included [rad]."""
     repeatability: OrUnknown
     """Mean difference of repetitions from their median [rad]; NaN without repetitions."""
+    tried: tuple[str, ...] = ()
+    """Kinds of causes outside the model's parameters (CAUSES) with which the runs were fitted."""
+
+    @property
+    def cause(self) -> Finding | None:
+        """Cause outside the model's parameters with which the runs fit much better, or None."""
+        return next((finding for finding in self.findings if finding.kind.startswith("cause_")), None)
 
     @property
     def attainable(self) -> float:

@@ -16,7 +16,7 @@ from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import listed
 from core.identification.evidence.grade import FROZEN, LEFT_OUT, Grade, grade_of
 from core.plain import OrInfinite, from_plain, plain_fields
-from core.terms import FRICTION, NEUTRAL, physical_limits
+from core.terms import FRICTION, NEUTRAL, PUSHED_BY, physical_limits
 from core.units import significant
 
 NORMAL_95 = 1.959963984540054
@@ -106,7 +106,7 @@ class ParameterEvidence:
         unit = "" if self.unit == "1" else f" {self.unit}"
         return (
             f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}{self._beyond}: "
-            "widen the bound if that is plausible for this part, or freeze it at a known value"
+            f"check {PUSHED_BY.get(self.name, 'the facts of the runs')}"
         )
 
     @property
@@ -216,11 +216,11 @@ class Evidence:
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         whole = [text for text in (self.elsewhere, self.search) if text]
         return (
-            *whole, *self._stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
+            *whole, *self.no_stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
             *self._apart(),
         )  # fmt: skip
 
-    def _stribeck(self) -> list[str]:
+    def no_stribeck(self) -> list[str]:
         """Return a warning about an absent Stribeck effect: its speed or exponent is at a bound."""
         symbols = [p.symbol for p in self.parameters if p.name in STRIBECK and p.at_bound]
         if not symbols:

@@ -83,8 +83,9 @@ def answered(row, by=CROSS_VALIDATION, rule="25%", hold_out="mass=1.0"):
     )  # fmt: skip
     held_out = tuple(map(str, range(len(row.held_out))))
     diagnosis = Diagnosis(
-        friction="m1", findings=(), hold_out=hold_out, rounding=4e-4, noise=math.nan, repeatability=math.nan
-    )
+        friction="m1", findings=(), hold_out=hold_out, rounding=4e-4, noise=math.nan, repeatability=math.nan,
+        tried=("zero", "time"),
+    )  # fmt: skip
     found = Identification(
         IdentificationRequest(servo="mx106"), Split(rule, ("a",), held_out), results, False, diagnosis=diagnosis
     )

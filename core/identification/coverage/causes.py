@@ -1,0 +1,337 @@
+"""Causes of a large error that no parameter can absorb: wrong facts of all runs, and another structure of the servo.
+
+The audit looks for facts that differ between runs. This module looks for what they share: a zero that does not hang
+down, goals logged at another time, a wrong unit, the other drive or the other control law. Each cause changes the
+recordings or the servo in one way. `likeliest` simulates a model under each of them; `explanation` also fits it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.actuator import DRIVES, FAST_DECAY, SLOW_DECAY, ControlLaw
+from core.arrays import Array
+from core.identification.coverage.audit import best_fit
+from core.identification.coverage.findings import CAUSES, Finding
+from core.identification.coverage.problem import AS_WRITTEN, Correction, Problem
+from core.identification.runs.folds import balanced_subset
+from core.identification.search.objective import Batch
+from core.identification.search.steps import one_blas_thread
+from core.model import ServoModel
+from core.parameters import Parameter, ParameterSet
+from core.recording import Recording
+from core.shipped import load_model, shipped_models
+from core.simulation import on_grid, sampling_interval
+from core.terms import COAST_TERMS, Supply
+from core.units import milliradians
+
+POOR = 0.1
+"""Mean error above which a fact is wrong rather than a parameter [rad]."""
+
+EXPLAINS = 0.6
+"""A cause is named if the runs fit with at most this share of the error."""
+
+PROMISING = 0.8
+"""Causes beside the best one are fitted as well if it leaves at most this share of the error."""
+
+MOST_NAMED = 3
+"""Number of causes that are named for a model that is not fitted."""
+
+TURNS = tuple(math.radians(degrees) for degrees in (*range(15, 181, 15), *range(-165, 0, 15)))
+"""Angles between the stated zero and the real one [rad]."""
+
+ROWS = (-32, -24, -16, -12, -8, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+LONGEST_SHIFT = 0.3
+"""Numbers of samples, and the longest time [s], by which goals may be logged early (positive) or late."""
+
+FACTORS = (0.1, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0, 10.0)
+"""Actual over stated value of a header fact; 10 is a decimal sign, 2 and 4 a unit or a forgotten part."""
+
+MOST_MOTION = 40.0
+"""Seconds of motion with which causes are compared; more runs are left out, every condition kept."""
+STEP = 0.01
+"""Smallest sample time of the comparison [s]."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cause:
+    """One change that may explain an error."""
+
+    kind: str
+    """One of CAUSES."""
+    text: str
+    """Change, e.g. "the zero turned by +180°"."""
+    remedy: str
+    model: ServoModel
+    recordings: tuple[Recording, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Runs and settings with which causes are compared."""
+
+    dt: float | None = None
+    supply: Supply = "logged"
+    threads: int | None = None
+
+    def error(self, model: ServoModel, recordings: Sequence[Recording], vectors: Array | None = None) -> float:
+        """Return the mean absolute error [rad], the smallest of candidates (p, n) if there are any."""
+        batch = Batch(model, recordings, dt=self.dt, supply=self.supply, threads=self.threads)
+        errors = np.nan_to_num(batch.scores(vectors).mae, nan=np.inf).mean(axis=0)
+        return float(np.min(errors))
+
+
+def compared(recordings: Sequence[Recording], dt: float | None) -> tuple[list[Recording], float]:
+    """Return the runs with which causes are compared, and their sample time [s]."""
+    finest = min(on_grid(recording, dt)[1] for recording in recordings)
+    longest = max(recording.duration for recording in recordings)
+    count = max(1, int(MOST_MOTION / longest)) if longest > 0.0 else 1
+    return balanced_subset(recordings, min(count, len(recordings))), max(finest, STEP)
+
+
+def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[Cause]]:
+    """Yield the causes of each kind."""
+
+    def each(kind: str, text: str, remedy: str, change: Callable[[Recording], Recording]) -> Cause:
+        return Cause(kind=kind, text=text, remedy=remedy, model=model, recordings=tuple(map(change, recordings)))
+
+    yield [
+        each("zero", f"the zero turned by {math.degrees(turn):+.0f}°", _zero_remedy(turn), _turned(turn))
+        for turn in TURNS
+    ]
+    interval = sampling_interval(recordings)
+    yield [
+        each(
+            "time",
+            f"the goals {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
+            "check at which time goals and positions are read, and shift the goals of these runs",
+            _shifted(rows),
+        )
+        for rows in ROWS
+        if abs(rows) * interval <= LONGEST_SHIFT
+    ]
+    remedy = "check the sign of goals and positions, and invert one of them"
+    yield [each("sign", "the goals inverted", remedy, _inverted)]
+    for kind, title, remedy in (
+        ("mass", "the load", "check the unit and the value of mass and length"),
+        ("kp", "the gain kp", "read the gain back from the servo, and correct kp of these runs"),
+        ("supply_voltage", "the supply voltage", "measure the supply at the servo, and correct it"),
+    ):
+        yield [
+            each(kind, f"{factor:g} times {title}", remedy, replace(AS_WRITTEN, **{kind: math.log(factor)}).recording)
+            for factor in FACTORS
+        ]
+    control = model.control
+    remedy = f'check law (now "{control.law}") and drive (now "{control.drive}") in the servo file'
+    for kind, other in structures(model):
+        yield [
+            Cause(
+                kind=kind,
+                text=_structure_text(control, other.control),
+                remedy=remedy,
+                model=other,
+                recordings=tuple(recordings),
+            )
+        ]
+
+
+def _structure_text(control: ControlLaw, other: ControlLaw) -> str:
+    law = "" if other.law == control.law else f"a {other.law} law"
+    drive = "" if other.drive == control.drive or other.law == "current" else other.drive
+    return " and ".join(filter(None, (law, drive)))
+
+
+def structures(model: ServoModel) -> list[tuple[str, ServoModel]]:
+    """Return the model with the other drive and the other control law, each with the kind of the cause.
+
+    The other law has the same gain and limit for a motor at rest at the nominal supply.
+    """
+    control = model.control
+    stall = model.supply_voltage / model.values["R"]
+    if control.law == "voltage":
+        (other,) = (drive for drive in DRIVES if drive != control.drive)
+        current = replace(
+            control, law="current", drive=SLOW_DECAY,
+            error_gain=control.error_gain * stall, output_limit=control.output_limit * stall,
+        )  # fmt: skip
+        found = [("drive", replace(control, drive=other)), ("law", current)]
+    else:
+        voltage = replace(
+            control, law="voltage", damping=0.0,
+            error_gain=control.error_gain / stall, output_limit=min(1.0, control.output_limit / stall),
+        )  # fmt: skip
+        found = [("law", replace(voltage, drive=drive)) for drive in DRIVES]
+    return [(kind, _controlled(model, law)) for kind, law in found]
+
+
+def _controlled(model: ServoModel, control: ControlLaw) -> ServoModel:
+    known = {name: p for name, p in model.parameters.items() if name not in COAST_TERMS}
+    if control.drive == FAST_DECAY:
+        known |= {name: model.parameters.get(name) or Parameter.of_term(name) for name in COAST_TERMS}
+    return replace(model, control=control, parameters=ParameterSet(list(known.values())))
+
+
+def likeliest(model: ServoModel, recordings: Sequence[Recording], how: Comparison) -> list[tuple[Cause, float]]:
+    """Return the best cause of each kind with the model's error under it [rad], the smallest error first."""
+    best = [_best_of(same, how, model, None) for same in causes(model, recordings)]
+    return sorted(best, key=lambda pair: pair[1])
+
+
+def _best_of(same: Sequence[Cause], how: Comparison, model: ServoModel, vectors: Array | None) -> tuple[Cause, float]:
+    """Return the cause with the smallest error [rad], of candidates (p, n) or the model's own values."""
+    errors = [how.error(one.model, one.recordings, _of_free(one.model, model, vectors)) for one in same]
+    place = int(np.argmin(errors))
+    return same[place], errors[place]
+
+
+def _of_free(other: ServoModel, model: ServoModel, vectors: Array | None) -> Array | None:
+    """Return candidates of a model as candidates of the same one with another structure."""
+    if vectors is None or other is model:
+        return vectors
+    names = [p.name for p in model.parameters.free]
+    known = [{n: v for n, v in zip(names, row, strict=True) if n in other.parameters} for row in vectors.tolist()]
+    return np.array([other.parameters.with_values(values).vector() for values in known])
+
+
+@one_blas_thread()
+def explanation(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: Supply = "logged",
+    threads: int | None = None,
+    kinds: Collection[str] = tuple(CAUSES),
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[Finding | None, tuple[str, ...]]:
+    """Fit the model under the best cause of each kind.
+
+    Args:
+        model: Fitted model.
+        recordings: Its runs.
+        dt: Time between samples [s], see `Batch`.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+        kinds: Kinds of causes to try.
+        should_stop: Polled between fits.
+
+    Returns:
+        The cause with which the runs fit best, if it removes enough of the error, and the kinds that were tried.
+    """
+    runs, step = compared(recordings, dt)
+    how = Comparison(dt=step, supply=supply, threads=threads)
+    vectors = np.array([model.parameters.vector(), *_known(model)])
+
+    def fitted(model: ServoModel, runs: Sequence[Recording]) -> float:
+        problem = Problem(model, runs, dt=step, supply=supply, threads=threads)
+        return float(np.mean([np.abs(residuals).mean() for residuals in best_fit(problem).residuals]))
+
+    error = min(how.error(model, runs), fitted(model, runs))
+    best, cause, beside = error, None, []
+    tried: list[str] = []
+    for same in causes(model, runs):
+        if same[0].kind not in kinds or should_stop():
+            continue
+        likely, _ = _best_of(same, how, model, vectors)
+        found = fitted(likely.model, likely.recordings)
+        tried += [likely.kind] if likely.kind not in tried else []
+        if found < best:
+            best, cause, beside = found, likely, same
+    if cause is None or best > PROMISING * error:
+        return None, tuple(tried)
+    # The parameters that chose it were those of a wrong fit, so one beside it may be better still.
+    place, better = beside.index(cause), True
+    while better and not should_stop():
+        better = False
+        for near in (place - 1, place + 1):
+            if 0 <= near < len(beside):
+                found = fitted(beside[near].model, beside[near].recordings)
+                if found < best:
+                    best, cause, better = found, beside[near], True
+        place = beside.index(cause)
+    if best > EXPLAINS * error:
+        return None, tuple(tried)
+    text = f"with {cause.text} the same runs fit at {milliradians(best)} mrad instead of {milliradians(error)}"
+    return (
+        Finding(kind=f"cause_{cause.kind}", severity="warning", text=text, remedy=cause.remedy),
+        tuple(tried),
+    )
+
+
+def unexplained(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    error: float,
+    *,
+    supply: Supply = "logged",
+    threads: int | None = None,
+) -> Finding | None:
+    """Return the likeliest causes of a large error of a model that fits other runs; None if there is no such error.
+
+    Args:
+        model: The model.
+        recordings: The recordings on which it errs.
+        error: Its mean absolute error on them [rad].
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+    """
+    elsewhere = model.provenance.get("train_mae")
+    if not error > POOR or (isinstance(elsewhere, float) and elsewhere > 0.5 * error):
+        return None
+    runs, step = compared(recordings, None)
+    how = Comparison(dt=step, supply=supply, threads=threads)
+    named = likeliest(model, runs, how)[:MOST_NAMED]
+    listed = "; ".join(f"{cause.text} ({milliradians(left)} mrad)" for cause, left in named)
+    sure = named[:1] if named[0][1] <= EXPLAINS * error else named
+    remedies = "; or ".join(dict.fromkeys(cause.remedy for cause, _ in sure))
+    return Finding(
+        kind=f"cause_{named[0][0].kind}",
+        severity="warning",
+        text=f"the error of {milliradians(error)} mrad is a wrong fact rather than a wrong parameter. The likeliest "
+        f"causes, with the error that each would leave: {listed}",
+        remedy=remedies,
+    )
+
+
+def _known(model: ServoModel) -> list[Array]:
+    """Return start values of a fit: those of the servo file, and of a shipped model."""
+    shipped = shipped_models(model.servo)
+    starts = [{p.name: p.value for p in model.spec.parameters(model.friction, model.command_path).values()}]
+    if shipped:
+        near = model.friction if model.friction in shipped else shipped[-1]
+        starts.append({**starts[0], **load_model(model.servo, near).values})
+    found: list[Array] = []
+    for values in starts:
+        within = {p.name: min(max(values[p.name], p.lower), p.upper) for p in model.parameters.free if p.name in values}
+        found.append(model.parameters.with_values(within).vector())
+    return found
+
+
+def _zero_remedy(turn: float) -> str:
+    return (
+        "set the zero again so that the load hangs straight down at 0, or correct the angle offset of these runs by "
+        f"{turn:+.2f} rad"
+    )
+
+
+def _turned(turn: float) -> Callable[[Recording], Recording]:
+    return Correction(angle_offset=turn).recording
+
+
+def _shifted(rows: int) -> Callable[[Recording], Recording]:
+    """Return a function that moves the goals of a run by a number of samples, earlier if it is positive."""
+
+    def change(recording: Recording) -> Recording:
+        goal = np.asarray(recording.goal_position)
+        places = np.clip(np.arange(len(goal)) + rows, 0, len(goal) - 1)
+        return replace(recording, channels={**recording.channels, "goal_position": goal[places]})
+
+    return change
+
+
+def _inverted(recording: Recording) -> Recording:
+    return replace(recording, channels={**recording.channels, "goal_position": -np.asarray(recording.goal_position)})
