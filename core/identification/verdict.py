@@ -54,11 +54,14 @@ class Verdict:
             source = "by which repetitions differ"
         else:
             source = "of the encoder's rounding" if attainable == self.diagnosis.rounding else "of the readings' noise"
-        text = f"{self.multiple:.2g} times the {milliradians(attainable)} mrad {source}"
+        times = f"{self.multiple:.0f}" if self.multiple >= 10.0 else f"{self.multiple:.2g}"
+        text = f"{times} times the {milliradians(attainable)} mrad {source}"
         if self.multiple <= EXHAUSTED:
             return f"{text}: nothing is left to explain."
         if self.multiple <= GOOD:
             return f"{text}: good."
+        if self.diagnosis.cause is not None:
+            return f"{text}: the first warning names a likely cause."
         if math.isnan(self.diagnosis.repeatability):
             return f"{text}; record a motion twice to see how much of it the servo does not repeat."
         return f"{text}: the model leaves something unexplained."

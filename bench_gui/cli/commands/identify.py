@@ -214,7 +214,7 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     if open_ones := [f"{p.symbol} {p.grade.figure}" for p in parameters if not p.narrowed]:
         print(f"not determined by these runs: {', '.join(open_ones)}")
     answer = found.answer()
-    print(f"{answer.verdict.headline}: {answer.verdict.quality} {answer.verdict.evidence}".replace(":  ", ": "))
+    print(" ".join(filter(None, (f"{answer.verdict.headline}:", answer.verdict.quality, answer.verdict.evidence))))
     warnings = answer.warnings
     shown = warnings if arguments.all else warnings[:MOST_WARNINGS]
     for warning in shown:
