@@ -234,6 +234,12 @@ class Identification(Tabular):
         model = f"{self.recommended.heading()}, recommended; from {runs} runs, {len(self.split.validation)} held out"
         return f"{model}. Next: {self.answer().next_step}"
 
+    def row(self, friction: str, file: Path | None = None) -> dict[str, Any]:
+        """Return a model's entry of `result.json`: its result, with the warnings and the next step of its answer."""
+        answer = self.answer(friction)
+        shown = {"warnings": [str(warning) for warning in answer.warnings], "next_step": answer.next_step}
+        return {**self[friction].to_json(file), **shown}
+
     def answer(self, friction: str = "") -> Answer:
         """Return the verdict on a model, what to know before it is used, and the next step.
 

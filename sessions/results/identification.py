@@ -45,7 +45,7 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             file = folder / f"{result.model.friction}.json"
             _write(file, result.model.to_json_text())
             files.append(file)
-            rows.append(result.to_json(file))
+            rows.append(identification.row(result.model.friction, file))
         if identification.diagnosis is not None:
             write_file(folder, DIAGNOSIS, identification.diagnosis.to_json())
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import servobench as sb
 from bench_gui.cli import COMMANDS, build_parser, main
 from core.identification.cautions import cautions
 from core.identification.coverage.findings import SEVERITIES
@@ -23,6 +25,7 @@ from core.shipped import load_model
 from core.terms import COMMAND_PATH_TERMS
 from sessions import Session
 from sessions.results.identification import load_identification
+from tests.core.conftest import recorded
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -320,3 +323,19 @@ def test_help_says_what_every_argument_is() -> None:
     for parser in parsers(build_parser()):
         for action in parser._actions:
             assert action.help or isinstance(action, argparse._SubParsersAction), f"{parser.prog} {action.dest}"
+
+
+def test_an_error_that_all_runs_share_comes_with_its_likeliest_causes(bench, tmp_path) -> None:
+    """The right model, and angles that count from pointing up."""
+    session, model = Session.create(tmp_path / "up"), load_model("mx106", "m1")
+    for kp in (8, 32):
+        run = recorded(model, "lift_and_drop", kp=kp, duration=6.0, name=f"kp {kp}")
+        angles = {name: run.channels[name] + math.pi for name in ("position", "goal_position")}
+        session.add(replace(run, channels={**run.channels, **angles}))
+    words = ("evaluate", session.path, "--model", "mx106:m1", "--threads", "1")
+    warning = bench(*words, "--json").data["warning"]
+    assert "each would leave: the zero turned by +180° (0.0" in warning
+    assert warning.count("; ") >= 2
+    assert warning.endswith("correct the angle offset of these runs by +3.14 rad")
+    assert f"warning: {warning}" in bench(*words).out
+    assert str(sb.evaluate(model, session.path).cause) == warning

@@ -138,7 +138,8 @@ def run(arguments: argparse.Namespace) -> None:
     found = with_crossvalidation(finding.identification, folder)
     by_model = {path.stem: path for path in finding.files}
     if arguments.json:
-        print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
+        names = [result.model.friction for result in found.results]
+        print_json([found.row(name, by_model.get(name)) for name in names])
         return
     _print_verdict(found, folder, arguments)
 

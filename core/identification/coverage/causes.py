@@ -32,6 +32,9 @@ from core.units import milliradians
 POOR = 0.1
 """Mean error above which a fact is wrong rather than a parameter [rad]."""
 
+NOTICED, OBVIOUS = 0.02, 0.3
+"""A cause is also named for a mean error above NOTICED [rad] of which it leaves at most the share OBVIOUS."""
+
 EXPLAINS = 0.6
 """A cause is named if the runs fit with at most this share of the error."""
 
@@ -270,7 +273,7 @@ def unexplained(
     supply: Supply = "logged",
     threads: int | None = None,
 ) -> Finding | None:
-    """Return the likeliest causes of a large error of a model that fits other runs; None if there is no such error.
+    """Return the likeliest causes of a large error of a model that fits other runs; None if there are none.
 
     Args:
         model: The model.
@@ -280,12 +283,18 @@ def unexplained(
         threads: Number of threads. None: all processors.
     """
     elsewhere = model.provenance.get("train_mae")
-    if not error > POOR or (isinstance(elsewhere, float) and elsewhere > 0.5 * error):
+    if not error > NOTICED or (isinstance(elsewhere, float) and elsewhere > 0.5 * error):
         return None
     runs, step = compared(recordings, None)
     how = Comparison(dt=step, supply=supply, threads=threads)
     named = likeliest(model, runs, how)[:MOST_NAMED]
     listed = "; ".join(f"{cause.text} ({milliradians(left)} mrad)" for cause, left in named)
+    if error <= POOR:
+        cause, left = named[0]
+        if left > OBVIOUS * error:
+            return None
+        text = f"with {cause.text} the model errs by {milliradians(left)} mrad instead of {milliradians(error)}"
+        return Finding(kind=f"cause_{cause.kind}", severity="warning", text=text, remedy=cause.remedy)
     sure = named[:1] if named[0][1] <= EXPLAINS * error else named
     remedies = "; or ".join(dict.fromkeys(cause.remedy for cause, _ in sure))
     return Finding(

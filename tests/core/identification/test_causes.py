@@ -84,7 +84,13 @@ def test_a_right_model_finds_what_all_runs_share(name):
 def test_a_small_error_or_a_model_that_fits_nowhere_has_no_such_cause():
     model = catalogue_model("mx106", "m1")
     runs = runs_of(model, "sin_time_square")
-    assert unexplained(model, runs, 0.099, threads=1) is None
+    assert unexplained(model, runs, 0.019, threads=1) is None
+    up = [turned(run, math.pi) for run in runs]
+    error = evaluate(model, up, threads=1).mean_mae
+    assert 0.02 < error < 0.1
+    assert unexplained(model, up, error, threads=1).text.startswith(
+        "with the zero turned by +180° the model errs by 0.3"
+    )
     poor = replace(model, provenance={"train_mae": 0.08})
     assert unexplained(poor, runs, 0.15, threads=1) is None
     assert unexplained(replace(model, provenance={"train_mae": 0.01}), runs, 0.15, threads=1) is not None

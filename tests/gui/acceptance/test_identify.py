@@ -96,11 +96,12 @@ def test_result(person, session):
     assert values.data(values.index(place, NOTE_COLUMN)).endswith(", at its lower bound")
     note = values.cell_at(place, NOTE_COLUMN).tip
     assert "lower bound" in note
-    assert "widen the bound" in note
+    assert "check mass and length" in note
     assert any("lower bound" in text for text in row.evidence.warnings)
     assert "lower bound" in view.evidence.warnings.text.text()
-    assert view.evidence.segments.buttons[1].text() == f"Warnings ({len(row.evidence.warnings)})"
-    assert table.data(table.index(picked, 4)) == str(len(row.evidence.warnings))
+    warnings = person.controller.fitting.result.answers[row.model.friction].warnings
+    assert view.evidence.segments.buttons[1].text() == f"Warnings ({len(warnings)})"
+    assert table.data(table.index(picked, 4)) == str(len(warnings))
     shown = [values.data(values.index(i, INTERVAL_COLUMN)) for i in range(values.rowCount())]
     for text, parameter in zip(shown, row.evidence.parameters, strict=True):
         assert (text == "∞") == (not parameter.narrowed)

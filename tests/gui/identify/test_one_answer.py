@@ -181,5 +181,7 @@ def test_every_place_gives_the_same_answer(number, shown, reported, capsys, tmp_
     assert f"next: {answer.next_step}" in lines
     assert any(line.startswith(answer.verdict.headline) for line in lines)
 
+    row = found.row(found.recommended.model.friction)
+    assert (row["warnings"], row["next_step"]) == (told, answer.next_step)
     assert answer.next_step in str(found)
     assert found.columns()["warnings"][1] == len(told)
