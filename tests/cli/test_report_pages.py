@@ -40,6 +40,7 @@ from core.simulation import on_grid, simulate_recording
 from core.units import typeset
 from sessions import Session
 from sessions.results.crossvalidating import read_crossvalidation
+from sessions.results.folder import DIAGNOSIS
 from sessions.results.identification import load_identification
 
 RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
@@ -101,6 +102,7 @@ def result(example, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(example, result) -> str:
     file = result / "report.html"
+    (result / DIAGNOSIS).rename(result / "kept.json")  # as in a result of an earlier version
     assert main(["report", str(example), str(result)]) == 0
     return file.read_text("utf-8")
 
@@ -192,6 +194,14 @@ def test_numbers_are_the_results(page, found, example) -> None:
     for caution in told:
         assert as_read(caution.text[1:]) in parsed.words
         assert as_read(caution.remedy[1:]) in parsed.words
+
+
+def test_a_report_diagnoses_a_result_of_an_earlier_version(page, found, result) -> None:
+    """Like the identification would have; the window then shows the same."""
+    assert json.loads((result / DIAGNOSIS).read_text()) == json.loads((result / "kept.json").read_text())
+    assert "undiagnosed" not in {caution.kind for caution in cautions(found)}
+    alone = cautions(replace(found, diagnosis=None))
+    assert (alone[-1].kind, alone[-1].remedy) == ("undiagnosed", "write its report, which does that")
 
 
 def test_the_answer_comes_first_and_few_warnings_are_not_folded(page, found) -> None:
