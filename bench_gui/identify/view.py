@@ -166,7 +166,7 @@ class IdentifyView(TaskPage):
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
         controller.placing.points_changed.connect(self._offer)
-        controller.reported.connect(lambda _: self._judge_again())
+        controller.reported.connect(lambda _: fitting.look_again())
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
         self.form.changed.connect(self._enable)
@@ -292,12 +292,6 @@ class IdentifyView(TaskPage):
         self.answer.show_result(result)
         self._show_row()
         self.entered()
-
-    def _judge_again(self) -> None:
-        """Show what a report found out about a result of an earlier version."""
-        fitting = self._controller.fitting
-        if fitting.result is not None and fitting.result.folder is not None:
-            fitting.judge_again(fitting.result.folder)
 
     def _show_failure(self, problem: str, remedy: Remedy | None) -> None:
         """Show the problem with its remedy above the measured motion."""

@@ -7,10 +7,10 @@ by an option of a command.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from core.identification.choice.recommendation import VALIDATION
+from core.identification.choice.recommendation import VALIDATION, Recommendation
 from core.identification.choice.words import FEW_RUNS, listed
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -30,14 +30,12 @@ from core.identification.coverage.findings import (
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.model import STRIBECK, Evidence
 from core.identification.request import IdentificationRequest
+from core.identification.runs.split import Split
 from core.identification.verdict import Answer, Verdict
 from core.model import EDITED_ENTRY, ServoModel
 from core.sealed import EDITED
 from core.trajectories import title_of
 from core.units import milliradians
-
-if TYPE_CHECKING:
-    from core.identification.result import Identification, ModelResult
 
 UNSEEN = 1.5
 """Ratio of validation to training error from which a fit counts as overfitted to its runs."""
@@ -71,6 +69,88 @@ fit has not seen, some runs, single values, physics that the model lacks.
 """
 
 
+class Result(Protocol):
+    """Model of an identification, see `core.identification.result.ModelResult`."""
+
+    @property
+    def model(self) -> ServoModel:
+        """Identified model."""
+        ...
+
+    @property
+    def train_mae(self) -> float:
+        """Mean absolute error on the training runs [rad]."""
+        ...
+
+    @property
+    def validation_mae(self) -> float | None:
+        """Mean absolute error on the held-out runs [rad]."""
+        ...
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of its search."""
+        ...
+
+    @property
+    def evidence(self) -> Evidence:
+        """Evidence of the training runs."""
+        ...
+
+    @property
+    def step_cost(self) -> float | None:
+        """Mean error due to the time step [rad]."""
+        ...
+
+    @property
+    def spread(self) -> float | None:
+        """Largest difference of training errors between repeats [rad]."""
+        ...
+
+
+class Results(Protocol):
+    """Identification, see `core.identification.result.Identification`, which has `answer_about` as a method."""
+
+    @property
+    def request(self) -> IdentificationRequest:
+        """Servo, models and options."""
+        ...
+
+    @property
+    def split(self) -> Split:
+        """Training runs and held-out runs."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Results by model."""
+        ...
+
+    @property
+    def stopped(self) -> bool:
+        """True if it was stopped before the end."""
+        ...
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """Findings of the runs."""
+        ...
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """Recommended model and the evidence for it."""
+        ...
+
+    @property
+    def recommended(self) -> Result:
+        """Result of the recommended model."""
+        ...
+
+    def __getitem__(self, friction: str, /) -> Result:
+        """Return the result of a friction model."""
+        ...
+
+
 def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort errors first, then warnings, then notes; within each, the largest possible effect first (COSTS)."""
 
@@ -80,7 +160,7 @@ def by_cost(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return ordered(sorted(findings, key=cost))
 
 
-def answer_about(found: Identification, friction: str = "") -> Answer:
+def answer_about(found: Results, friction: str = "") -> Answer:
     """Return the answer about a model: the recommended one, or the one of this friction model.
 
     Raises:
@@ -99,7 +179,7 @@ def answer_about(found: Identification, friction: str = "") -> Answer:
     )
 
 
-def cautions(found: Identification, friction: str = "") -> tuple[Finding, ...]:
+def cautions(found: Results, friction: str = "") -> tuple[Finding, ...]:
     """Return what the user should know before using a model, see `answer_about`."""
     result = found[friction] if friction else found.recommended
     name, evidence = result.model.friction.upper(), result.evidence
@@ -119,7 +199,7 @@ def cautions(found: Identification, friction: str = "") -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _about_runs(diagnosis: Diagnosis | None, result: ModelResult) -> list[Finding]:
+def _about_runs(diagnosis: Diagnosis | None, result: Result) -> list[Finding]:
     """Return what the runs show; residuals concern only the model with which they were computed."""
     if diagnosis is None:
         text = "headers, clocks and residuals of the runs were not compared with this result"
@@ -128,7 +208,7 @@ def _about_runs(diagnosis: Diagnosis | None, result: ModelResult) -> list[Findin
     return [found for found in diagnosis.findings if own or not found.kind.startswith("residual_")]
 
 
-def _about_evidence(diagnosis: Diagnosis | None, result: ModelResult, text: str) -> Finding:
+def _about_evidence(diagnosis: Diagnosis | None, result: Result, text: str) -> Finding:
     """Return a doubt of the evidence; bounds are changed only after causes outside the model were tried in vain."""
     evidence = result.evidence
     doubt, _, remedy = text.partition(": ")
@@ -163,7 +243,7 @@ def _action(evidence: Evidence, text: str, trials: int) -> tuple[str, str]:
     return "", ""
 
 
-def _about_errors(found: Identification, result: ModelResult) -> list[Finding]:
+def _about_errors(found: Results, result: Result) -> list[Finding]:
     held, cost = result.validation_mae, result.step_cost
     warnings: list[Finding] = []
     if held is None:
@@ -196,7 +276,7 @@ def _about_errors(found: Identification, result: ModelResult) -> list[Finding]:
     return warnings
 
 
-def _about_choice(found: Identification) -> list[Finding]:
+def _about_choice(found: Results) -> list[Finding]:
     """Return a doubt if there are too few held-out runs to choose a model."""
     held = len(found.split.validation)
     if found.recommendation.by != VALIDATION or held >= FEW_RUNS or len(found.results) < 2:
@@ -219,7 +299,7 @@ def held_out_words(rule: str) -> str:
     return f"hold out {condition} = {float(value):g}"
 
 
-def _about_points(result: ModelResult) -> list[Finding]:
+def _about_points(result: Result) -> list[Finding]:
     """Return a doubt about placed points whose error is far larger than that of the runs."""
     points = result.model.provenance.get("placed_points")
     if not points or points["mean_error"] <= FAR * result.train_mae:
@@ -239,7 +319,7 @@ def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
     return f"identify with {2 * model.substeps} substeps or more"
 
 
-def _about_repeats(result: ModelResult) -> list[Finding]:
+def _about_repeats(result: Result) -> list[Finding]:
     """Return a doubt if repeated searches disagree."""
     if result.spread is None or result.spread <= DISAGREEING * result.train_mae:
         return []

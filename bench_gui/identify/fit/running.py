@@ -125,6 +125,11 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
 
         self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
 
+    def look_again(self) -> None:
+        """Show what a report found out about a result of an earlier version."""
+        if self.result is not None and self.result.folder is not None:
+            self.judge_again(self.result.folder)
+
     def judge_again(self, folder: Path) -> None:
         """Update the shown result after a cross-validation or a diagnosis was written to its folder."""
         shown = self.result

@@ -69,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """What the runs of an identification show about its result, see `core.identification.diagnosis`."""
+    """Findings of the runs of an identification about its result, see `core.identification.diagnosis`."""
 
     friction: str
     """Recommended model, with which the runs were compared."""
