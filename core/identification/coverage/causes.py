@@ -54,7 +54,7 @@ LONGEST_SHIFT = 0.3
 FACTORS = (0.1, 0.25, 0.5, 0.7, 1.4, 2.0, 4.0, 10.0)
 """Actual over stated value of a header fact; 10 is a decimal sign, 2 and 4 a unit or a forgotten part."""
 
-MOST_MOTION = 40.0
+MOST_MOTION = 24.0
 """Seconds of motion with which causes are compared; more runs are left out, every condition kept."""
 STEP = 0.01
 """Smallest sample time of the comparison [s]."""
