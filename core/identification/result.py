@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from core.errors import IdentificationError, reading_json
 from core.finite import is_finite
@@ -249,7 +249,8 @@ class Identification(Tabular):
         Raises:
             KeyError: There is no such model.
         """
-        return answer_about(self, friction)
+        # To a type checker, a cached property is no property.
+        return answer_about(cast("Any", self), friction)
 
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """Return the errors of each model [mrad]."""
