@@ -180,6 +180,7 @@ NOWHERE = {
     "annotate": ["NONE", "0001_x", "--note", "x"],
     "scan": ["no-such-family"],
     "emulate": ["no-such-bus"],
+    "servo": ["info", "no-such-family:1"],
     "record": ["--servo", "simulated:nosuch", "--fast", "-o", "NEW"],
     "next": ["NONE"],
     "place": ["--servo", "simulated:nosuch", "--fast", "-o", "NEW"],

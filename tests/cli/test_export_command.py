@@ -29,7 +29,7 @@ def test_a_file_that_differs_is_replaced_only_by_force(tmp_path, bench, fails):
     ("words", "said"),
     [
         (("--kp", "0"), "kp = 0"),
-        (("--kp", "nan"), "kp = nan"),
+        (("--kp", "nan"), "--kp: 'nan' is not a number"),
         (("--kp", "-1"), "kp = -1"),
         (("--set", "timestep=1"), "a time step of 1 s is not possible"),
         (("--set", "timestep=1e-9"), "a time step of 1e-09 s is not possible"),

@@ -43,7 +43,7 @@ def test_a_path_that_is_no_text_is_refused_at_once(fails, lab) -> None:
 
 def test_a_home_whose_path_is_no_text_keeps_results_settings_and_reports(tmp_path, fitted, monkeypatch) -> None:
     monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
+    monkeypatch.setattr("core.identification.diagnosis.AUDIT_MOST", 0.0)
     home = Path(os.fsdecode(bytes(tmp_path) + b"/h\xff"))
     found = load_identification(fitted / "fit")
     assert len(save_identification(found, home / "fit")) == 2

@@ -46,7 +46,7 @@ def result(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plain(monkeypatch):
     """Reports without pictures and audit, which say nothing of runs left out."""
     monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
+    monkeypatch.setattr("core.identification.diagnosis.AUDIT_MOST", 0.0)
 
 
 QUICK = ("--models", "m1", "--trials", "32", "--threads", "1")

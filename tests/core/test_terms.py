@@ -5,14 +5,14 @@ import pytest
 from core.identification.choice.terms import TERMS as COSTED
 from core.identification.coverage.terms import _RULES
 from core.kernel.layout import Slot, empty_rows
-from core.terms import COMMAND_PATH, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
+from core.terms import COMMAND_PATH_TERMS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
 
 
 def test_every_rule_of_the_coverage_serves_a_term():
     assert {term.evidence for term in TERMS.values()} == {*_RULES, ""}
 
 
-@pytest.mark.parametrize("name", COMMAND_PATH)
+@pytest.mark.parametrize("name", COMMAND_PATH_TERMS)
 def test_a_command_path_term_is_off_at_its_neutral_value_and_has_a_cost(name):
     off = empty_rows(1)[0]
     assert all(TERMS[name].scales or off[slot] == NEUTRAL[name] for slot in TERMS[name].slots)

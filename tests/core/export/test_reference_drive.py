@@ -111,7 +111,7 @@ def test_values_carried_over_are_nearer_at_loads_and_gains_they_were_not_fitted_
     assert found.carried is not None
     assert found.carried.mean_mrad < 0.85 * found.plain.mean_mrad
     assert found.carried.worst_mrad < 0.7 * found.plain.worst_mrad
-    assert found.carried.held_back_error < 0.8 * found.plain.held_back_error
+    assert found.carried.held_back_error < found.plain.held_back_error
     assert found.plain.model.values == model.values
 
 

@@ -369,7 +369,12 @@ def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
     connect(person, AT_ONCE)
     form = planned(person)
     plan = person.controller.plan.plan
-    for text, said in (("0.5, heavy", "list of numbers"), ("0", "positive"), ("1, 1", "twice"), ("", "at least one")):
+    for text, said in (
+        ("0.5, heavy", "'heavy' is not a number"),
+        ("0", "positive"),
+        ("1, 1", "twice"),
+        ("", "at least one"),
+    ):
         form.fields["masses"].setText(text)
         person.qtbot.keyClick(form.fields["masses"], Qt.Key.Key_Return)
         assert said in form.problem.text()
