@@ -87,6 +87,7 @@ def controller(qapp, monkeypatch, tmp_path):
     made = Controller(REAL)
     made.servo._recorder = Connected()
     made.servo.view = READY
+    monkeypatch.setattr(made.servo, "tick", lambda: None)
     yield made
     made.close()
 
