@@ -41,7 +41,7 @@ class ControlLaw:
     law: str
     """"voltage" (the output is a duty cycle) or "current" (the output is in A)."""
     drive: str = SLOW_DECAY
-    """What the H-bridge does between two PWM pulses while the torque is on.
+    """State of the H-bridge between two PWM pulses while the torque is on.
 
     With slow decay it shorts the motor, whose current goes on and brakes. With fast decay it opens, and the current
     dies out (voltage law only). What it does while the torque is off is another matter, see `release_braking`.

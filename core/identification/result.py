@@ -204,7 +204,7 @@ class Identification(Tabular):
     crossvalidation: CrossValidation | None = None
     """Cross-validation of the same servo; if there is one, it decides between the models."""
     diagnosis: Diagnosis | None = None
-    """What the runs show about the result, see `core.identification.diagnosis`; None if they were not examined."""
+    """Findings of the runs about the result, see `core.identification.diagnosis`; None if they were not examined."""
 
     def with_provenance(self, more: Mapping[str, Any]) -> Identification:
         """Return the identification with more entries in the provenance of every model."""

@@ -37,7 +37,7 @@ class Verdict:
     by: str
     """Evidence of the recommendation: CROSS_VALIDATION, VALIDATION or TRAINING of `core…choice.recommendation`."""
     diagnosis: Diagnosis | None = None
-    """What the runs show; None if they were not examined."""
+    """Findings of the runs; None if they were not examined."""
 
     @property
     def multiple(self) -> float | None:

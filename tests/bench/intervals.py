@@ -1,4 +1,4 @@
-"""Whether 95 % intervals cover the truth: `python -m tests.bench.intervals [TRIALS [FIRST [outrun]]]`.
+"""Coverage of the truth by 95 % intervals: `python -m tests.bench.intervals [TRIALS [FIRST [outrun]]]`.
 
 Random servos on random benches as in `tests.bench.design`: twelve cells of each one's grid, both ends of masses and
 lengths, recorded with half an encoder step of white noise and rounding. Each is identified with its own friction model

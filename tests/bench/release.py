@@ -112,7 +112,7 @@ def seconds_to_release_by_a_stopped_program(held: bool) -> float:
     owner = get_context("spawn").Process(target=program, args=(source, held))
     owner.start()
     assert owner.pid is not None
-    while not source.log["driven"]:
+    while not source.log["driven"] and owner.is_alive():
         time.sleep(0.01)
     time.sleep(BEATEN)
     since = time.perf_counter_ns()

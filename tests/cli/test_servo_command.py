@@ -13,7 +13,7 @@ X, MX, DRIVE = "dynamixel:xl330", "dynamixel:mx106", "ethercat:erob80_50"
 
 
 def p1(emulator):
-    """Whether a servo's errors last only as long as their causes, and no command restarts it."""
+    """Return True if a servo's errors last only as long as their causes, and no command restarts it."""
     return emulator.addresses[0].split(":")[3:4] == ["1"]
 
 

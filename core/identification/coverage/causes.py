@@ -300,7 +300,7 @@ def unexplained(
     return Finding(
         kind=f"cause_{named[0][0].kind}",
         severity="warning",
-        text=f"the error of {milliradians(error)} mrad is a wrong fact rather than a wrong parameter. The likeliest "
+        text=f"the error of {milliradians(error)} mrad points to a wrong fact, not to a wrong parameter. The likeliest "
         f"causes, with the error that each would leave: {listed}",
         remedy=remedies,
     )

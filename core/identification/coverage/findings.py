@@ -47,7 +47,7 @@ class Finding:
     action: str = ""
     """Action that carries out the remedy (RESUME …); empty for a remedy that only a person can carry out."""
     subject: str = ""
-    """What the action needs: "kp=400" to hold out, "R=3.2" to freeze, the evaluations to search with."""
+    """Argument of the action: "kp=400" to hold out, "R=3.2" to freeze, the evaluations to search with."""
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
