@@ -98,14 +98,18 @@ class Child:
     @property
     def unguarded(self) -> bool:
         """True if the guardian ended before the recorder."""
-        guardian = self._guardian
-        return guardian is not None and not guardian.is_alive() and self.view.get("phase") != Phase.CLOSED
+        process, guardian = self._process, self._guardian
+        if process is None or guardian is None or self.view.get("phase") == Phase.CLOSED:
+            return False
+        # In this order: a guardian ends soon after its recorder.
+        return not guardian.is_alive() and process.is_alive()
 
     def death(self) -> str:
         """Return the reason why the process counts as dead, or an empty text."""
         process = self._process
         if process is None:
             return ""
+        unguarded = self.unguarded
         if not process.is_alive():
             if self._guardian is not None:
                 self._guardian.join(timing.limits.recorder_silence)
@@ -114,7 +118,7 @@ class Child:
                 return f"{MAY_BE_ON}; {ended}; connect again afterwards"
             released = "its guardian switched the motor off" if self.view.get("driven") else "the motor was off"
             return f"{ended}; {released}; connect again"
-        if self.unguarded:
+        if unguarded:
             return "the process that guards the servo is gone; connect again"
         if self.view.age("quiet_until") < 0:
             return ""

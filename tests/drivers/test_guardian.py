@@ -4,6 +4,7 @@ That it happens is tested here, how soon in `test_limits_in_time` and by `tests.
 """
 
 import math
+import multiprocessing
 import os
 import select
 import signal
@@ -55,6 +56,21 @@ def test_a_recorder_that_dies_loses_the_servo(driving, log):
         driving.wait(LIMIT)
     assert driving.state is ServoState.FAULT
     assert "its guardian switched the motor off" in driving.fault
+
+
+def test_a_guardian_that_ends_after_its_recorder_while_both_are_looked_at_is_not_missed(driving, log, monkeypatch):
+    look = multiprocessing.process.BaseProcess.is_alive
+
+    def slow_look(process):
+        alive = look(process)
+        if alive and process.name == "recorder":
+            os.kill(process.pid, signal.SIGKILL)
+            wait_until(lambda: all(child.name != "guardian" for child in multiprocessing.active_children()))
+        return alive
+
+    monkeypatch.setattr(multiprocessing.process.BaseProcess, "is_alive", slow_look)
+    with pytest.raises(RecorderDied, match="its guardian switched the motor off"):
+        driving.wait(LIMIT)
 
 
 def test_a_recorder_that_hangs_loses_the_servo_and_is_in_fault_when_it_goes_on(impatient, log, monkeypatch):
