@@ -1,12 +1,14 @@
-"""Serial ports: the list of them, errors on opening one, and the latency of its adapter.
+"""Serial ports: the list of them, errors on opening one, other programs that use it, and its adapter's latency.
 
 By default an FTDI adapter holds bytes back for 16 ms, which allows 25 cycles a second instead of 200.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +28,10 @@ GONE = (OSError, TermiosError)
 LATENCY_FILES = Path("/sys/bus/usb-serial/devices")
 BEST_LATENCY = 1
 """[ms]"""
+_IN_MODIFY = 2
+"""From <sys/inotify.h>; Python has no name for it."""
+_EVENTS = 4096
+"""Size of more events than can be waiting [bytes]: the system joins equal ones."""
 
 
 def serial_ports() -> list[tuple[str, str]]:
@@ -71,6 +77,30 @@ def not_open(path: str, baud: int, error: Exception) -> BusError:
     return BusError(
         f"{path}: the port cannot be opened at {baud} baud ({error}); unplug the adapter and plug it in again"
     )
+
+
+class PortWatch:
+    """Notices that a program writes to a port. On other systems than Linux it notices nothing."""
+
+    def __init__(self, path: str) -> None:
+        self._file = -1
+        if sys.platform.startswith("linux"):
+            system = ctypes.CDLL(None)
+            self._file = system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+            system.inotify_add_watch(self._file, os.fsencode(path), _IN_MODIFY)
+
+    def written(self) -> bool:
+        """Return True if any program, this one too, has written to it since the last call."""
+        try:
+            return bool(os.read(self._file, _EVENTS))
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End the watch. Idempotent."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def latency_file(path: str, folder: Path = LATENCY_FILES) -> Path | None:

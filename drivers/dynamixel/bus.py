@@ -129,14 +129,6 @@ class Bus:
         """Return the time on the wire for reading a number of bytes [s]."""
         return self.wire_time(self._handler.read_length + self._handler.overhead + count)
 
-    def forget_unsent(self) -> None:
-        """Discard bytes that were not sent yet: an old goal must not arrive later."""
-        if self._port is not None:
-            try:
-                self._port.ser.reset_output_buffer()
-            except GONE:
-                self.close()
-
     # Transactions.
 
     def read(
@@ -303,6 +295,17 @@ class Bus:
             self._open_port.is_using = False
             self._handler.reboot(self._open_port, id)
 
+    def others_wrote(self, id: int) -> bool:
+        """Return True if another program or controller has changed this servo, or used the port, since the last call.
+
+        A controller with an adapter of its own is heard on the line. Another program on this computer is not, but the
+        system reports that it wrote to the port (on Linux).
+        """
+        port, handler = self._open_port, self._handler
+        heard = [packet for packet in handler.writes(port.received) if packet[handler.id_at] in (id, BROADCAST)]
+        used, port.used_by_another = port.used_by_another, False
+        return used or any(packet not in port.sent for packet in heard)
+
     # Internals.
 
     @property
@@ -331,7 +334,7 @@ class Bus:
                     return status.data, status.error
                 # Another length: a late answer, which is then no longer missing, or an echo.
                 self._missing.pop((id, len(status.data)), None)
-                self.echoes += self._handler.is_echo(status, port.sent)
+                self.echoes += self._handler.is_echo(status, port.sent[-1])
         if result == COMM_RX_TIMEOUT:
             raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
         raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while {what}; {DAMAGE}")
@@ -342,7 +345,11 @@ class Bus:
         try:
             yield
         except serial.SerialTimeoutException:
-            self.forget_unsent()
+            # An old goal must not arrive later.
+            try:
+                self._open_port.ser.reset_output_buffer()
+            except GONE:
+                self.close()
             raise BusError(
                 f"{self.path}: the adapter did not take the data while {what}; check the adapter and its cable"
             ) from None

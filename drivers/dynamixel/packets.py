@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import os
 import select
+from abc import ABC, abstractmethod
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import ClassVar
 
 import serial
 from dynamixel_sdk import COMM_SUCCESS, INST_PING
@@ -21,12 +24,19 @@ from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
 
 from drivers import timing
 from drivers.errors import BusError
+from drivers.serial_port import PortWatch
 
 READ_SLICE = 0.002
 """Longest wait in the kernel between two checks of the answer's time [s]."""
 
 PSEUDO_TERMINALS = ("/dev/pts/", "/dev/ttys")
 """Paths of an emulator's ports, on Linux and macOS."""
+KEPT = 32
+"""Packets sent lately, which an adapter may echo."""
+KEPT_BYTES = 4096
+"""Bytes received lately."""
+WRITING = frozenset((0x03, 0x04, 0x05, 0x06, 0x08, 0x10, 0x83, 0x93))
+"""Instructions of both protocols that change servos."""
 PING_ANSWER = 14
 """Bytes of an answer to a ping in protocol 2."""
 _HEADER = 7  # P2: header, reserved byte, ID and length
@@ -58,8 +68,12 @@ class Port(PortHandler):
         self.baudrate = baud
         self.tx_time_per_byte = 10_000.0 / baud
         self.patience = timing.limits.dynamixel_first_answer
-        self.sent = b""
-        """The last packet sent, to recognise an echo of it."""
+        self.sent: deque[bytes] = deque(maxlen=KEPT)
+        """The last packets sent, to recognise echoes of them."""
+        self.received = bytearray()
+        """The last bytes received, requested or not."""
+        self.used_by_another = False
+        """True if another program wrote to the port."""
         self._free = 0.0
         """Time at which everything sent so far has left on the wire [s]."""
         self.ser = serial.Serial(
@@ -70,6 +84,7 @@ class Port(PortHandler):
             exclusive=True if exclusive else None,
         )
         self.is_open = True
+        self._watch = PortWatch(path)
         try:
             timing.require_real_limits(path, lambda: is_pseudo_terminal(path))
         except BusError:
@@ -80,20 +95,44 @@ class Port(PortHandler):
         """Return the time that a number of bytes takes on the wire [s]."""
         return 1e-3 * self.tx_time_per_byte * count
 
+    def closePort(self):
+        """Close the port."""
+        self._watch.close()
+        super().closePort()
+
+    def clearPort(self):
+        """Receive what came without a request, before the next one."""
+        self.readPort(self.ser.in_waiting)
+
+    def readPort(self, length):
+        """Return up to this many received bytes."""
+        data = self.ser.read(length)
+        self.received += data
+        del self.received[:-KEPT_BYTES]
+        return data
+
     def writePort(self, packet):
         """Send a packet; raises SerialTimeoutException if it cannot be sent whole within `dynamixel_write`."""
-        self.sent = bytes(packet)
+        packet = bytes(packet)
+        self.sent.append(packet)
         self._free = max(self._free, timing.now()) + self.wire_time(len(packet))
+        self.used_by_another = self._watch.written() or self.used_by_another
+        try:
+            return self._write(packet)
+        finally:
+            self._watch.written()
+
+    def _write(self, packet: bytes) -> int:
         if os.name != "posix":
-            return self.ser.write(self.sent)
+            return self.ser.write(packet)
         # pyserial's own write takes a pause of this process for a port that accepts nothing.
-        left, until = self.sent, timing.now() + timing.limits.dynamixel_write
+        left, until = packet, timing.now() + timing.limits.dynamixel_write
         while True:
             with suppress(BlockingIOError):
                 left = left[os.write(self.ser.fileno(), left) :]
             rest = until - timing.now()
             if not left:
-                return len(self.sent)
+                return len(packet)
             if rest < 0.0:
                 raise serial.SerialTimeoutException("write timeout")
             select.select((), (self.ser,), (), rest)
@@ -117,10 +156,46 @@ class Status:
     data: bytes
 
 
-class Protocol1(Protocol1PacketHandler):
+class Listening(ABC):
+    """Finds the packets of other controllers among the received bytes."""
+
+    header: ClassVar[bytes]
+    id_at: ClassVar[int]
+    instruction_at: ClassVar[int]
+    """Places of the ID and the instruction in a packet."""
+
+    def writes(self, received: bytearray) -> list[bytes]:
+        """Return the instructions that change servos, and leave of the received bytes what may be part of another."""
+        found = []
+        begin, unfinished = 0, None
+        while (begin := received.find(self.header, begin)) >= 0:
+            head = received[begin : begin + self.instruction_at + 1]
+            whole = len(head) > self.instruction_at and len(received) >= begin + self._length(head)
+            packet = bytes(received[begin : begin + self._length(head)]) if whole else b""
+            if whole and head[-1] in WRITING and self._is_intact(packet):
+                found.append(packet)
+                del received[begin : begin + len(packet)]
+                continue
+            if not whole and unfinished is None:
+                unfinished = begin
+            begin += 1
+        del received[: len(received) - len(self.header) + 1 if unfinished is None else unfinished]
+        return found
+
+    @abstractmethod
+    def _length(self, head: bytearray) -> int:
+        """Length of the packet with this beginning, up to its instruction [bytes]."""
+
+    @abstractmethod
+    def _is_intact(self, packet: bytes) -> bool:
+        """True if its checksum is right."""
+
+
+class Protocol1(Listening, Protocol1PacketHandler):
     """Protocol 1, one packet at a time."""
 
     version = 1
+    header, id_at, instruction_at = b"\xff\xff", 2, 4
     overhead = 6
     """Bytes of an answer without data."""
     read_length = 8
@@ -139,11 +214,18 @@ class Protocol1(Protocol1PacketHandler):
         """Return True if an answer is only an echo of the packet that was sent."""
         return (status.error, status.data) == (sent[4], sent[5:-1])
 
+    def _length(self, head: bytearray) -> int:
+        return 4 + head[3]
 
-class Protocol2(Protocol2PacketHandler):
+    def _is_intact(self, packet: bytes) -> bool:
+        return sum(packet[2:]) & 0xFF == 0xFF
+
+
+class Protocol2(Listening, Protocol2PacketHandler):
     """Protocol 2, one packet at a time, with byte stuffing as specified."""
 
     version = 2
+    header, id_at, instruction_at = _PATTERN + b"\0", 4, 7
     overhead = 11
     read_length = 14
     write_length = 15
@@ -173,6 +255,12 @@ class Protocol2(Protocol2PacketHandler):
     def is_echo(self, status: Status, sent: bytes) -> bool:
         """Return False: in this protocol no answer can be mistaken for a request."""
         return False
+
+    def _length(self, head: bytearray) -> int:
+        return _HEADER + int.from_bytes(head[5:7], "little")
+
+    def _is_intact(self, packet: bytes) -> bool:
+        return self.updateCRC(0, packet, len(packet) - _CRC) == int.from_bytes(packet[-_CRC:], "little")
 
     def pingTx(self, port: Port, id: int) -> int:
         """Send a ping, whose answer has three bytes of data; return the SDK's result."""

@@ -3,7 +3,7 @@
 A second program or controller on the bus may change them. A goal may also be lost, because it is sent without an
 answer. Each goal overwrites the one before, and in protocol 1 it switches torque on again. These registers are
 therefore read just before a goal, and the others with the sample after it. What is written within the way of that
-answer, some 1 ms, is overwritten unseen.
+answer, some 1 ms, is overwritten before it can be read; it is heard on the line, or noticed at the port.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ class Watch:
             ServoFault: if the servo does not hold what is known.
         """
         table = registers.table
+        registers.bus.others_wrote(registers.id)
         self._registers = registers
         self._disturbances = disturbances
         self._goal = GOAL_REGISTERS[mode]
@@ -211,3 +212,5 @@ class Watch:
         for name, value in held.items():
             if value not in self._ours[name]:
                 raise self._disturbances.error(f"set {name} to {value} while the servo was driven")
+        if self._registers.bus.others_wrote(self._registers.id):
+            raise self._disturbances.error("wrote to the bus while the servo was driven")

@@ -9,7 +9,7 @@ from functools import partial
 
 from drivers import timing
 from drivers.emulators.console import Console, switch
-from drivers.emulators.dynamixel import instructions1, instructions2
+from drivers.emulators.dynamixel import instructions1, instructions2, protocol1, protocol2
 from drivers.emulators.dynamixel.device import FAULTS, Device
 from drivers.emulators.dynamixel.faults import Faults, options
 from drivers.emulators.dynamixel.line import Line
@@ -143,7 +143,7 @@ class DynamixelEmulator(Emulator):
             ("fault", f"fault {' | '.join(FAULTS)} | clear [id=ID]", "cause an error in a servo", self._fault),
             ("alert", "alert on | off [id=ID]", "let a servo signal an error without a cause", self._alert),
             ("get", "get REGISTER [id=ID]", "print the content of a register", self._get),
-            ("set", "set REGISTER VALUE [id=ID]", "set a register without any checks", self._set),
+            ("set", "set REGISTER VALUE [unheard] [id=ID]", "set a register as another controller", self._set),
         ]
         for name, usage, help, act in several:
             console.add(name, usage, help, partial(self._with_devices, act))
@@ -212,7 +212,12 @@ class DynamixelEmulator(Emulator):
         return str(device.registers[self._register(words[0], device)])
 
     def _set(self, words: list[str], device: Device) -> None:
-        device.put(self._register(words[0], device), int(words[1], 0))
+        """Set a register without any checks; the client hears the packet of another controller that may write it."""
+        id, register = device.id, device.registers.table[self._register(words[0], device)]
+        device.put(register.name, int(words[1], 0))
+        if register.access == "rw" and "unheard" not in words[2:]:
+            write = (protocol1, protocol2)[device.protocol - 1].write
+            self.line.send(write(id, register.address, register.encode(device.registers[register.name])))
 
     def _register(self, name: str, device: Device) -> str:
         if name not in device.registers:

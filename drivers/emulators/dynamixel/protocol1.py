@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntFlag
 
-from drivers.emulators.dynamixel.packet import Packet, Reader
+from drivers.emulators.dynamixel.packet import Instruction, Packet, Reader
 
 HEADER = b"\xff\xff"
 
@@ -27,9 +27,14 @@ def checksum(body: bytes | bytearray) -> int:
 
 
 def status(id: int, error: int, parameters: bytes = b"") -> bytes:
-    """Build a status packet."""
+    """Build a status packet, or an instruction packet with its number in place of the error."""
     body = bytes((id, len(parameters) + 2, error)) + parameters
     return HEADER + body + bytes((checksum(body),))
+
+
+def write(id: int, address: int, data: bytes) -> bytes:
+    """Build the instruction packet that writes registers."""
+    return status(id, Instruction.WRITE, bytes((address,)) + data)
 
 
 class Reader1(Reader):

@@ -64,7 +64,16 @@ def unstuff(body: bytes) -> bytes | None:
 
 def status(id: int, error: int, parameters: bytes = b"") -> bytes:
     """Build a status packet."""
-    body = stuff(bytes((Instruction.STATUS, error)) + parameters)
+    return _packet(id, bytes((Instruction.STATUS, error)) + parameters)
+
+
+def write(id: int, address: int, data: bytes) -> bytes:
+    """Build the instruction packet that writes registers."""
+    return _packet(id, bytes((Instruction.WRITE,)) + address.to_bytes(2, "little") + data)
+
+
+def _packet(id: int, content: bytes) -> bytes:
+    body = stuff(content)
     packet = HEADER + bytes((0, id)) + (len(body) + 2).to_bytes(2, "little") + body
     return packet + crc(packet).to_bytes(2, "little")
 

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import sys
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,8 @@ from serial import SerialException
 import drivers.dynamixel.bus as bus_module
 from drivers.dynamixel import DynamixelSource, checks, family
 from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.packets import packet_handler
+from drivers.emulators.dynamixel import protocol1, protocol2
 from drivers.errors import AddressError, BusError, NoAnswer
 from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
 from drivers.scan import scan
@@ -183,3 +186,36 @@ def test_a_second_program_is_kept_away_and_a_blind_release_is_not(terminal):
             DynamixelSource(port=terminal).release_blindly(alone=True)
     stop = iter((False, True))
     assert scan("dynamixel", values, lambda step: None, lambda: next(stop, True)) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs inotify")
+def test_what_another_program_writes_to_the_port_is_noticed(terminal):
+    with Bus(terminal, 2, 57600) as bus:
+        bus.open()
+        bus.send(1, 64, b"\x00")
+        assert not bus.others_wrote(1)
+        other = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
+        bus.send(1, 64, b"\x00")
+        assert not bus.others_wrote(1)  # it only opened the port
+        os.write(other, b"anything")
+        bus.send(1, 64, b"\x00")
+        assert bus.others_wrote(1)
+        bus.send(1, 64, b"\x00")
+        assert not bus.others_wrote(1)
+        os.close(other)
+
+
+@pytest.mark.parametrize("protocol", [1, 2])
+@given(
+    noise=st.lists(st.sampled_from([b"", b"\xff", b"\xff\xff", b"\xff\xff\xfd", b"\x01\x00"]), min_size=3, max_size=3)
+)
+def test_packets_that_change_a_servo_are_found_among_answers_and_noise(protocol, noise):
+    made = (protocol1, protocol2)[protocol - 1]
+    write, answer = made.write(3, 30, b"\xff\xff"), made.status(3, 0, b"\xff\xff")
+    damaged = write[:-1] + bytes((write[-1] ^ 1,))
+    handler = packet_handler(protocol)
+    received = bytearray(noise[0] + answer + write + noise[1] + damaged + answer + noise[2] + write[:-3])
+    assert handler.writes(received) == [write]
+    received += write[-3:] + answer
+    assert handler.writes(received) == [write]
+    assert handler.writes(received) == []

@@ -44,7 +44,7 @@ def test_torque_switched_off_by_somebody_else(emulator, driven):
     with pytest.raises(
         ServoFault, match=r"another program or controller set torque_enable to 0 .* end the other program"
     ):
-        follow(driven, STILL, lambda: emulator.say("set torque_enable 0"))
+        follow(driven, STILL, lambda: emulator.say("set torque_enable 0 unheard"))
 
 
 def test_a_servo_that_protects_itself_just_before_it_is_looked_at_is_not_somebody_else(emulator, driven):
@@ -62,7 +62,7 @@ def test_a_servo_that_protects_itself_just_before_it_is_looked_at_is_not_somebod
 
 def test_another_mode_chosen_by_somebody_else(emulator, driven):
     register, value = MODES[driven.spec.name]
-    emulator.say(f"set {register} {value}")
+    emulator.say(f"set {register} {value} unheard")
     with pytest.raises(ServoFault, match=f"another program or controller set {register} to {value}|goal_position"):
         cycles(driven, PositionGoal(0.1), SOON)
 
@@ -70,7 +70,7 @@ def test_another_mode_chosen_by_somebody_else(emulator, driven):
 def test_a_goal_of_somebody_else_between_ours_and_the_sample(emulator, driven):
     driven.command(PositionGoal(0.2))
     driven.clock.sleep(0.003)
-    emulator.say("set goal_position 999")
+    emulator.say("set goal_position 999 unheard")
     with pytest.raises(ServoFault, match="another program or controller set goal_position to 999") as fault:
         driven.read()
     driven.fault(str(fault.value))
@@ -82,14 +82,14 @@ def test_a_goal_of_somebody_else_between_ours_and_the_sample(emulator, driven):
 
 def test_goals_of_somebody_else_after_each_sample(emulator, driven):
     with pytest.raises(ServoFault, match="another program or controller set goal_position to 999"):
-        follow(driven, STILL, lambda: emulator.say("set goal_position 999"))
+        follow(driven, STILL, lambda: emulator.say("set goal_position 999 unheard"))
 
 
 def test_a_torque_goal_of_somebody_else(emulator, driven):
     register = GOAL_REGISTERS[driven.profile.torque_mode]
     cycles(driven, TorqueGoal(0.05), 5)
     with pytest.raises(ServoFault, match=f"another program or controller set {register} to 7 "):
-        follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 7"))
+        follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 7 unheard"))
 
 
 def test_a_goal_that_is_lost_is_counted_and_the_next_one_counts(emulator, driven):
@@ -113,3 +113,9 @@ def test_old_answers_are_a_fault_or_not_taken(emulator, driven):
     emulator.say("stale 1000000")
     with pytest.raises(ServoFault, match=r"its answers are old ones|another program or controller set|restarted"):
         follow(driven, RISING)
+
+
+def test_an_adapter_that_echoes_is_no_other_controller(emulator, driven):
+    emulator.say("echo on")
+    follow(driven, RISING)
+    cycles(driven, TorqueGoal(0.05), SOON)

@@ -148,6 +148,10 @@ class Port:
         del wire.heard[:size]
         return data
 
+    @property
+    def in_waiting(self) -> int:
+        return len(self._wire.heard)
+
     def flush(self) -> None:
         self.clock.sleep(0.0)
 

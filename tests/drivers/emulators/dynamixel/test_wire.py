@@ -190,7 +190,7 @@ def test_any_rate_can_be_told():
 def test_baud_rates_are_the_manuals(connect, servo, rates):
     client = connect(servo)
     for code, rate in rates.items():
-        client.say(f"set baud_rate {code}")
+        client.say(f"set baud_rate {code} unheard")
         assert client.emulator.addresses[0].endswith(f":{rate}")
         client.set_baud(rate)
         assert client.read("baud_rate") == code
