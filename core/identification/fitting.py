@@ -64,6 +64,7 @@ from core.identification.search.timestep import (
     expected_error,
     fewest_parts,
     final_share,
+    with_one_period,
 )
 from core.model import ServoModel
 from core.parameters import ParameterSet
@@ -209,7 +210,8 @@ class ModelFits:
         """Time steps between two samples with which each model's searches began."""
         own = [name for name, _, _ in request.bounds]
         self._templates = {
-            friction: up_to_goals(search_template(request, friction), self.train, own) for friction in request.models
+            friction: with_one_period(up_to_goals(search_template(request, friction), self.train, own), self.train)
+            for friction in request.models
         }
         self._budgets = {
             friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)

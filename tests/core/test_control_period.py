@@ -14,7 +14,9 @@ from core.errors import ModelError
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.identification.coverage.report import coverage
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
+from core.identification.search.timestep import with_one_period
 from core.model import ServoModel, without_terms
 from core.servo_spec import parse_servo
 from core.shipped import load_model
@@ -114,6 +116,20 @@ def test_an_impossible_period_is_refused(period):
         bare("xl330", period)
 
 
+def test_runs_with_and_without_a_derivative_gain_are_fitted_with_one_firmware():
+    model = bare("xl330")
+    run = recorded(model, "sin_time_square", kp=400, duration=1.0)
+    with_d = replace(run, id="with D", settings=replace(run.settings, kd=300))
+
+    assert with_one_period(model, [run]).control == model.control
+    assert with_one_period(model, [run, with_d]).control_period(run.settings) == DEFAULT_PERIOD
+    assert with_one_period(bare("xl330", 3e-3), [run, with_d]).control_period(run.settings) == 3e-3
+    request = IdentificationRequest(
+        servo="xl330", models=("m1",), command_path=(), validation="none", trials=8, threads=1
+    )
+    assert identify(request, [run, with_d]).results[0].model.control.control_period == DEFAULT_PERIOD
+
+
 def test_files_keep_the_period():
     model = bare("xl330", 2e-3)
 
@@ -208,5 +224,6 @@ def test_coverage_says_that_a_period_is_assumed():
         "1 run with an integral or derivative gain, which acts once a control period; the servo file states none, so "
         "1 ms is taken"
     ]
+    assert told([run, with_d], with_one_period(model, [run, with_d])) == told([run, with_d])
     assert told([with_d], replace(model, control=replace(model.control, control_period=2e-3))) == []
     assert told([with_d], catalogue_model("xl330", "m6", command_path=("control_period",))) == []

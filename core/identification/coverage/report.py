@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -154,8 +154,10 @@ def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence
     for text in missing_conditions(model, recordings):
         what, _, remedy = text.partition(": ")
         found.append(Finding(kind="conditions", severity="warning", text=what, remedy=remedy))
-    assumed = [run for run in recordings if model.control_period(run.settings) and not model.control.control_period]
-    if assumed and "control_period" not in model.parameters:
+    law = replace(model.control, control_period=0.0)
+    stated = model.spec.control.control_period or model.control.control_period not in (0.0, DEFAULT_PERIOD)
+    assumed = [run for run in recordings if model.control_period(run.settings) and law.period(run.settings)]
+    if assumed and not stated and "control_period" not in model.parameters:
         found.append(
             Finding(
                 kind="period",

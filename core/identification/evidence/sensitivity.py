@@ -2,8 +2,8 @@
 
 The Jacobian of every simulated position with respect to every free parameter comes from central differences at the
 optimum. Intervals are linearised: the variance of the residuals, for the number of independent samples, through the
-inverse of JᵀJ. A parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these
-runs.
+inverse of JᵀJ. Added are the errors of the time step and of a control period that is not known. A parameter whose 95 %
+interval would be as wide as its catalogue bounds is not determined by these runs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from core.actuator import DEFAULT_PERIOD
 from core.arrays import Array
 from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.request import tunable_parameters
@@ -44,6 +45,9 @@ PARTNER_SHARE = 0.05
 
 TRADED = 0.9
 """Correlation with others from which a parameter at a bound cannot be distinguished from them."""
+
+SHORTER = 2.5
+"""Factor on the number of time steps with which their error is estimated."""
 
 SMALLEST = 1e-9
 """Share of the largest singular value below which others are zero."""
@@ -183,6 +187,9 @@ def judge(
         if excess < NORMAL_95**2:
             theirs, _ = standard_errors(moved, variance_of_mean)
             errors = _wide_enough(errors, theirs, excess, other - here, found.widths)
+    for variant in variants(model):
+        apart = np.abs(shift_of_optimum(found, variant, recordings, **options))
+        errors = _at_most_half(errors + apart / NORMAL_95, found.widths)
     if scatter:
         missed = np.square(np.array(scatter) - here).mean(axis=0)
         errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
@@ -235,6 +242,28 @@ def _better_beyond(
     away = np.abs(beyond - here) > NORMAL_95 * np.array(errors)
     moved = [p.symbol for p, far in zip(found.parameters, away, strict=True) if far and p.name not in better]
     return better, tuple(moved)
+
+
+def variants(model: ServoModel) -> list[ServoModel]:
+    """Return models of which the runs may as well be: with shorter time steps, with a law that acts once a period.
+
+    A motion that nearly stops depends on where in a step it does, so the shorter one is not a whole part of the other.
+    The period is the usual one, if the servo's is not known.
+    """
+    if not model.leapfrog:
+        return []
+    found = [replace(model, substeps=math.ceil(SHORTER * model.substeps))]
+    if not model.control.control_period and "control_period" not in model.parameters:
+        found.append(replace(model, control=replace(model.control, control_period=DEFAULT_PERIOD)))
+    return found
+
+
+def shift_of_optimum(found: Sensitivity, variant: ServoModel, recordings: Sequence[Recording], **options: Any) -> Array:
+    """Return how far the optimum of another model is from this one, (p,) in the parameters' units."""
+    batch = Batch(variant, _selection(recordings, 1 + 2 * len(found.widths)), **options)
+    moved = batch.residuals(variant.parameters.vector()[None], lambda _, residuals: residuals[:, 0])
+    difference = np.concatenate(found.residuals) - np.concatenate(moved)
+    return found.widths * np.linalg.lstsq(found.jacobian, difference, rcond=SMALLEST)[0]
 
 
 def correlation_length(residuals: Sequence[Array]) -> float:

@@ -58,6 +58,12 @@ class Simulated:
         return Batch(model, recordings, dt=self.dt, supply=self.supply, threads=self.threads, prior=self.prior)
 
 
+def with_one_period(model: ServoModel, recordings: Sequence[Recording]) -> ServoModel:
+    """Return the model with the control period of any of the runs for all of them, since it is that of the servo."""
+    period = max(model.control.period(recording.settings) for recording in recordings)
+    return replace(model, control=replace(model.control, control_period=period))
+
+
 def few(recordings: Sequence[Recording]) -> list[Recording]:
     """Return at most MOST_SAMPLES, but at least FEWEST_RUNS runs, selected at random but always the same."""
     order: list[int] = np.random.default_rng(0).permutation(len(recordings)).tolist()

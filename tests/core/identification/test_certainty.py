@@ -53,8 +53,12 @@ def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0,
 
 @functools.cache
 def truth(*terms: str) -> ServoModel:
-    """M1 of the MX-106 at the catalogue's values, with command path terms at their start."""
+    """M1 of the MX-106 at the catalogue's values, with command path terms at their start.
+
+    Time steps are short and the control period is known, so that neither adds to the intervals.
+    """
     template = build_model(SERVO, "m1", command_path=terms)
+    template = replace(template, substeps=4, control=replace(template.control, control_period=0.0025))
     return template.with_values(load_model(SERVO, "m1").values)
 
 

@@ -24,7 +24,15 @@ from core.identification.evidence.model import (
     Evidence,
     ParameterEvidence,
 )
-from core.identification.evidence.sensitivity import Sensitivity, correlation_length, judge, standard_errors
+from core.identification.evidence.sensitivity import (
+    Sensitivity,
+    correlation_length,
+    judge,
+    sensitivity,
+    shift_of_optimum,
+    standard_errors,
+    variants,
+)
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
@@ -93,16 +101,17 @@ def test_a_planted_trade_off_is_found() -> None:
 
 def test_intervals_agree_with_the_covariance_of_white_noise() -> None:
     """σ²·(JᵀJ)⁻¹ with the noise that was added, by differences of its own."""
-    model = truth()
+    model = replace(truth(), substeps=8, control=replace(truth().control, control_period=0.0025))
+    runs = [record(model, run.trajectory, mass=run.bench.mass, kp=run.settings.kp) for run in grid()]
     columns = []
     for p in model.parameters.free:
         step = 1e-4 * (p.upper - p.lower)
         moved = [model.with_values({p.name: p.value + s}) for s in (step, -step)]
-        high, low = (np.concatenate([simulate_recording(m, r).position for r in grid()]) for m in moved)
+        high, low = (np.concatenate([simulate_recording(m, r).position for r in runs]) for m in moved)
         columns.append((high - low) / (2.0 * step))
     jacobian = np.transpose(columns)
     expected = NOISE * np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
-    evidence = judge(model, model.parameters, grid())
+    evidence = judge(model, model.parameters, runs)
     assert evidence.noise == pytest.approx(NOISE, rel=0.05)
     assert evidence.independent == pytest.approx(evidence.samples, rel=0.1)
     for p, error in zip(model.parameters.free, expected, strict=True):
@@ -247,6 +256,24 @@ def test_correlations_by_hand() -> None:
     assert np.isnan(found.matrix[2]).all()
     assert found.idle == (parameters[2].symbol,)
     assert found.pairs[0][:2] == (parameters[1].symbol, parameters[3].symbol)
+
+
+@pytest.mark.parametrize(("steps", "period", "place"), [(2, 0.0, 0), (10, 1e-3, 1)])
+def test_the_intervals_hold_what_time_step_and_control_period_cost(steps, period, place) -> None:
+    """Without noise, only the longer step or the continuous law separates the optimum from the truth."""
+    fine = replace(truth(), substeps=50, control=replace(truth().control, control_period=period))
+    runs = [recorded(fine, name, Bench(mass=1.0, length=0.15), 16.0) for name in PAPER_TRAJECTORIES]
+    fitted = replace(truth(), substeps=steps)
+    for _ in range(3):  # Gauss and Newton's way to the optimum
+        found = sensitivity(fitted, runs)
+        step = np.linalg.lstsq(found.jacobian, np.concatenate(found.residuals), rcond=None)[0]
+        fitted = fitted.with_vector(fitted.parameters.vector() - found.widths * step)
+    away = fitted.parameters.vector() - fine.parameters.vector()
+    shift = shift_of_optimum(sensitivity(fitted, runs), variants(fitted)[place], runs)
+    assert shift == pytest.approx(-away, rel=0.3, abs=1e-3 * np.abs(away).max())
+    evidence = judge(fitted, fitted.parameters, runs)
+    for p, missed in zip(fitted.parameters.free, away, strict=True):
+        assert abs(missed) < 1.1 * evidence.of(p.name).half_width, p.name
 
 
 @pytest.mark.parametrize(("excess", "widened"), [(3.83, True), (3.85, False)])
