@@ -2,8 +2,8 @@
 
 The Jacobian of every simulated position with respect to every free parameter comes from central differences at the
 optimum. Intervals are linearised: the variance of the residuals, for the number of independent samples, through the
-inverse of JᵀJ. Added are the errors of the time step and of a control period that is not known. A parameter whose 95 %
-interval would be as wide as its catalogue bounds is not determined by these runs.
+inverse of JᵀJ. Added are the errors of readings in whole encoder steps, of the time step, and of a control period that
+is not known. A parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these runs.
 """
 
 from __future__ import annotations
@@ -46,6 +46,12 @@ PARTNER_SHARE = 0.05
 TRADED = 0.9
 """Correlation with others from which a parameter at a bound cannot be distinguished from them."""
 
+RESTING = 0.1
+"""Motion between two samples, in encoder steps, below which a servo rests."""
+
+HARMONICS = np.arange(1.0, 6.0)
+"""Harmonics of the rounding error that count; together nine tenths of its variance."""
+
 SHORTER = 2.5
 """Factor on the number of time steps with which their error is estimated."""
 
@@ -64,6 +70,8 @@ class Sensitivity:
     residuals: tuple[Array, ...]
     all_seen: bool = True
     """True if these are all recordings rather than a selection."""
+    positions: tuple[Array, ...] = ()
+    """Simulated motion of each run [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +146,7 @@ def sensitivity(
         jacobian=jacobian,
         residuals=tuple(found),
         all_seen=len(chosen) == len(recordings),
+        positions=tuple(residual + batch.measured(run) for run, residual in enumerate(found)),
     )
 
 
@@ -187,9 +196,10 @@ def judge(
         if excess < NORMAL_95**2:
             theirs, _ = standard_errors(moved, variance_of_mean)
             errors = _wide_enough(errors, theirs, excess, other - here, found.widths)
+    errors = np.sqrt(np.square(errors) + np.square(errors_of_rounding(found, model.spec.encoder_step)))
     for variant in variants(model):
-        apart = np.abs(shift_of_optimum(found, variant, recordings, **options))
-        errors = _at_most_half(errors + apart / NORMAL_95, found.widths)
+        errors = errors + np.abs(shift_of_optimum(found, variant, recordings, **options)) / NORMAL_95
+    errors = _at_most_half(errors, found.widths)
     if scatter:
         missed = np.square(np.array(scatter) - here).mean(axis=0)
         errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
@@ -242,6 +252,29 @@ def _better_beyond(
     away = np.abs(beyond - here) > NORMAL_95 * np.array(errors)
     moved = [p.symbol for p, far in zip(found.parameters, away, strict=True) if far and p.name not in better]
     return better, tuple(moved)
+
+
+def errors_of_rounding(found: Sensitivity, step: float) -> Array:
+    """Return the standard errors that readings in whole encoder steps cause, (p,) in the parameters' units.
+
+    The rounding error is a sawtooth of the angle, here with a random phase. It averages out in motion, but at
+    rest all readings share one error, unless noise lets them change (Widrow and Kollár 2008, "Quantization Noise").
+
+    Args:
+        found: Sensitivity at the optimum.
+        step: Encoder step [rad].
+    """
+    resting = [np.abs(np.diff(position)) < RESTING * step for position in found.positions]
+    changes = np.concatenate([np.diff(r)[rest] for r, rest in zip(found.residuals, resting, strict=True)]) / step
+    noises = np.linspace(0.0, 1.0, 200)
+    weights = np.exp(-np.square(2.0 * np.pi * np.outer(noises, HARMONICS))) / (2.0 * np.pi**2 * HARMONICS**2)
+    # Readings at rest vary by the noise and the part of the rounding error that is not common to them.
+    varying = np.square(noises) + weights[0].sum() - weights.sum(axis=1)
+    seen = 0.5 * np.mean(np.square(changes)) if len(changes) else 0.0
+    weights = weights[np.searchsorted(varying, seen).clip(max=len(noises) - 1)]
+    phases = np.outer(np.concatenate(found.positions), 2.0 * np.pi / step * HARMONICS)
+    waves = np.linalg.lstsq(found.jacobian, np.hstack([np.cos(phases), np.sin(phases)]), rcond=SMALLEST)[0]
+    return step * found.widths * np.sqrt(np.square(waves) @ np.tile(weights, 2))
 
 
 def variants(model: ServoModel) -> list[ServoModel]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.arrays import Array
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import IdentificationError
@@ -27,6 +28,7 @@ from core.identification.evidence.model import (
 from core.identification.evidence.sensitivity import (
     Sensitivity,
     correlation_length,
+    errors_of_rounding,
     judge,
     sensitivity,
     shift_of_optimum,
@@ -256,6 +258,33 @@ def test_correlations_by_hand() -> None:
     assert np.isnan(found.matrix[2]).all()
     assert found.idle == (parameters[2].symbol,)
     assert found.pairs[0][:2] == (parameters[1].symbol, parameters[3].symbol)
+
+
+def missed_with_rounding(noise: float, number: int) -> Array:
+    """Distances of a least-squares fit from the truth, in half widths; noise in encoder steps."""
+    model, chance = replace(truth(), substeps=10), np.random.default_rng(number)
+    step, zero, runs = model.spec.encoder_step, chance.uniform(), []
+    for run in grid():
+        exact = simulate_recording(model, run).position / step + zero
+        read = step * (np.round(exact + noise * chance.normal(size=len(exact))) - zero)
+        runs.append(replace(run, channels={**run.channels, "position": read}))
+    found = sensitivity(model, runs)
+    residuals = np.concatenate(found.residuals)
+    away = np.linalg.lstsq(found.jacobian, residuals, rcond=None)[0]
+    ends = np.cumsum([len(residual) for residual in found.residuals])
+    left = tuple(np.split(residuals - found.jacobian @ away, ends[:-1]))
+    errors, _ = standard_errors(found, correlation_length(left) * np.concatenate(left).var())
+    whole = np.hypot(errors, errors_of_rounding(replace(found, residuals=left), step))
+    return np.abs(away) * found.widths / (NORMAL_95 * whole)
+
+
+def test_intervals_hold_the_truth_of_readings_in_whole_steps() -> None:
+    """Without noise to noise of half a step, in runs that rest for much of the time."""
+    missed = np.concatenate(
+        [missed_with_rounding(noise, number) for noise in (0.0, 0.1, 0.2, 0.5) for number in (0, 1)]
+    )
+    assert np.mean(missed < 1.0) >= 0.9
+    assert missed.max() < 2.0
 
 
 @pytest.mark.parametrize(("steps", "period", "place"), [(2, 0.0, 0), (10, 1e-3, 1)])
