@@ -1,10 +1,10 @@
 """Coverage of the truth by 95 % intervals: `python -m tests.bench.intervals [TRIALS [FIRST [outrun]]]`.
 
 Random servos on random benches as in `tests.bench.design`: twelve cells of each one's grid, both ends of masses and
-lengths, recorded with white noise of up to half an encoder step and rounding. Each is identified with its own friction model
-and command path as a person would, with the default budget. With "outrun", servos near the shipped ones have or lack
-delay, velocity limit and dead band, sampled at 50 to 1,000 Hz with goals up to eight times their no-load speed, and
-each is identified with the whole command path. Printed are the share of good values whose interval holds the true
+lengths, recorded with white noise of up to half an encoder step and rounding. Each is identified with its own friction
+model and command path as a person would, with the default budget. With "outrun", servos near the shipped ones have or
+lack delay, velocity limit and dead band, sampled at 50 to 1,000 Hz with goals up to eight times their no-load speed,
+and each is identified with the whole command path. Printed are the share of good values whose interval holds the true
 value, the farthest miss in half widths, and how close to the truth's own error each fit came.
 """
 

@@ -19,6 +19,7 @@ from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
+from core.identification.evidence.sensitivity import sensitivity, standard_errors
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.identification.search.polish import ALIKE
@@ -69,8 +70,9 @@ def test_truth_is_recovered(friction: str) -> None:
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
     # it certain to 1 %.
-    evidence = found.evidence
-    known = [p.name for p in evidence.parameters if p.standard_error * 1e-3 < 0.01 * abs(p.value) * evidence.noise]
+    errors, _ = standard_errors(sensitivity(found.model, recordings), 1e-3**2)
+    free = found.model.parameters.free
+    known = [p.name for p, error in zip(free, errors, strict=True) if error < 0.01 * abs(p.value)]
     assert {"kt", "R", "armature"} <= set(known)
     for name in known:
         assert found.model.values[name] == pytest.approx(truth(friction).values[name], rel=0.02), name
