@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -255,7 +256,8 @@ class _NumberField(Refusing):
     def _number_in(self: Any, text: str) -> str:
         """The typed number without the unit and the word for the lowest value."""
         unit, bare = self.suffix().strip(), text.replace(self.specialValueText(), "").strip()
-        while unit and bare.endswith(unit):  # twice where it was pasted with the number
+        # Twice where it was pasted with the number; the m of "5 mm" is no metre.
+        while unit and re.search(rf"(?<![^\W\d_]){re.escape(unit)}$", bare):
             bare = bare.removesuffix(unit).strip()
         return bare
 

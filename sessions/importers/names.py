@@ -37,7 +37,7 @@ _LARGEST = {"mass": 100.0, "arm_mass": 100.0, "length": 5.0, "supply_voltage": 1
 _UNITS = {"mass": "kg", "arm_mass": "kg", "length": "m", "supply_voltage": "V"}
 _STATED = re.compile(
     rf"(?<![A-Za-z0-9])(?P<before>(?P<key>{'|'.join(sorted(_KEYS, key=len, reverse=True))})[=_-]?)"
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>kg|m|V)?(?![A-Za-z0-9]|[.,]\d)",
+    r"(?P<number>\d+(?:[.,]\d+)?)(?P<unit>kg|m|V)?(?![A-Za-z0-9]|[.,]\d)",
     re.IGNORECASE | re.ASCII,
 )
 _EDGES = re.compile(r"([\W_]*)(.*?)([\W_]*)", re.DOTALL)
@@ -101,7 +101,8 @@ def guess_pattern(stems: Sequence[str], given: Collection[str] = ()) -> str:
         if place < len(facts):
             pattern += f"{found[0][place]['before']}{{{facts[place]}}}{found[0][place]['unit'] or ''}"
     stated = [
-        {fact: float(match["number"]) for fact, match in zip(facts, matches, strict=True) if fact} for matches in found
+        {fact: parse_number(match["number"]) for fact, match in zip(facts, matches, strict=True) if fact}
+        for matches in found
     ]
     twice = len(set(filter(None, facts))) < len([*filter(None, facts)])
     return pattern if any(facts) and not twice and _reads(pattern, stems, stated) else ""
@@ -128,7 +129,9 @@ def servo_of(stems: Sequence[str]) -> tuple[str, str]:
 def _stated(stem: str) -> list[re.Match[str]]:
     """Return the numbers in a name whose meaning is clear; a lone "m1" or "l2" may be anything."""
     found = [match for match in _STATED.finditer(stem) if _is_si(match)]
-    clear = len(found) > 1 or any(len(match["key"]) > 1 or "." in match["number"] or match["unit"] for match in found)
+    clear = len(found) > 1 or any(
+        len(match["key"]) > 1 or not match["number"].isdigit() or match["unit"] for match in found
+    )
     return found if clear else []
 
 
@@ -141,7 +144,7 @@ def _is_si(match: re.Match[str]) -> bool:
     fact = _fact(match)
     if len(match["key"]) == 1 and match["before"][-1] in "_-":
         return False
-    return match["unit"] in (None, _UNITS.get(fact)) and float(match["number"]) <= _LARGEST.get(fact, 1e6)
+    return match["unit"] in (None, _UNITS.get(fact)) and parse_number(match["number"]) <= _LARGEST.get(fact, 1e6)
 
 
 def _between(stem: str, matches: Sequence[re.Match[str]]) -> list[str]:

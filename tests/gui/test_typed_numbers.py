@@ -126,6 +126,22 @@ def test_pasted_text_is_read_like_typed_text(qtbot):
         assert (box.value(), bool(box.refusal)) == (value, refused)
 
 
+@pytest.mark.parametrize(
+    ("unit", "typed"),
+    [("m", "1 mm"), ("m", "2mm"), ("m", "3 cm"), ("kg", "4 g"), ("s", "5 ms"), ("Hz", "6 kHz"), ("N·m", "7 mN·m")],
+)
+def test_a_number_in_another_unit_is_refused(qtbot, unit, typed):
+    box = number("Length", "A unit that is the end of others", unit, 0.5, 0.0, 100.0)
+    qtbot.addWidget(box)
+    for text in (typed, f"{typed} {unit}"):
+        box.lineEdit().setText(text)
+        QTest.keyClick(box, Qt.Key.Key_Return)
+        assert (box.value(), bool(box.refusal)) == (0.5, True), text
+    box.lineEdit().setText(f"2 {unit} {unit}")
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert (box.value(), box.refusal) == (2.0, "")
+
+
 def test_lists_of_the_plan_take_commas_and_guess_nothing():
     assert _numbers("0,5; 1; 1,5", "Loads") == _numbers("0.5, 1, 1.5", "Loads") == (0.5, 1.0, 1.5)
     for text in (*GROUPED, "1,5", "0,5, 1"):

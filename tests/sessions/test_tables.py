@@ -292,12 +292,12 @@ def test_a_channels_own_name_is_always_known():
         ("sts3215_7v4_chirp_mass0.5kg_len0.15m", "sts3215_7v4_{trajectory}_mass{mass}kg_len{length}m"),
         ("vin=12_kp=8-ki=1-kd=2_chirp", "vin={supply_voltage}_kp={kp}-ki={ki}-kd={kd}_{trajectory}"),
         ("kp8 kp16", "kp{kp}"),
+        ("slow_m0,5_l0,1 fast_m1,5_l0,15", "{trajectory}_m{mass}_l{length}"),
         # Grams, centimetres and numbers that two words claim are nobody's guess.
         ("slow_m500_l15cm_kp8 fast_m300_l15cm_kp8", "{trajectory}_kp{kp}"),
         ("slow_kp8_kp9", ""),
         ("slow_kp8 fast_kp8_m1.5", ""),
         ("trial_m1 trial_m2", ""),
-        ("slow_m0,5", ""),
         ("2026-03-17_16h35m47", ""),
         ("log", ""),
     ],
