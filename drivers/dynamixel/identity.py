@@ -102,7 +102,7 @@ def _warnings(
     warnings = [latency] if latency else []
     warnings += prepared.warnings
     if complaints:
-        warnings.append(f"the servo reports {' and '.join(complaints)}; acknowledge the fault to restart it")
+        warnings.append(f"the servo reports {' and '.join(complaints)}; acknowledge the fault")
     if profile.torque_mode in ("pwm", "wheel"):
         warnings.append(
             "a held torque is computed from the motor's model (kt, R) and the speed, since this servo does not control "

@@ -205,7 +205,7 @@ def complaint(registers: Registers) -> str:
         return ""
     return (
         f"the servo reports {' and '.join(errors)}; look for a blocked or overloaded arm, heat and the supply voltage, "
-        "then acknowledge, which restarts it"
+        f"then acknowledge{', which restarts it' if restarts(registers.table) else ''}"
     )
 
 
@@ -236,6 +236,11 @@ def release_all_at_every_rate(bus: Bus, table: ControlTable) -> None:
             release_all(other, table)
 
 
+def restarts(table: ControlTable) -> bool:
+    """Return True if a servo can be restarted by a command."""
+    return table.protocol != 1
+
+
 def restart(registers: Registers) -> None:
     """Restart a released servo after its shutdown.
 
@@ -243,7 +248,7 @@ def restart(registers: Registers) -> None:
         NoAnswer: if it does not come back.
         BusError: if the bus fails.
     """
-    if registers.table.protocol == 1:
+    if not restarts(registers.table):
         # A shutdown sets this to 0 repeatedly while its cause lasts; there is no restart instruction.
         registers.send({"torque_limit": registers.read_one("max_torque")})
         return

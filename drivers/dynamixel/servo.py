@@ -27,6 +27,7 @@ from drivers.dynamixel.preparation import (
     release_all,
     release_all_at_every_rate,
     restart,
+    restarts,
     write_gains,
 )
 from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_model_number
@@ -245,7 +246,7 @@ class DynamixelServo(Servo):
         return complaint(self.registers)
 
     def _reboot(self) -> None:
-        if self._bus.protocol == 1:
+        if not restarts(self.profile.table):
             super()._reboot()
         self._mode = ""
         restart(self.registers)

@@ -49,6 +49,7 @@ def test_an_error_from_before_is_named_and_cleared(emulator):
             servo.connect()
             assert servo.state is ServoState.FAULT
             assert named in servo.fault_reason
+            assert ("restart" in servo.fault_reason) == (emulator.addresses[0].split(":")[3:4] == ["2"])
             end_the_cause(emulator)
             servo.acknowledge()
             assert (servo.state, servo.fault_reason) == (ServoState.READY, "")
