@@ -46,8 +46,8 @@ GRID = 400
 _NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 FORMAT = "servobench-placed-points"
-FORMAT_VERSION = 2
-"""Version 2 adds the angle from which the pendulum fell."""
+FORMAT_VERSION = 3
+"""Version 2 adds the angle from which the pendulum fell, version 3 the kind of servo."""
 DISAGREEMENT = 3.0
 """A point further from a model than this many standard deviations is marked."""
 ASSUMED_ERROR = 0.02
@@ -66,6 +66,8 @@ class PlacedPoint:
     bench: Bench
     servo: str
     """Catalogue name."""
+    kind: str = ""
+    """Kind of servo, see `sessions.servo_kind.kind_of`; empty for points of versions that did not note it."""
     repeat: int = 1
     """Number of this measurement of the extreme, from 1."""
     spread: float = 0.0
@@ -94,7 +96,7 @@ class PlacedPoint:
         if self.side not in SIDES:
             raise InputError(f"placed point: side {self.side!r} is not one of {', '.join(SIDES)}")
         _require_count("repeat", self.repeat)
-        for name in ("servo", "when", "uid"):
+        for name in ("servo", "kind", "when", "uid"):
             if not isinstance(getattr(self, name), str):
                 raise InputError(f"placed point: {name} = {getattr(self, name)!r} is not a text")
         if not self.servo or not self.uid:
@@ -121,7 +123,7 @@ class PlacedPoint:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data for a file; absent readings are left out."""
-        data = {name: value for name, value in self.__dict__.items() if value is not None}
+        data = {name: value for name, value in self.__dict__.items() if value not in (None, "")}
         return {**data, "bench": self.bench.to_json(), "external_torque": self.external_torque}
 
     @classmethod
@@ -154,8 +156,8 @@ class PlacedPoint:
 
 
 def points_to_json(points: Sequence[PlacedPoint]) -> dict[str, Any]:
-    """Return the points as a session stores them; earlier versions read points without a fall."""
-    version = FORMAT_VERSION if any(point.fell is not None for point in points) else 1
+    """Return the points as a session stores them; earlier versions read points without a kind or a fall."""
+    version = 3 if any(point.kind for point in points) else 2 if any(point.fell is not None for point in points) else 1
     return {"format": FORMAT, "version": version, "points": [point.to_json() for point in points]}
 
 

@@ -1,4 +1,4 @@
-"""The kind of servo that a run is of, and the rule that a session holds runs of one kind only.
+"""The kind of servo that a run is of, and the rule that a session holds runs and placed points of one kind only.
 
 Whatever adds runs to a session goes through `require_one_kind`: the recorder (`SessionSink.open`), and imports, copies
 and the library (`Session.adding`). A fit over two kinds describes neither.
@@ -72,7 +72,7 @@ def require_one_kind(session: Path, present: Iterable[str], added: Mapping[str, 
         raise AnotherServoError(f"a session has one servo, these runs are of {named}; add each servo's to its own")
     if added and there and there != list(added):
         raise AnotherServoError(
-            f"{shown(session)}: a session has one servo; its runs are of {' and '.join(map(_a, there))}, "
+            f"{shown(session)}: a session has one servo; its runs and points are of {' and '.join(map(_a, there))}, "
             f"the new ones of {_a(next(iter(added)))}: use another session for them"
         )
 

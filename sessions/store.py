@@ -25,7 +25,9 @@ from typing import Any
 import h5py
 
 from core.atomic import sweep, sweep_tree, write_atomically
+from core.errors import InputError
 from core.identification.runs.split import Divisible
+from core.placement import points_from_json
 from core.recording import STATUS_WORDS, Recording, RunHeader
 from core.sealed import sealed_text
 from core.tabular import Tabular
@@ -585,13 +587,15 @@ class Session(Tabular):
             raise
 
     def _kinds(self) -> set[str]:
-        """Return the kinds of servo of the runs, including one that is being recorded."""
+        """Return the kinds of servo of the runs and placed points, including a run that is being recorded."""
         found: set[str] = set()
         # Parts come first: one that ends meanwhile is among the runs then.
         for part in self._runs_folder.glob(f"*{PART}"):
             with contextlib.suppress(SessionError):
                 facts = read_part_facts(part)
                 found.add(kind_of(facts.settings, facts.provenance))
+        with contextlib.suppress(SessionError, InputError):
+            found |= {point.kind for point in points_from_json(self.document("placed_points")) if point.kind}
         return found | {run.kind for run in self.runs()}
 
     def _require_folder(self) -> None:

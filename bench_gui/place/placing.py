@@ -92,7 +92,7 @@ class Placing(QObject):
         """The last rest of the pendulum in this search."""
         self.note = ""
         """Result of the last rest or capture, as text for the user."""
-        self._held_bench: Bench = setup.bench
+        self._header: RunHeader | None = None
         self._finder = RestFinder(0.0, self.steady_time)
         self._captured = False
         self._falls: Falls | None = None
@@ -117,7 +117,7 @@ class Placing(QObject):
     @property
     def bench(self) -> Bench:
         """The bench that is, or would be, measured."""
-        return self._held_bench if self.active else self._setup.bench
+        return self._header.bench if self._header is not None and self.active else self._setup.bench
 
     @property
     def level(self) -> float:
@@ -182,16 +182,16 @@ class Placing(QObject):
         elif target is None:
             self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")
         else:
-            self._held_bench = self._setup.bench
-            self._enter(Stage.STARTING)
             header = RunHeader(
                 trajectory=HOLD_NAME,
-                bench=self._held_bench,
+                bench=self._setup.bench,
                 settings=replace(self._setup.settings, servo=identity.model),
                 rate=self._setup.rate,
                 provenance={"servo_address": self._servo.address},
             )
-            self._library.sink_for(identity.signed(header), lambda _: self._begin(header), self._fail)
+            self._header = signed = identity.signed(header)
+            self._enter(Stage.STARTING)
+            self._library.sink_for(signed, lambda _: self._begin(header), self._fail)
 
     def capture(self) -> None:
         """Take the pendulum's present rest as a candidate; refused while it moves."""
@@ -316,18 +316,18 @@ class Placing(QObject):
                 self.changed.emit()
 
     def _take_rest(self, rest: Rest) -> None:
-        target, identity = self.target, self._servo.identity
-        if target is None or identity is None:
+        target, header = self.target, self._header
+        if target is None or header is None:
             return
         self.newest = rest
-        self.note = rest.refusal(target.torque, self._held_bench)
+        self.note = rest.refusal(target.torque, header.bench)
         if self.note:
             self.note = f"Not a point of the diagram: {self.note}."
             self.changed.emit()
             return
         readings = {name: getattr(self._servo.view, name) for name in READINGS}
         fell = self._falls.beyond(rest.angle) if self._falls is not None else None
-        point = placed_point(target, rest, self._held_bench, identity.model, readings, fell)
+        point = placed_point(target, rest, header, readings, fell)
         best = self.best
         if best is not None and target.outermost(best, point) is best:
             word = "lower" if target.place == "lowest" else "higher"

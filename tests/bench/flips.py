@@ -223,7 +223,7 @@ def fleet_kinds(place: Path) -> list[Kind]:
         store.put(chain, chain.keys[0], replace(given, wall_seconds=0.5))
     names = tuple(fact.name for fact in facts)
     store.put_transfer(Transfer(friction="m1", units=names, errors=np.full((3, 3), 0.0125)), "basis")
-    store.put_problems({names[0]: "its runs are of another servo"})
+    store.put_problems({names[0]: "its runs and points are of another servo"})
     file = folder / "spread.json"
     file.write_text(fleet_spread(store.result(), "m1").to_json_text(), "utf-8")
 

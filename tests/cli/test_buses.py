@@ -65,9 +65,9 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
     assert "driven=0" in say(process, "state")
 
     refused = fails("import", example, "-o", session)
-    assert "its runs are of an emulated xl330, the new ones of a real xl330: use another session" in refused
+    assert "its runs and points are of an emulated xl330, the new ones of a real xl330: use another session" in refused
     refused = fails(*record[:-1], shutil.copytree(example, tmp_path / "lab"))
-    assert "its runs are of a real xl330, the new ones of an emulated xl330: use another session" in refused
+    assert "its runs and points are of a real xl330, the new ones of an emulated xl330: use another session" in refused
     assert "driven=0" in say(process, "state")
 
     assert say(process, "nonsense").startswith("console: unknown command 'nonsense'")

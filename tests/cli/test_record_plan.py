@@ -87,7 +87,7 @@ def test_nothing_is_recorded_into_a_session_of_another_servo(lab, fails, command
     """The example is of a real XL330."""
     before = [run.id for run in Session.open(lab).runs()]
     said = fails(*command, "--servo", "simulated:xl330", "-o", lab)
-    assert "its runs are of a real xl330, the new ones of a simulated xl330: use another session" in said
+    assert "its runs and points are of a real xl330, the new ones of a simulated xl330: use another session" in said
     session = Session.open(lab)
     assert [run.id for run in session.runs()] == before
     assert session.document("plan") is None

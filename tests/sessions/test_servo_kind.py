@@ -6,6 +6,8 @@ from typing import get_args
 
 import pytest
 
+from bench_gui.headless.place.rests import Rest, Target, placed_point
+from core.placement import points_from_json, points_to_json
 from core.recording import RunHeader
 from drivers.servo import Origin, ServoIdentity
 from sessions import AnotherServoError, Session, export_bam, export_csv, export_single, import_paths, import_single
@@ -85,7 +87,9 @@ def test_what_makes_a_kind(of_kind, kind):
 def test_runs_of_another_kind_are_refused_and_leave_no_trace(session, of_kind, tmp_path, way, kind):
     session.add(of_kind("real xl330"))
     before = kept(session)
-    with pytest.raises(AnotherServoError, match="one servo; its runs are of a real xl330, the new ones of a") as found:
+    with pytest.raises(
+        AnotherServoError, match="one servo; its runs and points are of a real xl330, the new ones of a"
+    ) as found:
         WAYS[way](session, of_kind(kind, seed=1), tmp_path)
     assert kind in str(found.value)
     assert kept(session) == before
@@ -188,5 +192,19 @@ def test_a_session_that_holds_several_kinds_already_is_read_but_takes_no_more(se
     Path(session.path, foreign.file).write_bytes(Path(other.path, foreign.file).read_bytes())
     assert [run.kind for run in session.runs()] == ["real xl330", "simulated xl330"]
     assert len(session.load_all()) == 2
-    with pytest.raises(AnotherServoError, match="its runs are of a real xl330 and a simulated xl330"):
+    with pytest.raises(AnotherServoError, match="its runs and points are of a real xl330 and a simulated xl330"):
         session.add(of_kind("real xl330", seed=3))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_placed_points_count_like_runs(session, of_kind, tmp_path, way):
+    run = of_kind("simulated xl330")
+    header = RunHeader(trajectory="hold", bench=run.bench, settings=run.settings, rate=200.0, provenance=run.provenance)
+    point = placed_point(Target(0.1, 1, "drive"), Rest(0.4, 0.001), header, {})
+    session.set_document("placed_points", points_to_json([point]))
+    assert points_from_json(session.document("placed_points")) == (point,)
+    with pytest.raises(AnotherServoError, match="points are of a simulated xl330"):
+        WAYS[way](session, of_kind("real xl330"), tmp_path)
+    same = tmp_path / "same kind"
+    same.mkdir()
+    WAYS[way](session, of_kind("simulated xl330"), same)

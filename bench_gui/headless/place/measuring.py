@@ -144,13 +144,14 @@ def place_points(
         The placed points.
 
     Raises:
-        AnotherServoError: The session has runs of another kind of servo.
+        AnotherServoError: The session has runs or points of another kind of servo.
         ServoBenchError: The servo failed or no torque can be held; placed points are kept.
     """
     with _held(plan) as (identity, held, hand):
         torques = plan.torques if plan.torques is not None else _suggested(plan, identity.model)
         session = Session.open_or_create(session_path)
-        session.require_servo(identity.signed(_header(plan, identity.model)))
+        header = identity.signed(_header(plan, identity.model))
+        session.require_servo(header)
         seeker = (
             VirtualHand(hand, plan.bench, identity.position_step, plan.steady_time)
             if hand is not None
@@ -162,7 +163,7 @@ def place_points(
             show(f"{target.torque:g} N·m: {target.place}")
             if not placed or placed[-1].motor_torque != target.torque:
                 seeker.steady(target.torque)
-            found = _find(held, seeker, target, plan, identity)
+            found = _find(held, seeker, target, plan, identity.position_step, header)
             if isinstance(found, str):
                 (missed or show)(f"{target.torque:g} N·m: no {target.place}: {found}")
                 continue
@@ -204,10 +205,10 @@ def _suggested(plan: PlacementPlan, servo: str) -> tuple[float, ...]:
 
 
 def _find(
-    held: Held, seeker: Seeker, target: Target, plan: PlacementPlan, identity: ServoIdentity
+    held: Held, seeker: Seeker, target: Target, plan: PlacementPlan, position_step: float, header: RunHeader
 ) -> PlacedPoint | str:
     """Find one extreme; return a reason if there is none."""
-    _settle(held, target.torque, RestFinder(identity.position_step, plan.steady_time))
+    _settle(held, target.torque, RestFinder(position_step, plan.steady_time))
     seeker.seek(target)
     sample = None
     while not seeker.done:
@@ -216,7 +217,7 @@ def _find(
     if seeker.best is None or sample is None:
         return "skipped"
     refusal = seeker.best.refusal(target.torque, plan.bench)
-    return refusal or placed_point(target, seeker.best, plan.bench, identity.model, sample.readings, seeker.fell)
+    return refusal or placed_point(target, seeker.best, header, sample.readings, seeker.fell)
 
 
 def _settle(held: Held, torque: float, finder: RestFinder) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 from core.bench import Bench
 from core.placement import DRIVE, PlacedPoint, Side, Steadiness
+from core.recording import RunHeader
+from sessions.servo_kind import kind_of
 
 DOCUMENT = "placed_points"
 """Name of the session's document with the points."""
@@ -111,15 +113,14 @@ class Falls:
 
 
 def placed_point(
-    target: Target, rest: Rest, bench: Bench, servo: str, readings: dict[str, float], fell: float | None = None
+    target: Target, rest: Rest, header: RunHeader, readings: dict[str, float], fell: float | None = None
 ) -> PlacedPoint:
     """Convert a rest into a point of the session.
 
     Args:
         target: Extreme that was found.
         rest: Rest of the pendulum.
-        bench: Bench of the measurement.
-        servo: Catalogue name of the servo.
+        header: Bench and servo of the measurement, signed by the servo.
         readings: Current readings of the servo, NaN if it reports none.
         fell: Nearest angle beyond from which the pendulum fell [rad].
     """
@@ -128,8 +129,9 @@ def placed_point(
         motor_torque=target.torque,
         angle=rest.angle,
         side=target.side,
-        bench=bench,
-        servo=servo,
+        bench=header.bench,
+        servo=header.settings.servo,
+        kind=kind_of(header.settings, header.provenance),
         repeat=target.repeat,
         spread=rest.spread,
         fell=fell,
