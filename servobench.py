@@ -492,7 +492,7 @@ def evaluate(
 
     found, recordings = load_model(model), _runs(data).recordings
     result = evaluate(found, recordings)
-    return replace(result, cause=unexplained(found, recordings, result.mean_mae))
+    return replace(result, cause=unexplained(found, recordings, [run.mae for run in result.runs]))
 
 
 def identify(

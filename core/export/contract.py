@@ -14,6 +14,7 @@ from core.export.files import LONGEST_SLUG, readme_section, write_files
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.tabular import Tabular
+from core.units import significant
 from core.words import counted
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 0.05
@@ -170,7 +171,7 @@ class Check:
             rows.setdefault(condition or "as exported", {})[trajectory] = error
         names = list(next(iter(rows.values())))
         lines = [("mean error / mrad", *names), ("---",) * (len(names) + 1)]
-        lines += [(condition, *(f"{row[name]:.2g}" for name in names)) for condition, row in rows.items()]
+        lines += [(condition, *(significant(row[name], 2) for name in names)) for condition, row in rows.items()]
         return f"{self.statement}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -217,7 +217,7 @@ def _about_evidence(diagnosis: Diagnosis | None, result: Result, text: str) -> F
     cause = None if diagnosis is None else diagnosis.cause
     if cause is not None and (action == BOUNDS or text in evidence.no_stribeck()):
         likely = CAUSES.get(cause.kind.removeprefix("cause_"), "a wrong fact")
-        action, subject, remedy = "", "", f"{likely} is the likely cause: remove that first"
+        action, subject, remedy = "", "", f"the likely cause is {likely}: remove that first"
     elif action == BOUNDS and diagnosis is not None and diagnosis.tried and diagnosis.friction == result.model.friction:
         tried = listed([CAUSES[kind] for kind in diagnosis.tried if kind in CAUSES])
         remedy += f"; fits with {tried} are no better, so if all that is right, widen the bound"

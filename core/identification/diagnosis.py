@@ -16,7 +16,7 @@ import numpy as np
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
-from core.identification.coverage.causes import POOR, explanation
+from core.identification.coverage.causes import POOR, explanation, standing_apart
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.findings import CAUSES, Diagnosis, Finding
 from core.identification.coverage.report import coverage
@@ -67,7 +67,9 @@ def diagnosed(
         # The evidence reports missing conditions, in the same words.
         findings += [finding for finding in covered if finding.severity != "note" and finding.kind != "conditions"]
     with _where_possible():
-        findings += [doubt.finding() for doubt in audited(found, recordings, threads)]
+        known = {finding.kind for finding in findings}
+        doubts = audited(found, recordings, threads)
+        findings += [doubt.finding() for doubt in doubts if doubt.fact not in known]
     with _where_possible():
         residuals = diagnose_residuals(best, recordings, dt=request.dt, supply=request.supply, threads=threads)
         findings += residuals.hints
@@ -83,19 +85,21 @@ def diagnosed(
         noise=float(np.median([noise_of(recording) for recording in recordings])),
         repeatability=repeated,
     )
-    error = found.recommended.train_mae
+    error = max(found.recommended.train_mae, found.recommended.validation_mae or 0.0)
     every = error > POOR or _at_bound(found.recommended)
     if every or error > GOOD * diagnosis.attainable:
         with _where_possible():
-            cause, tried = explanation(
-                best,
-                recordings,
-                dt=request.dt,
-                supply=request.supply,
-                threads=threads,
-                kinds=tuple(CAUSES) if every else SHARED,
-                should_stop=should_stop,
-            )
+            cause = standing_apart(best, recordings, supply=request.supply, threads=threads)
+            if cause is None:
+                cause, tried = explanation(
+                    best,
+                    recordings,
+                    dt=request.dt,
+                    supply=request.supply,
+                    threads=threads,
+                    kinds=tuple(CAUSES) if every else SHARED,
+                    should_stop=should_stop,
+                )
             findings += [cause] if cause is not None else []
     return replace(found, diagnosis=replace(diagnosis, findings=tuple(findings), tried=tried))
 

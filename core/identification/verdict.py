@@ -61,7 +61,7 @@ class Verdict:
         if self.multiple <= GOOD:
             return f"{text}: good."
         if self.diagnosis.cause is not None:
-            return f"{text}: the first warning names a likely cause."
+            return f"{text}: a warning names a likely cause."
         if math.isnan(self.diagnosis.repeatability):
             return f"{text}; record a motion twice to see how much of it the servo does not repeat."
         return f"{text}: the model leaves something unexplained."

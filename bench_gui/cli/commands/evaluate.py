@@ -60,7 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
     unstable = step_warning(model, recordings, dt=arguments.dt, supply=arguments.supply)
-    cause = unexplained(model, recordings, result.mean_mae, supply=arguments.supply, threads=arguments.threads)
+    errors = [run.mae for run in result.runs]
+    cause = unexplained(model, recordings, errors, supply=arguments.supply, threads=arguments.threads)
     doubts = (edited, unstable, saturated_beyond(model, recordings), "" if cause is None else str(cause))
     warning = "; ".join(filter(None, doubts))
     if arguments.plot:

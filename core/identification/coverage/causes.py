@@ -16,7 +16,7 @@ import numpy as np
 from core.actuator import DRIVES, FAST_DECAY, SLOW_DECAY, ControlLaw
 from core.arrays import Array
 from core.identification.coverage.audit import best_fit
-from core.identification.coverage.findings import CAUSES, Finding
+from core.identification.coverage.findings import CAUSES, Finding, named_runs
 from core.identification.coverage.problem import AS_WRITTEN, Correction, Problem
 from core.identification.runs.folds import balanced_subset
 from core.identification.search.objective import Batch
@@ -43,6 +43,9 @@ PROMISING = 0.8
 
 MOST_NAMED = 3
 """Number of causes that are named for a model that is not fitted."""
+
+APART = 5.0
+"""Ratio of a run's error to that of the best run from which its own facts are in question, not those of all runs."""
 
 TURNS = tuple(math.radians(degrees) for degrees in (*range(15, 181, 15), *range(-165, 0, 15)))
 """Angles between the stated zero and the real one [rad]."""
@@ -107,7 +110,7 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         for turn in TURNS
     ]
     interval = sampling_interval(recordings)
-    yield [
+    shifts = [
         each(
             "time",
             f"the goals {1e3 * abs(rows) * interval:.3g} ms {'earlier' if rows > 0 else 'later'}",
@@ -117,6 +120,8 @@ def causes(model: ServoModel, recordings: Sequence[Recording]) -> Iterator[list[
         for rows in ROWS
         if abs(rows) * interval <= LONGEST_SHIFT
     ]
+    if shifts:
+        yield shifts
     remedy = "check the sign of goals and positions, and invert one of them"
     yield [each("sign", "the goals inverted", remedy, _inverted)]
     for kind, title, remedy in (
@@ -176,6 +181,31 @@ def _controlled(model: ServoModel, control: ControlLaw) -> ServoModel:
     if control.drive == FAST_DECAY:
         known |= {name: model.parameters.get(name) or Parameter.of_term(name) for name in COAST_TERMS}
     return replace(model, control=control, parameters=ParameterSet(list(known.values())))
+
+
+def standing_apart(
+    model: ServoModel, recordings: Sequence[Recording], *, supply: Supply = "logged", threads: int | None = None
+) -> Finding | None:
+    """Return the likeliest cause of a large error of some runs only; None if there is none.
+
+    A fit to wrong runs fits the right ones badly, too, so known values are tried beside the model's own.
+
+    Args:
+        model: Fitted model.
+        recordings: Its runs.
+        supply: Supply voltage, see `core.simulation.supply_of`.
+        threads: Number of threads. None: all processors.
+    """
+    vectors = np.array([model.parameters.vector(), *_known(model)])
+    batch = Batch(model, recordings, supply=supply, threads=threads)
+    errors = np.nan_to_num(batch.scores(vectors).mae, nan=math.inf)
+    # The values with which most runs fit: the geometric mean hardly depends on how far the others are off.
+    place = int(np.argmin(np.log(errors).mean(axis=0)))
+    each = errors[:, place].tolist()
+    if len(apart(each)) in (0, len(each)):
+        return None
+    known = replace(model, parameters=model.parameters.with_vector(vectors[place]), provenance={})
+    return unexplained(known, recordings, each, supply=supply, threads=threads)
 
 
 def likeliest(model: ServoModel, recordings: Sequence[Recording], how: Comparison) -> list[tuple[Cause, float]]:
@@ -256,7 +286,7 @@ def explanation(
                 if found < best:
                     best, cause, better = found, beside[near], True
         place = beside.index(cause)
-    if best > EXPLAINS * error:
+    if best > min(EXPLAINS * error, POOR):
         return None, tuple(tried)
     text = f"with {cause.text} the same runs fit at {milliradians(best)} mrad instead of {milliradians(error)}"
     return (
@@ -268,7 +298,7 @@ def explanation(
 def unexplained(
     model: ServoModel,
     recordings: Sequence[Recording],
-    error: float,
+    errors: Sequence[float],
     *,
     supply: Supply = "logged",
     threads: int | None = None,
@@ -278,32 +308,48 @@ def unexplained(
     Args:
         model: The model.
         recordings: The recordings on which it errs.
-        error: Its mean absolute error on them [rad].
+        errors: Its mean absolute error on each of them [rad].
         supply: Supply voltage, see `core.simulation.supply_of`.
         threads: Number of threads. None: all processors.
     """
+    erring = apart(errors) or range(len(errors))
+    recordings, total = [recordings[place] for place in erring], len(recordings)
+    error = float(np.mean([errors[place] for place in erring]))
     elsewhere = model.provenance.get("train_mae")
     if not error > NOTICED or (isinstance(elsewhere, float) and elsewhere > 0.5 * error):
         return None
+    ids = tuple(recording.id for recording in recordings) if len(recordings) < total else ()
+    where = f" in {named_runs(ids)}" if ids else ""
     runs, step = compared(recordings, None)
     how = Comparison(dt=step, supply=supply, threads=threads)
-    named = likeliest(model, runs, how)[:MOST_NAMED]
-    listed = "; ".join(f"{cause.text} ({milliradians(left)} mrad)" for cause, left in named)
+    named = [(cause, left) for cause, left in likeliest(model, runs, how) if left < error][:MOST_NAMED]
     if error <= POOR:
-        cause, left = named[0]
-        if left > OBVIOUS * error:
+        if not named or named[0][1] > OBVIOUS * error:
             return None
-        text = f"with {cause.text} the model errs by {milliradians(left)} mrad instead of {milliradians(error)}"
-        return Finding(kind=f"cause_{cause.kind}", severity="warning", text=text, remedy=cause.remedy)
+        cause, left = named[0]
+        text = f"with {cause.text} the model errs by {milliradians(left)} mrad instead of {milliradians(error)}{where}"
+        return Finding(kind=f"cause_{cause.kind}", severity="warning", runs=ids, text=text, remedy=cause.remedy)
+    points = f"the error of {milliradians(error)} mrad{where} points to a wrong fact, not to a wrong parameter"
+    if not named:
+        text = f"{points}. None of the likely causes explains it alone ({', '.join(CAUSES.values())})"
+        remedy = "simulate these runs one by one, and check the facts of each"
+        return Finding(kind="cause_", severity="warning", runs=ids, text=text, remedy=remedy)
+    listed = "; ".join(f"{cause.text} ({milliradians(left)} mrad)" for cause, left in named)
     sure = named[:1] if named[0][1] <= EXPLAINS * error else named
     remedies = "; or ".join(dict.fromkeys(cause.remedy for cause, _ in sure))
     return Finding(
         kind=f"cause_{named[0][0].kind}",
         severity="warning",
-        text=f"the error of {milliradians(error)} mrad points to a wrong fact, not to a wrong parameter. The likeliest "
-        f"causes, with the error that each would leave: {listed}",
+        runs=ids,
+        text=f"{points}. The likeliest causes, with the error that each would leave: {listed}",
         remedy=remedies,
     )
+
+
+def apart(errors: Sequence[float]) -> list[int]:
+    """Return the places of runs that err far more than the best one; empty if none or nearly all do."""
+    least = max(NOTICED, APART * min(errors))
+    return [place for place, error in enumerate(errors) if not error <= least]
 
 
 def _known(model: ServoModel) -> list[Array]:

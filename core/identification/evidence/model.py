@@ -242,7 +242,8 @@ class Evidence:
             *(
                 found[0].bound_warning
                 if len(found) == 1
-                else f"{listed([p.symbol for p in found])} are {bound:g}, the end of their range; {absence}"
+                else f"{listed([p.symbol for p in found])} are {bound:g}, the end of their range; "
+                f"{absence.replace('separate it', 'separate them')}"
                 for (bound, absence), found in by_reason.items()
             ),
         ]
@@ -287,7 +288,8 @@ class Evidence:
             return TorqueOff(mode, f"{mode}, as β = {known.value:.2g}, between {low:.2g} and {high:.2g} (95 %)")
         if known.traded_with:
             others = listed(known.traded_with)
-            text = f"{UNKNOWN}, as {others} can compensate β: freeze one that you know, e.g. a measured R"
+            example = ", e.g. a measured R" if "R" in known.traded_with else ""
+            text = f"{UNKNOWN}, as {others} can compensate β: freeze one that you know{example}"
             return TorqueOff(UNKNOWN, text)
         return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
 

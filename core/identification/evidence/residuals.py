@@ -30,6 +30,7 @@ from core.model import ServoModel
 from core.plain import OrUnknown, from_plain, plain_fields
 from core.recording import Recording
 from core.terms import Supply
+from core.units import significant
 
 LARGE = 0.25
 """Smallest effect that is reported, as a share of the model's mean friction."""
@@ -267,8 +268,8 @@ def _hints(model: ServoModel, table: _Table) -> list[Finding]:
     released = table.moving & ~table.enable
     found: list[Finding] = []
     if driven.sum() >= FEWEST_SAMPLES and len(np.unique(table.run[driven])) >= FEWEST_RUNS:
-        found += _driven_hints(table, driven)
-    found += _turn_hint(table, driven)
+        found += _driven_hints(model, table, driven)
+    found += _turn_hint(model, table, driven)
     if released.sum() >= FEWEST_SAMPLES:
         found += _release_hint(model, table, released)
     return found
@@ -292,7 +293,14 @@ _HINTS = {
 }
 
 
-def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
+_TOO_MUCH = {
+    "speed": ("the model has too much friction at high speed", "lower the viscous term, check the supply voltage"),
+    "load": ("the model has too much friction at high load", "check mass and length, and record more loads"),
+}
+"""The same for an effect of the other sign."""
+
+
+def _driven_hints(model: ServoModel, table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
     """Return hints from a regression of the lacking friction on speed, load, direction and temperature."""
     speed = np.abs(table.velocity[where])
     load = np.abs(table.external[where])
@@ -316,20 +324,22 @@ def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
         spread = 2.0 * float(columns[name].std())
         effect, certainty = values[place] * spread, abs(values[place]) / errors[place]
         if abs(effect) > LARGE * table.level and certainty > SIGNIFICANT:
-            text, remedy = _HINTS[name]
+            text, remedy = _HINTS[name] if effect > 0.0 else _TOO_MUCH.get(name, _HINTS[name])
+            if name == "load" and any(term.startswith("load_friction") for term in model.parameters):
+                remedy = _TOO_MUCH["load"][1]
             found.append(
                 Finding(
                     kind=f"residual_{name}",
                     severity="note",
-                    text=f"{text} ({1e3 * effect:+.2g} mN·m over the recorded range; friction is "
-                    f"{1e3 * table.level:.2g})",
+                    text=f"{text} ({_signed(1e3 * effect)} mN·m over the recorded range; friction is "
+                    f"{significant(1e3 * table.level, 2)})",
                     remedy=remedy,
                 )
             )
     return found
 
 
-def _turn_hint(table: _Table, driven: NDArray[np.bool_]) -> list[Finding]:
+def _turn_hint(model: ServoModel, table: _Table, driven: NDArray[np.bool_]) -> list[Finding]:
     near = table.moving & table.enable & table.near_turn
     if near.sum() < FEWEST_SAMPLES or driven.sum() < FEWEST_SAMPLES:
         return []
@@ -341,8 +351,9 @@ def _turn_hint(table: _Table, driven: NDArray[np.bool_]) -> list[Finding]:
             kind="residual_reversals",
             severity="note",
             text=f"the error is concentrated at reversals ({math.sqrt(here / elsewhere):.1f} times the usual torque)",
-            remedy="backlash, or friction at low speed: fit a model with Stribeck friction (M2, M4 … M6), "
-            "check the horn",
+            remedy="look for backlash and a loose horn"
+            if "friction_stribeck" in model.parameters
+            else "backlash, or friction at low speed: fit a model with Stribeck friction (M2, M4 … M6), check the horn",
         )
     ]
 
@@ -356,12 +367,16 @@ def _release_hint(model: ServoModel, table: _Table, released: NDArray[np.bool_])
     if abs(effect) < LARGE * table.level or not certain:
         return []
     text = "brakes more" if effect > 0 else "brakes less"
-    known = "release_braking" in model.parameters
+    known = "release_braking" in model.parameters or model.control.law == "current"
     return [
         Finding(
             kind="residual_release",
             severity="note",
-            text=f"after torque off the servo {text} than the model ({1e3 * effect:+.2g} mN·m at mean speed)",
+            text=f"after torque off the servo {text} than the model ({_signed(1e3 * effect)} mN·m at mean speed)",
             remedy="record more lift_and_drop" if known else "fit the command path with release braking",
         )
     ]
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0.0 else ''}{significant(value, 2)}"

@@ -22,6 +22,9 @@ from core.words import counted
 FEWEST_SAMPLES = 20
 """Smallest number of samples of a usable run."""
 
+LONGEST_INTERVAL = 0.5
+"""Longest median interval between samples [s]: beyond it no motion of a servo shows, and the time may be in ms."""
+
 IMPOSSIBLE_SPEED = 5.0
 """Speed, in no-load speeds, from which a jump between readings is an error of the reading."""
 
@@ -100,7 +103,7 @@ def check_motion(recordings: Sequence[Recording]) -> None:
     """Check length and speed of the runs.
 
     Raises:
-        UnusableRuns: A run is too short, or its position jumps as no servo can; the message names the runs.
+        UnusableRuns: A run is too short or too coarse, or its position jumps as no servo can; the message names them.
     """
     faults = {recording.id: fault for recording in recordings if (fault := _fault(recording))}
     if not faults:
@@ -113,9 +116,14 @@ def check_motion(recordings: Sequence[Recording]) -> None:
 def _fault(recording: Recording) -> str:
     if recording.samples < FEWEST_SAMPLES:
         return f"has {counted(recording.samples, 'sample')}, too few to fit to (at least {FEWEST_SAMPLES})"
+    interval = float(np.median(np.diff(recording.time)))
+    if interval > LONGEST_INTERVAL:
+        return (
+            f"has one sample every {interval:.3g} s, too coarse for a servo's motion: its time may be in milliseconds"
+        )
     spec = load_servo(recording.settings.servo)
     # Sampling times jitter, so no interval counts as shorter than the run's median.
-    steps = np.maximum(np.diff(recording.time), float(np.median(np.diff(recording.time))))
+    steps = np.maximum(np.diff(recording.time), interval)
     jumps = np.abs(np.diff(recording.position))
     possible = IMPOSSIBLE_SPEED * spec.no_load_speed * steps + 4.0 * spec.encoder_step
     worst = int(np.argmax(jumps / possible))

@@ -1,19 +1,30 @@
 """Causes that all runs share: planted ones are named, and nothing is named where there is none."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.identification.cautions import cautions
-from core.identification.coverage.causes import Comparison, explanation, likeliest, structures, unexplained
+from core.identification.coverage.causes import (
+    Comparison,
+    explanation,
+    likeliest,
+    standing_apart,
+    structures,
+    unexplained,
+)
 from core.identification.coverage.findings import BOUNDS, CAUSES, Diagnosis, Finding
 from core.identification.coverage.problem import Correction
+from core.identification.diagnosis import diagnosed
 from core.identification.evaluate import evaluate
 from core.identification.evidence.model import STRIBECK, Evidence, ParameterEvidence
+from core.identification.identify import identify
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
+from core.identification.runs.conditions import UnusableRuns, check_motion
 from core.identification.runs.split import Split
 from core.model import build_model
 from core.terms import COMMAND_PATH_TERMS, PUSHED_BY, TERMS
@@ -74,26 +85,73 @@ def test_a_right_model_finds_what_all_runs_share(name):
     assert (cause.kind, cause.text) == (kind, text)
     # While the output is not at its limit, gain and supply are one number.
     assert left < 0.3 * min(other for one, other in others if {kind, one.kind} != {"kp", "supply_voltage"})
-    error = evaluate(model, wrong, threads=1).mean_mae
-    found = unexplained(model, wrong, max(error, 0.101), threads=1)
+    error = max(evaluate(model, wrong, threads=1).mean_mae, 0.101)
+    found = unexplained(model, wrong, [error] * len(wrong), threads=1)
     assert f"The likeliest causes, with the error that each would leave: {text} (" in found.text
-    assert found.text.count(" mrad)") == 3
+    assert 1 <= found.text.count(" mrad)") <= 3
     assert found.remedy.startswith(cause.remedy)
 
 
 def test_a_small_error_or_a_model_that_fits_nowhere_has_no_such_cause():
     model = catalogue_model("mx106", "m1")
     runs = runs_of(model, "sin_time_square")
-    assert unexplained(model, runs, 0.019, threads=1) is None
+    assert unexplained(model, runs, [0.019] * len(runs), threads=1) is None
     up = [turned(run, math.pi) for run in runs]
     error = evaluate(model, up, threads=1).mean_mae
     assert 0.02 < error < 0.1
-    assert unexplained(model, up, error, threads=1).text.startswith(
+    assert unexplained(model, up, [error] * len(up), threads=1).text.startswith(
         "with the zero turned by +180° the model errs by 0.3"
     )
     poor = replace(model, provenance={"train_mae": 0.08})
-    assert unexplained(poor, runs, 0.15, threads=1) is None
-    assert unexplained(replace(model, provenance={"train_mae": 0.01}), runs, 0.15, threads=1) is not None
+    wide = [0.15] * len(runs)
+    assert unexplained(poor, runs, wide, threads=1) is None
+    assert unexplained(replace(model, provenance={"train_mae": 0.01}), runs, wide, threads=1) is not None
+
+
+@pytest.mark.parametrize("name", ["zero up", "zero to the side", "goals inverted", "half the gain"])
+def test_runs_that_stand_apart_are_named_with_their_own_cause(name):
+    """Some runs are wrong: an answer about all runs would leave most of the error."""
+    kind, change, text = PLANTED[name]
+    model = catalogue_model("mx106", "m1")
+    runs = runs_of(model, "lift_and_drop", "sin_time_square")
+    wrong = [change(run) if place == 1 else run for place, run in enumerate(runs)]
+    found = unexplained(model, wrong, errors_of(model, wrong), threads=1)
+    assert (found.kind, found.runs) == (f"cause_{kind}", (runs[1].id,))
+    assert f"in run {runs[1].id}" in found.text
+    assert text in found.text
+    absorbed = replace(model, parameters=model.parameters.with_values({"friction_base": 0.4, "R": 2.3}))
+    after_a_fit = standing_apart(absorbed, wrong, threads=1)
+    assert (after_a_fit.kind, after_a_fit.runs) == (found.kind, found.runs)
+    assert standing_apart(absorbed, runs, threads=1) is None
+
+
+def test_a_swapped_sign_is_one_warning_of_a_result():
+    model = catalogue_model("mx106", "m1")
+    wrong = [PLANTED["goals inverted"][1](run) for run in runs_of(model)]
+    request = IdentificationRequest(servo="mx106", models=("m1",), trials=20, polish=False, validation="none")
+    found = diagnosed(identify(request, wrong), wrong, threads=1)
+    assert [one.kind for one in found.answer().warnings if one.severity == "error"] == ["sign"]
+
+
+def errors_of(model, runs):
+    return [run.mae for run in evaluate(model, runs, threads=1).runs]
+
+
+def test_no_cause_is_named_that_leaves_a_larger_error():
+    model = catalogue_model("mx106", "m1")
+    runs = runs_of(model)
+    error = 0.101
+    found = unexplained(model, [turned(run, 2.0 * (-1) ** n) for n, run in enumerate(runs)], [error] * 4, threads=1)
+    left = [float(number) for number in re.findall(r"\(([\d.]+) mrad\)", found.text)]
+    assert all(number < 1e3 * error for number in left)
+
+
+def test_a_time_in_milliseconds_is_named():
+    model = catalogue_model("mx106", "m1")
+    runs = [replace(run, channels={**run.channels, "time": 1e3 * run.time}) for run in runs_of(model)[:2]]
+    with pytest.raises(UnusableRuns, match=r"one sample every 5 s.*milliseconds"):
+        check_motion(runs)
+    assert all(causes(model, runs))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +232,7 @@ def test_a_wrong_structure_does_not_recommend_a_simpler_model():
     assert "prefer a model without it" in at_bound("dtheta_stribeck", runs).remedy
     cause = Finding(kind="cause_drive", severity="warning", text="with fast decay", remedy="check drive")
     found = at_bound("dtheta_stribeck", replace(runs, findings=(cause,)))
-    assert found.remedy == "the other drive is the likely cause: remove that first"
+    assert found.remedy == "the likely cause is the other drive: remove that first"
 
 
 @pytest.mark.parametrize("name", sorted(TERMS.keys() - STRIBECK))
@@ -194,4 +252,4 @@ def test_no_bound_is_widened_before_its_causes_were_tried(name):
     assert (tried.action, tried.subject) == (BOUNDS, name)
     cause = Finding(kind="cause_zero", severity="warning", text="with the zero turned by +180°", remedy="set the zero")
     found = at_bound(name, replace(runs, tried=tuple(CAUSES), findings=(cause,)))
-    assert (found.remedy, found.action) == ("another zero is the likely cause: remove that first", "")
+    assert (found.remedy, found.action) == ("the likely cause is another zero: remove that first", "")

@@ -178,10 +178,13 @@ def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
         replace(at_zero, name="friction_viscous", symbol="K_v", traded_with=("k_t", "R")),
         replace(at_zero, name="load_friction_motor_quad", symbol="K_m^q"),
         replace(at_zero, name="load_friction_external_quad", symbol="K_e^q"),
+        replace(at_zero, name="friction_base", symbol="K_c", traded_with=("α",)),
+        replace(at_zero, name="friction_stribeck", symbol="K_c^s", traded_with=("α",)),
     )
     assert found.warnings == (
         "K_v is 0 N·m/A, its minimum; these runs cannot separate it from k_t and R",
         "K_m^q and K_e^q are 0, the end of their range; these runs show no such effect",
+        "K_c and K_c^s are 0, the end of their range; these runs cannot separate them from α",
     )
 
 

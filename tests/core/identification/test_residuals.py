@@ -52,6 +52,17 @@ def test_missing_terms_are_hinted_at() -> None:
     assert "residual_load" in hints(without(truth("sts3215"), "load_friction_base"), sound("sts3215"))
 
 
+def test_a_hint_has_the_sign_of_its_effect_and_no_term_that_the_model_has() -> None:
+    viscous = truth().values["friction_viscous"]
+    too_much = truth().with_values({"friction_viscous": 3.0 * viscous})
+    hint = next(h for h in diagnose_residuals(too_much, sound(), threads=1).hints if h.kind == "residual_speed")
+    assert "too much friction at high speed" in hint.text
+    assert "raise" not in hint.remedy
+    loaded = without(truth("sts3215"), "load_friction_base")
+    found = diagnose_residuals(loaded, sound("sts3215"), threads=1).hints
+    assert "M3" not in next(h for h in found if h.kind == "residual_load").remedy
+
+
 def test_a_servo_that_brakes_when_released() -> None:
     """β = 1 shorts the motor; a model with an open circuit brakes less."""
     braking = truth().with_parameters(truth().parameters.with_values({"release_braking": 1.0}))
