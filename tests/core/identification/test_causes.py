@@ -10,6 +10,7 @@ import pytest
 from core.identification.cautions import cautions
 from core.identification.coverage.causes import (
     Comparison,
+    causes,
     explanation,
     likeliest,
     standing_apart,
