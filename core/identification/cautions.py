@@ -251,6 +251,8 @@ def _about_errors(found: Results, result: Result) -> list[Finding]:
         rule = found.diagnosis.hold_out if found.diagnosis is not None else ""
         remedy = f"{held_out_words(rule)}, then identify again" if rule else (
             "hold out a quarter of the runs, or one condition, and identify again"
+            if len(found.split.train) > 1
+            else "record more runs, and hold some of them out"
         )  # fmt: skip
         warnings.append(_warning("split", text, remedy, HOLD_OUT if rule else "", rule))
     elif not math.isfinite(held) or held > UNSEEN * result.train_mae:

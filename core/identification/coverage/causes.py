@@ -312,8 +312,15 @@ def unexplained(
         supply: Supply voltage, see `core.simulation.supply_of`.
         threads: Number of threads. None: all processors.
     """
-    erring = apart(errors) or range(len(errors))
-    recordings, total = [recordings[place] for place in erring], len(recordings)
+    every, total = range(len(errors)), len(recordings)
+    erring = apart(errors) or every
+    if len(erring) < total:
+        # Runs that hardly show a fact that all share do not stand apart.
+        together = min(NOTICED, OBVIOUS * float(np.mean(errors)))
+        runs, step = compared(recordings, None)
+        if likeliest(model, runs, Comparison(dt=step, supply=supply, threads=threads))[0][1] <= together:
+            erring = every
+    recordings = [recordings[place] for place in erring]
     error = float(np.mean([errors[place] for place in erring]))
     elsewhere = model.provenance.get("train_mae")
     if not error > NOTICED or (isinstance(elsewhere, float) and elsewhere > 0.5 * error):

@@ -3,6 +3,9 @@
 A fit absorbs a supply voltage that is stated s times too high in every run exactly: k_t becomes s times and R s² times
 its value. A gain that is stated s times too high does the same unless the output saturates; a gain ratio ρ in the model
 becomes 1/s.
+
+A load that is stated 1/s times too low or too high scales every torque: k_t stays, R becomes s times its value, and the
+armature and friction 1/s times.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ Units scatter by 7 % in it. While the output is not at its limit, nothing else s
 QUOTIENT = 1.3
 """Quotient from which it is a doubt by itself, whichever of the two moved it."""
 
+LOAD, LOAD_AGREED = 1.4, 1.15
+"""Smallest factor on the load to report, and the factor within which R and armature agree on it, and k_t on none."""
+
 RATIO = 1.2
 """Gain ratios further from 1 than this are not due to the servo's scatter."""
 
@@ -62,7 +68,24 @@ def implausible_constants(
         return [_supply_doubt(model, kt, resistance, recordings)]
     if odd > math.log(margin * QUOTIENT):
         return [_gain_doubt(stiffness, recordings, known_apart=False)]
-    return []
+    return _load_doubt(model, known, recordings) if widening == 1.0 else []
+
+
+def _load_doubt(model: ServoModel, known: dict[str, float], recordings: Sequence[Recording]) -> list[HeaderDoubt]:
+    """Return a doubt about the load of all runs, from R and armature; the known values must be those of a fit."""
+    kt, resistance, armature = (math.log(model.values[name] / known[name]) for name in ("kt", "R", "armature"))
+    factor = 0.5 * (resistance - armature)
+    apart = max(abs(kt), abs(resistance - factor), abs(armature + factor))
+    if abs(factor) < math.log(LOAD) or apart > math.log(LOAD_AGREED):
+        return []
+    ids = tuple(run.id for run in recordings)
+    text = (
+        f"all runs: R is {math.exp(resistance):.2f} times and J_m {math.exp(armature):.2f} times the known value of "
+        f"this servo, as if the load were {math.exp(factor):.2f} times the stated one"
+    )
+    return [
+        HeaderDoubt(fact="mass", runs=ids, factor=math.exp(factor), share=math.nan, text=text, remedy=REMEDIES["mass"])
+    ]
 
 
 def _evidence(kt: float, resistance: float, widening: float) -> float:
@@ -130,4 +153,4 @@ def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
         near = model.friction if model.friction in shipped else shipped[-1]
         return load_model(model.servo, near).values, 1.0
     motor = model.spec.motor
-    return {name: motor[name][0] for name in ("kt", "R")}, GUESSED
+    return {name: motor[name][0] for name in ("kt", "R", "armature")}, GUESSED

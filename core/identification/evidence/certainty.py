@@ -35,6 +35,13 @@ APART = 3.0
 FLAGGED, ALL = "flagged", "all"
 
 
+def _interval(lower: float | None, upper: float | None) -> str:
+    """Return an interval as text; its ends have enough digits to differ."""
+    narrow = lower is not None and upper is not None and 0.0 < upper - lower < 1e-3 * max(abs(lower), abs(upper))
+    low, high = ("open" if end is None else f"{end:.{6 if narrow else 4}g}" for end in (lower, upper))
+    return f"{low} … {high}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProfilePoint:
     """Parameter held at a value [its unit], with all others polished."""
@@ -58,8 +65,7 @@ class Profile:
     @property
     def text(self) -> str:
         """Interval as text, e.g. "0.32 … 0.37" or "0.32 … open"."""
-        low, high = ("open" if end is None else f"{end:.4g}" for end in (self.lower, self.upper))
-        return f"{low} … {high}"
+        return _interval(self.lower, self.upper)
 
     @property
     def better(self) -> ProfilePoint | None:
@@ -81,7 +87,7 @@ class Spread:
     @property
     def text(self) -> str:
         """Interval as text, e.g. "0.32 … 0.37"."""
-        return f"{self.lower:.4g} … {self.upper:.4g}"
+        return _interval(self.lower, self.upper)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ from core.identification.coverage.causes import (
     unexplained,
 )
 from core.identification.coverage.findings import BOUNDS, CAUSES, Diagnosis, Finding
+from core.identification.coverage.plausibility import implausible_constants
 from core.identification.coverage.problem import Correction
 from core.identification.diagnosis import diagnosed
 from core.identification.evaluate import evaluate
@@ -28,6 +29,7 @@ from core.identification.result import Identification, ModelResult
 from core.identification.runs.conditions import UnusableRuns, check_motion
 from core.identification.runs.split import Split
 from core.model import build_model
+from core.shipped import load_model
 from core.terms import COMMAND_PATH_TERMS, PUSHED_BY, TERMS
 from tests.core.conftest import PENDULUM, catalogue_model, recorded
 
@@ -136,6 +138,39 @@ def test_a_swapped_sign_is_one_warning_of_a_result():
 
 def errors_of(model, runs):
     return [run.mae for run in evaluate(model, runs, threads=1).runs]
+
+
+def test_a_cause_that_some_runs_hardly_show_is_named_for_all():
+    """A load of half the real one: slow motion between small angles shows little of it."""
+    model = catalogue_model("mx106", "m1")
+    wrong = [Correction(mass=math.log(0.5)).recording(run) for run in runs_of(model)]
+    errors = [0.004, 0.004, *errors_of(model, wrong)[2:]]
+    errors[2] = 0.15
+    found = unexplained(model, wrong, errors, threads=1)
+    assert (found.kind, found.runs) == ("cause_mass", ())
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_wrong_load_of_all_runs_shows_in_resistance_and_armature(factor):
+    """Stated 1/s times the real one, a load is absorbed by R·s, J_m/s and friction/s, at the same k_t."""
+    known = load_model("mx106", "m1")
+    runs = runs_of(known)
+    scaled = {"R": factor * known.values["R"]} | {
+        name: known.values[name] / factor for name in ("armature", "friction_base", "friction_viscous")
+    }
+    (doubt,) = implausible_constants(known.with_values(scaled), runs, well_fitted=True)
+    assert (doubt.fact, doubt.factor) == ("mass", pytest.approx(factor))
+    assert f"{factor:.2f} times the stated one" in doubt.text
+    assert implausible_constants(known, runs, well_fitted=True) == []
+
+
+def test_a_single_run_is_not_asked_to_be_held_out():
+    found = identify(
+        IdentificationRequest(servo="mx106", models=("m1",), trials=20, polish=False, validation="none"),
+        runs_of(catalogue_model("mx106", "m1"))[:1],
+    )
+    (split,) = (one for one in cautions(found) if one.kind == "split")
+    assert split.remedy == "record more runs, and hold some of them out"
 
 
 def test_no_cause_is_named_that_leaves_a_larger_error():

@@ -322,3 +322,8 @@ def test_parameters_are_named_or_flagged() -> None:
         parameters_named(seen, ["q_offset"])
     with pytest.raises(IdentificationError, match="no parameter 'colour'; there are kt"):
         parameters_named(seen, ["colour"])
+
+
+def test_the_ends_of_a_narrow_interval_differ_in_their_digits() -> None:
+    assert Spread(name="kt", standard_error=1e-4, lower=2.21963, upper=2.21984).text == "2.21963 … 2.21984"
+    assert Spread(name="kt", standard_error=1e-2, lower=2.1987654, upper=2.2387654).text == "2.199 … 2.239"
