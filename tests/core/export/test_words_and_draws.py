@@ -220,9 +220,11 @@ def test_a_check_is_said_with_its_conditions_its_mean_and_its_worst_run():
     assert check.table.splitlines()[2:] == [
         "| mean error / mrad | sin_sin | up_and_down |",
         "| --- | --- | --- |",
-        "| as exported | 0.5 | 2.5 |",
+        "| as exported | 0.50 | 2.5 |",
         "| half load | 1.5 | 3.5 |",
     ]
+    large = Check(how="run in an engine", errors={"lift_and_drop": 181.2})
+    assert "| as exported | 181 |" in large.table
 
 
 @pytest.fixture(scope="module")
