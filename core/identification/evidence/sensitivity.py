@@ -338,7 +338,8 @@ def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], l
         # Each row is a direction with its contribution to each parameter's variance.
         added = np.where(shares > SMALLEST, shares * spread[:, None], 0.0)
     scaled = added.sum(axis=0)
-    alone = variance / np.maximum((jacobian**2).sum(axis=0), np.finfo(np.float64).tiny)
+    with np.errstate(divide="ignore"):
+        alone = variance / (jacobian**2).sum(axis=0)
     errors: list[float] = []
     partners: list[tuple[str, ...]] = []
     for place, width in enumerate(found.widths):
