@@ -80,7 +80,10 @@ def not_open(path: str, baud: int, error: Exception) -> BusError:
 
 
 class PortWatch:
-    """Notices that a program writes to a port. On other systems than Linux it notices nothing."""
+    """Notices that a program writes to a port.
+
+    It notices nothing on other systems than Linux, nor if this user has no inotify instance left.
+    """
 
     def __init__(self, path: str) -> None:
         self._file = -1
@@ -88,6 +91,11 @@ class PortWatch:
             system = ctypes.CDLL(None)
             self._file = system.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
             system.inotify_add_watch(self._file, os.fsencode(path), _IN_MODIFY)
+
+    @property
+    def works(self) -> bool:
+        """True if it can notice anything."""
+        return self._file >= 0
 
     def written(self) -> bool:
         """Return True if any program, this one too, has written to it since the last call."""
@@ -98,7 +106,7 @@ class PortWatch:
 
     def close(self) -> None:
         """End the watch. Idempotent."""
-        if self._file >= 0:
+        if self.works:
             os.close(self._file)
             self._file = -1
 

@@ -72,7 +72,8 @@ class Bus:
         return self.emulator.console.execute(command)
 
     def close(self) -> None:
-        self.clock.buses.remove(self)
+        if self in self.clock.buses:
+            self.clock.buses.remove(self)
         self.emulator.close()
 
 
