@@ -291,7 +291,7 @@ class PlaceView(TaskPage):
             self._key.setKey(QKeySequence(key))
         # Only while it captures: otherwise the space bar presses the focused button.
         self._key.setEnabled(placing.stage is Stage.MEASURING and not self.capture_form.key.listening)
-        shown = guidance(placing, view, key, controller.servo.locked_for)
+        shown = guidance(placing, view, key)
         if shown != self._shown:
             self._shown = shown
             self.state.setText(shown.state)

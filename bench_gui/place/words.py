@@ -32,14 +32,13 @@ class Guidance:
 STEPS = ("Hang", "Hold", "Down until it falls", "Up until it falls")
 
 
-def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> Guidance:
+def guidance(placing: Placing, view: ServoView, key: str) -> Guidance:
     """Return the instructions for the present step.
 
     Args:
         placing: The measurement.
         view: State of the servo.
         key: Name of the capture key, for example "Space".
-        locked_for: Time for which commands are still refused [s].
     """
     target = placing.target
     if view.state is ServoState.FAULT:
@@ -52,8 +51,8 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
         return Guidance("RELEASING", "moving", "The torque returns to zero and the pendulum sinks.", "")
     if placing.stage is Stage.IDLE and view.state is ServoState.ENABLED:
         return Guidance(view.word, "moving", "The servo is busy with a run. Place by hand when it has ended.", "")
-    if placing.stage is Stage.IDLE and locked_for > 0.0:
-        text = f"After an emergency stop the servo accepts no command for another {math.ceil(locked_for)} s."
+    if placing.stage is Stage.IDLE and view.locked_for > 0.0:
+        text = f"After an emergency stop the servo accepts no command for another {math.ceil(view.locked_for)} s."
         return Guidance("MOTOR OFF", "ready", text, "")
     if placing.stage is Stage.IDLE:
         return _idle(placing)

@@ -160,8 +160,8 @@ class StartBar(QWidget):
             return f"Starts in {math.ceil(queue.countdown.left)} s"
         if queue.active:
             return f"Recording{of}"
-        if controller.servo.locked_for > 0.0:
-            return f"Locked for {math.ceil(controller.servo.locked_for)} s"
+        if (locked := controller.servo.view.locked_for) > 0.0:
+            return f"Locked for {math.ceil(locked)} s"
         if queue.by_hand:
             return "Continue"
         if queue.waiting:

@@ -428,18 +428,18 @@ def test_every_step_says_what_to_do(hands, stage, view, shown):
     placing.plan.set_torques((0.3, 0.6))
     placing.stage = stage
     view = ServoView(**{"state": ServoState.ENABLED, **view})
-    said = guidance(placing, view, "F9", 0.0)
+    said = guidance(placing, view, "F9")
     assert (said.state, said.primary, said.step, said.skip) == shown
     if view.state is ServoState.READY:
-        assert "another 3 s" in guidance(placing, view, "F9", 2.5).text
+        assert "another 3 s" in guidance(placing, replace(view, locked_for=2.5), "F9").text
     if stage is Stage.MEASURING:
         assert "down, towards hanging" in said.text
         placing.auto, placing.target = False, Target(0.3, 1, "backdrive")
-        said = guidance(placing, view, "F9", 0.0)
+        said = guidance(placing, view, "F9")
         assert ("up, away from hanging" in said.text, "Press F9 at each rest" in said.text) == (True, True)
         assert (said.primary, said.step, said.skip) == ("Next: 0.6 N·m", 3, "Skip the highest")
         placing.target = Target(0.6, 1, "backdrive")
-        assert guidance(placing, view, "F9", 0.0).primary == "Finish"
+        assert guidance(placing, view, "F9").primary == "Finish"
     placing.stage = Stage.IDLE
 
 

@@ -212,6 +212,7 @@ def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it
     assert not window.status_bar.acknowledge_button.isVisible()
     person.until(lambda: record.run_button.text().startswith("Locked for ") or not person.controller.servo.locked_for)
     person.until(lambda: record.run_button.text().startswith("Record 1 run, "))
+    assert not queue.obstacle
     assert (waiting(person), queue.paused, queue.active) == (["sin_sin"], True, False)
     # What did not end well can be recorded again, and waits as well.
     record.tabs.setCurrentIndex(LIST)
@@ -223,6 +224,15 @@ def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it
     person.click(record.runs.remove_button)
     person.click(record.run_button)
     person.until(lambda: statuses(person) == ["abort", "success"])
+
+
+def test_the_record_button_is_locked_as_long_as_a_click_is_refused(person):
+    person.connect()
+    record, servo = person.window.record, person.controller.servo
+    servo.view = replace(servo.view, locked_for=0.01)  # although the lock itself has just ended
+    record.start.refresh()
+    assert person.controller.queue.obstacle == "the emergency stop was pressed; wait 1 s"
+    assert record.run_button.text() == "Locked for 1 s"
 
 
 def press(person, target):
