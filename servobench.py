@@ -90,48 +90,49 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bench_gui.headless.next_recordings import NextRecordings
-    from core.bench import Bench
-    from core.comparison import Comparison
-    from core.diagram import DriveBackdriveDiagram
-    from core.errors import ServoBenchError
+    from core.base.errors import ServoBenchError
     from core.export.contract import Check, ExportResult
     from core.export.exporting import check_export
     from core.identification.coverage.report import Coverage
     from core.identification.evaluate import Evaluation
     from core.identification.evidence.certainty import Certainty
     from core.identification.result import Identification, ModelResult
-    from core.model import ServoModel
-    from core.recording import Recording, ServoSettings
-    from core.servo_spec import ServoSpec
-    from core.simulation import simulate_trajectory
-    from core.terms import Supply
-    from core.trajectories import Trajectory, make_trajectory
+    from core.motion.comparison import Comparison
+    from core.motion.recording import Recording
+    from core.motion.simulation import simulate_trajectory
+    from core.motion.trajectories import Trajectory, make_trajectory
+    from core.practice.diagram import DriveBackdriveDiagram
+    from core.servo.bench import Bench
+    from core.servo.model import ServoModel
+    from core.servo.servo_spec import ServoSpec
+    from core.servo.settings import ServoSettings
+    from core.servo.terms import Supply
     from sessions import Session
     from sessions.results.crossvalidating import CrossValidated
 
 _PLACES = {
-    "Bench": "core.bench",
+    "Bench": "core.servo.bench",
     "Certainty": "core.identification.evidence.certainty",
     "Check": "core.export.contract",
-    "Comparison": "core.comparison",
+    "Comparison": "core.motion.comparison",
     "Coverage": "core.identification.coverage.report",
     "CrossValidated": "sessions.results.crossvalidating",
-    "DriveBackdriveDiagram": "core.diagram",
+    "DriveBackdriveDiagram": "core.practice.diagram",
     "Evaluation": "core.identification.evaluate",
     "ExportResult": "core.export.contract",
     "Identification": "core.identification.result",
     "ModelResult": "core.identification.result",
     "NextRecordings": "bench_gui.headless.next_recordings",
-    "Recording": "core.recording",
-    "ServoBenchError": "core.errors",
-    "ServoModel": "core.model",
-    "ServoSettings": "core.recording",
-    "ServoSpec": "core.servo_spec",
+    "Recording": "core.motion.recording",
+    "ServoBenchError": "core.base.errors",
+    "ServoModel": "core.servo.model",
+    "ServoSettings": "core.servo.settings",
+    "ServoSpec": "core.servo.servo_spec",
     "Session": "sessions",
-    "Trajectory": "core.trajectories",
+    "Trajectory": "core.motion.trajectories",
     "check_export": "core.export.exporting",
-    "make_trajectory": "core.trajectories",
-    "simulate_trajectory": "core.simulation",
+    "make_trajectory": "core.motion.trajectories",
+    "simulate_trajectory": "core.motion.simulation",
 }
 """Public names that are re-exported, and the module that defines each."""
 
@@ -221,8 +222,8 @@ def load_servo(servo: str | Path | ServoSpec) -> ServoSpec:
         'Dynamixel XL330-M288'
     """
     from bench_gui.cli.arguments import servo_text
-    from core.catalogue import load_servo
-    from core.servo_spec import ServoSpec
+    from core.servo.catalogue import load_servo
+    from core.servo.servo_spec import ServoSpec
 
     return servo if isinstance(servo, ServoSpec) else load_servo(servo_text(str(servo)))
 
@@ -245,7 +246,7 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
         'm6'
     """
     from bench_gui.cli.arguments import model_from
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
     return model if isinstance(model, ServoModel) else model_from(str(model))
 
@@ -268,7 +269,7 @@ def write_model(model: ServoModel, path: str | Path) -> Path:
         >>> sb.load_model(path).servo
         'mx106'
     """
-    from core.atomic import write_atomically
+    from core.base.atomic import write_atomically
 
     path = Path(path)
     write_atomically(path, model.to_json_text().encode())
@@ -321,8 +322,9 @@ def recording(
     """
     import numpy as np
 
-    from core.bench import Bench
-    from core.recording import CHANNELS, Recording, ServoSettings
+    from core.motion.recording import CHANNELS, Recording
+    from core.servo.bench import Bench
+    from core.servo.settings import ServoSettings
 
     spec = load_servo(servo)
     given = {"time": time, "goal_position": goal_position, "position": position, **channels}
@@ -426,8 +428,8 @@ def record(
         >>> session = sb.record("mx106", "simulated_mx106", mass=1.0, length=0.1)
     """
     from bench_gui.headless.recording import RecordingPlan, record_plan
-    from core.bench import Bench
-    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.servo.bench import Bench
     from sessions import Session
 
     plan = RecordingPlan(
@@ -463,7 +465,7 @@ def simulate(
         >>> sb.simulate("xl330:m6", sb.example().load_all()[0]).mae < 0.1
         True
     """
-    from core.comparison import compare
+    from core.motion.comparison import compare
 
     return compare(load_model(model), run, dt, supply)
 
@@ -536,7 +538,7 @@ def identify(
     from core.identification.diagnosis import diagnosed
     from core.identification.identify import Progress, identify
     from core.identification.request import IdentificationRequest
-    from core.terms import COMMAND_PATH_TERMS
+    from core.servo.terms import COMMAND_PATH_TERMS
     from sessions.results.folder import new_result_folder
     from sessions.results.identifying import Watch, run_identification
 
@@ -653,7 +655,7 @@ def certainty(
         >>> certain.friction
         'm1'
     """
-    from bench_gui.headless.places import result_folder
+    from bench_gui.headless.folders import result_folder
     from core.identification.defaults import DRAWS, PROFILED
     from sessions import Session
     from sessions.results.certifying import CertaintyQuestion, run_certainty
@@ -720,8 +722,8 @@ def propose(
         2
     """
     from bench_gui.headless.next_recordings import catalogue_model, next_recordings, plan_to_offer
-    from core.catalogue import load_servo
-    from core.plan import suggested_plan
+    from core.practice.plan import suggested_plan
+    from core.servo.catalogue import load_servo
 
     runs = _runs(data)
     wanted = catalogue_model(runs.servo()) if model is None else load_model(model)
@@ -752,7 +754,7 @@ def drive_backdrive(
         >>> sb.drive_backdrive("mx106:m6", [0.5]).drive.shape
         (1, 1)
     """
-    from core.diagram import drive_backdrive_diagram
+    from core.practice.diagram import drive_backdrive_diagram
 
     return drive_backdrive_diagram(load_model(model), motor_torque, velocity)
 
@@ -814,8 +816,8 @@ class _Runs:
 
 def _runs(data: Session | Recording | Sequence[Recording] | str | Path) -> _Runs:
     """Return the given recordings, or those of a session that a fit uses."""
-    from core.errors import InputError
-    from core.recording import Recording
+    from core.base.errors import InputError
+    from core.motion.recording import Recording
     from sessions import Session
 
     if isinstance(data, Recording):

@@ -13,11 +13,10 @@ from bench_gui.compare.comparison import Comparison
 from bench_gui.connect.bench.presets import Preset
 from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
 from bench_gui.export.exporting import Exporting
-from bench_gui.headless.places import remember
+from bench_gui.headless.folders import remember
 from bench_gui.identify.identifying import Identifying
 from bench_gui.log.journal import SERVO, FileWarnings, Journal
 from bench_gui.place.placing import Placing
-from bench_gui.plots.contents import PlotContents
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
@@ -25,7 +24,7 @@ from bench_gui.settings import Settings, texts
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
-from bench_gui.work import tasks
+from bench_gui.work import simulations
 from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
@@ -33,8 +32,9 @@ from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
 from bench_gui.work.report import Reporting, ReportJob
-from core.catalogue import load_servo
-from core.units import ANGLE_UNITS, RADIANS, AngleUnit
+from core.base.units import ANGLE_UNITS, RADIANS, AngleUnit
+from core.document.plot import PlotContents
+from core.servo.catalogue import load_servo
 
 TICK = 33
 """Period of the heartbeat and of live displays [ms]."""
@@ -185,7 +185,9 @@ class Controller(QObject):
     def prepare(self) -> None:
         """Load what the first comparison needs; called once the window is visible."""
         self.exporting.learn_targets()
-        self.background.submit("compute", self.compute.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
+        self.background.submit(
+            "compute", self.compute.call, simulations.warm_up, self.setup.spec.name, failed=lambda _: None
+        )
 
     def save_plot(self, contents: PlotContents, path: Path) -> None:
         """Write a plot as a figure or as numbers."""

@@ -33,9 +33,9 @@ from bench_gui.shell.helping import Helping
 from bench_gui.shell.layout import SESSION_HEIGHT, Layout
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.pages import Pages
+from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
-from bench_gui.shell.under_way import UnderWay, bring_into_sight
 from bench_gui.state.servo_link import simulated_servos
 from bench_gui.theme import Theme
 from bench_gui.widgets.activity_list import ActivityList
@@ -45,8 +45,8 @@ from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
-from core.units import ANGLE_UNITS, duration
+from core.base.units import ANGLE_UNITS, duration
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from drivers.errors import MotorOn
 
 if TYPE_CHECKING:

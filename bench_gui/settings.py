@@ -16,10 +16,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
-from bench_gui.headless.places import home
-from core.atomic import sweep, write_atomically
-from core.errors import ServoBenchError
-from core.sealed import EDITED, is_broken, sealed_text
+from bench_gui.headless.folders import home
+from core.base.atomic import sweep, write_atomically
+from core.base.errors import ServoBenchError
+from core.base.sealed import EDITED, is_broken, sealed_text
 
 NAME = "settings.json"
 FORMAT = 1

@@ -17,7 +17,7 @@ from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from core.terms import FRICTION_MODELS
+from core.servo.terms import FRICTION_MODELS
 
 THEMES = ("light", "dark")
 SMALLEST_FONT, LARGEST_FONT = 12, 14

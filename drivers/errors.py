@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 
 
 class DriverError(ServoBenchError):

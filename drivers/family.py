@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from core.numbers import parse_number, parse_whole
+from core.base.numbers import parse_number, parse_whole
 from drivers.errors import AddressError
 
 KINDS = ("choice", "text", "whole", "number")

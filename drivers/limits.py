@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers.errors import CommandError
 
 if TYPE_CHECKING:
-    from core.catalogue import ServoSpec
+    from core.servo.catalogue import ServoSpec
     from drivers.reading import Reading
 
 SPEED_MARGIN = 3.0

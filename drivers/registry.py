@@ -17,8 +17,8 @@ from importlib.resources import files
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlencode
 
-from core.catalogue import ServoSpec
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import ServoSpec
 from drivers.errors import AddressError
 from drivers.family import AddressField, Family
 from drivers.servo import Servo

@@ -19,14 +19,15 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from core.recording import RunHeader, ServoSettings
+from core.motion.recording import RunHeader
+from core.servo.settings import ServoSettings
 from drivers.clock import Clock, RealClock
 from drivers.errors import CommandError, DriverError, NotReady, ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
 
 if TYPE_CHECKING:
-    from core.bench import Bench
+    from core.servo.bench import Bench
 
 RELEASE_ATTEMPTS = 3
 CUT_THE_SUPPLY = "CUT THE SUPPLY"

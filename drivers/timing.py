@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
-from core.errors import InputError
-from core.numbers import parse_number
+from core.base.errors import InputError
+from core.base.numbers import parse_number
 from drivers.errors import BusError
 
 PATIENCE = "SERVOBENCH_PATIENCE"

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from core.errors import InputError
-from core.finite import is_object
-from core.plain import plain
+from core.base.errors import InputError
+from core.base.guards import is_object
+from core.base.json_fields import plain
 from sessions.errors import shown
-from sessions.facts import is_run_id
+from sessions.header import is_run_id
 
 MAX_NOTE = 4000
 """Longest note or reason [characters]."""

@@ -21,10 +21,10 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from core.atomic import write_atomically
-from core.errors import InputError, newer
-from core.finite import is_object
-from core.sealed import is_edited, sealed_text
+from core.base.atomic import write_atomically
+from core.base.errors import InputError, newer
+from core.base.guards import is_object
+from core.base.sealed import is_edited, sealed_text
 from sessions.annotations import annotations_from
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.strict_json import parse_json, storable

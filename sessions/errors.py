@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from core.errors import ServoBenchError, shown
+from core.base.errors import ServoBenchError, shown
 
 
 class SessionError(ServoBenchError):

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from core.atomic import write_atomically
-from core.catalogue import load_servo
-from core.errors import ModelError
-from core.finite import is_object
-from core.recording import COUNT_CHANNELS, Recording
+from core.base.atomic import write_atomically
+from core.base.errors import ModelError
+from core.base.guards import is_object
+from core.motion.recording import COUNT_CHANNELS, Recording
+from core.servo.catalogue import load_servo
 from sessions.errors import SessionError, cause, shown
-from sessions.facts import plain
+from sessions.header import plain
 from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS
 from sessions.importers.own_csv import COLUMNS
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT

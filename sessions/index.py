@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from core.atomic import write_atomically
-from core.errors import ServoBenchError
-from core.sealed import parse_sealed, sealed_text
+from core.base.atomic import write_atomically
+from core.base.errors import ServoBenchError
+from core.base.sealed import parse_sealed, sealed_text
 from sessions.errors import UnreadableError, shown
-from sessions.facts import is_run_id
+from sessions.header import is_run_id
 from sessions.run_file.schema import FORMAT_VERSION, opened
 from sessions.run_file.summary import RunSummary, read_summary
 from sessions.writing.locks import number_of

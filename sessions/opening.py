@@ -9,8 +9,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from core.finite import is_object
-from core.sealed import is_edited
+from core.base.guards import is_object
+from core.base.sealed import is_edited
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import SessionError, UnreadableError, cause, shown
 from sessions.index import Listing

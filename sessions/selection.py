@@ -13,10 +13,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.finite import is_object
+from core.base.guards import is_object
+from core.base.words import counted
 from core.identification.runs.split import Divisible, equal_runs
-from core.recording import STATUS_WORDS
-from core.words import counted
+from core.motion.recording import STATUS_WORDS
 from sessions.annotations import Annotation
 from sessions.errors import shown
 from sessions.run_file.summary import RunSummary

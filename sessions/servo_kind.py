@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from core.finite import is_object
-from core.recording import ServoSettings
+from core.base.guards import is_object
+from core.servo.settings import ServoSettings
 from sessions.errors import AnotherServoError, shown
 
 REAL, EMULATED, SIMULATED = "real", "emulated", "simulated"

@@ -13,15 +13,15 @@ from typing import IO
 import h5py
 import numpy as np
 
-from core.atomic import put_in_place, sweep, temporary_file
+from core.base.atomic import put_in_place, sweep, temporary_file
 from sessions.annotations import chosen_only
-from sessions.contents import contents_of, store_contents
 from sessions.documents import DOCUMENT_NAMES, encoded
 from sessions.errors import SessionError, cause, shown
-from sessions.facts import storable
+from sessions.header import storable
 from sessions.opening import DOCUMENTS_GROUP
 from sessions.run_file.schema import SESSION_FORMAT, image, write_origin
 from sessions.run_file.trailer import append_trailer
+from sessions.source_contents import contents_of, store_contents
 from sessions.store import Session
 
 ROOM = 2**20

@@ -24,18 +24,18 @@ from typing import Any
 
 import h5py
 
-from core.atomic import sweep, sweep_tree, write_atomically
-from core.errors import InputError
+from core.base.atomic import sweep, sweep_tree, write_atomically
+from core.base.errors import InputError
+from core.base.sealed import sealed_text
+from core.base.words import counted
+from core.document.table import Tabular
 from core.identification.runs.split import Divisible
-from core.placement import points_from_json
-from core.recording import STATUS_WORDS, Recording, RunHeader
-from core.sealed import sealed_text
-from core.tabular import Tabular
-from core.words import counted
+from core.motion.recording import STATUS_WORDS, Recording, RunHeader
+from core.practice.placement import points_from_json
 from sessions import documents
 from sessions.annotations import Annotation, annotations_from, revised
 from sessions.errors import UNUSABLE, SessionError, UnreadableError, cause, shown
-from sessions.facts import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
+from sessions.header import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
 from sessions.index import Listing, RunIndex
 from sessions.opening import (
     SESSION_NAME,

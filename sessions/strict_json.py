@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import InputError
-from core.finite import is_array, is_object
+from core.base.errors import InputError
+from core.base.guards import is_array, is_object
 from sessions.errors import cause, shown
 
 MAX_VALUES = 8_000_000

@@ -4,7 +4,7 @@ import math
 import os
 import signal
 
-from sessions.run_file import trial
+from sessions.run_file import sandbox
 
 _ENDS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGALRM)
 LONG = 600.0
@@ -12,7 +12,7 @@ LONG = 600.0
 
 
 def tried(path: str, limit: float = LONG) -> int:
-    """How a trial of the file ends, by SIGALRM after so long [s]: in place of `sessions.run_file.trial._started`."""
+    """How a trial of the file ends, by SIGALRM after so long [s]: in place of `sessions.run_file.sandbox._started`."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -23,6 +23,6 @@ def tried(path: str, limit: float = LONG) -> int:
     os.close(1)
     os.close(2)
     try:
-        trial.read_through(path)
+        sandbox.read_through(path)
     finally:
         os._exit(0)

@@ -23,8 +23,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 
 Array = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ REGISTRIES = {"drivers.simulated.actuators"}
 MOST_METHODS, MOST_LINES = 25, 60
 LARGE_CLASSES = {
     # Contracts and facades: users of the room meet one class.
-    "core/model.py:ServoModel", "drivers/recorder/recorder.py:Recorder", "drivers/servo.py:Servo",
+    "core/servo/model.py:ServoModel", "drivers/recorder/recorder.py:Recorder", "drivers/servo.py:Servo",
     "sessions/store.py:Session", "bench_gui/state/library.py:Library", "bench_gui/state/servo_link.py:ServoLink",
     # One state machine or one device, whose methods share its state.
     "bench_gui/place/placing.py:Placing", "drivers/emulators/dynamixel/device.py:Device",
@@ -64,6 +64,17 @@ def within(module, package):
 def test_no_module_imports_itself_by_way_of_others(imports):
     # Raises CycleError, which names the modules of a circle in their order.
     graphlib.TopologicalSorter(imports).prepare()
+
+
+def test_the_core_is_a_dozen_rooms_with_few_arrows(imports):
+    # That no arrow points back up is a contract of import-linter.
+    def room(module):
+        return module.split(".")[1] if within(module, "core") and "." in module else ""
+
+    arrows = {(room(module), room(one)) for module, used in imports.items() for one in used if within(module, "core")}
+    arrows = {(above, below) for above, below in arrows if above != below and above and below}
+    assert len({room(module) for module in imports} - {""}) <= 12
+    assert 30 <= len(arrows) <= 50
 
 
 def test_the_tasks_of_the_window_do_not_import_each_other(imports):

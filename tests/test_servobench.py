@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import servobench as sb
-from core.errors import InputError
-from core.terms import COMMAND_PATH_TERMS
+from core.base.errors import InputError
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions.results.certifying import CertaintyQuestion
 
 ROOT = Path(sb.__file__).parent
@@ -173,7 +173,7 @@ class TestArguments:
 
     def test_of_a_simulation(self, reach, session):
         run = session.load(session.runs()[0].id)
-        given = reach("core.comparison.compare", sb.simulate, "xl330:m6", run, dt=0.02, supply="header")
+        given = reach("core.motion.comparison.compare", sb.simulate, "xl330:m6", run, dt=0.02, supply="header")
         assert given == {"model": sb.load_model("xl330:m6"), "recording": run, "dt": 0.02, "supply": "header"}
 
     @pytest.mark.parametrize(
@@ -220,7 +220,9 @@ class TestArguments:
                          "force": True, "options": {"kp": 9.0}}  # fmt: skip
 
     def test_of_a_diagram_and_of_a_coverage(self, reach, session):
-        given = reach("core.diagram.drive_backdrive_diagram", sb.drive_backdrive, "mx106:m2", [0.5], [0.0, 2.0])
+        given = reach(
+            "core.practice.diagram.drive_backdrive_diagram", sb.drive_backdrive, "mx106:m2", [0.5], [0.0, 2.0]
+        )
         assert given == {"model": sb.load_model("mx106:m2"), "motor_torque": [0.5], "velocity": [0.0, 2.0]}
         given = reach("core.identification.coverage.report.coverage", sb.coverage, session, "xl330:m2")
         assert given["model"] == sb.load_model("xl330:m2")

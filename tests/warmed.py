@@ -5,16 +5,12 @@ import bench_gui.identify.fit.compute
 import bench_gui.studies.compliant.compute
 import bench_gui.studies.learning.compute
 import bench_gui.studies.stiction.compute
-import bench_gui.work.tasks  # noqa: F401
-import sessions.results.crossvalidating
-import sessions.results.identifying
-import sessions.run_file.schema
-import sessions.run_file.trial  # noqa: F401
+import bench_gui.work.simulations  # noqa: F401
 import tests.warm  # noqa: F401
-from core.bench import Bench
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.registry import open_servo
 
 for name in ("m1", "m6"):

@@ -9,16 +9,16 @@ from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
+from core.base.numbers import is_pair, number_parts, parse_number, parse_whole
 from core.identification.options import CHOICES, IdentificationOptions, options_of
-from core.numbers import is_pair, number_parts, parse_number, parse_whole
-from core.terms import FRICTION_MODELS, Integrator
+from core.servo.terms import FRICTION_MODELS, Integrator
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.errors import InputError
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.base.errors import InputError
+    from core.motion.recording import Recording
+    from core.servo.bench import Bench
+    from core.servo.model import ServoModel
     from sessions import Selection, Session
 
 OPTIONS = options_of(IdentificationOptions)
@@ -76,7 +76,7 @@ def add_task(tasks: Any, name: str, summary: str, **how: Any) -> argparse.Argume
 
 
 def any_number(text: str) -> float:
-    """Parse a finite number, see `core.numbers`."""
+    """Parse a finite number, see `core.base.numbers`."""
     try:
         return parse_number(text)
     except ValueError as error:
@@ -84,7 +84,7 @@ def any_number(text: str) -> float:
 
 
 def any_int(text: str) -> int:
-    """Parse a whole number, see `core.numbers`."""
+    """Parse a whole number, see `core.base.numbers`."""
     try:
         return parse_whole(text)
     except ValueError as error:
@@ -264,7 +264,7 @@ def servo_text(text: str) -> str:
 
 
 def _added(path: str) -> str:
-    from core.catalogue import add_servo, read_servo_file
+    from core.servo.catalogue import add_servo, read_servo_file
     from drivers.registry import check_buses
 
     spec = read_servo_file(path)
@@ -390,7 +390,7 @@ def add_pendulum(parser: Any) -> None:
 
 def bench_from(arguments: argparse.Namespace) -> Bench:
     """Return the bench of `add_pendulum`'s options."""
-    from core.bench import Bench
+    from core.servo.bench import Bench
 
     return Bench(mass=arguments.mass, length=arguments.length, arm_mass=arguments.arm_mass)
 
@@ -403,10 +403,10 @@ def model_from(text: str, integrator: Integrator | None = None, substeps: int | 
     Raises:
         ModelError: There is no such model, or its file is damaged.
     """
-    from core.catalogue import load_servo
-    from core.model import ServoModel
-    from core.shipped import PUBLISHED, load_model, nominal_model
-    from core.simulation import with_integration
+    from core.motion.simulation import with_integration
+    from core.servo.catalogue import load_servo
+    from core.servo.model import ServoModel
+    from core.servo.shipped import PUBLISHED, load_model, nominal_model
 
     servo, colon, variant = text.rpartition(":")
     friction = variant.lower()
@@ -483,7 +483,7 @@ def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
 def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> list[str]:
     from shlex import quote
 
-    from core.errors import InputError
+    from core.base.errors import InputError
     from sessions import fit_runs
 
     place, annotations = session.path, session.annotations()
@@ -517,7 +517,7 @@ def _tagged(session: Session, tags: list[str]) -> set[str]:
 
 
 def _nothing_usable(session: Session, selection: Selection) -> InputError:
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     others = "" if selection.complete else f" ({selection.damage or selection.text})"
     return InputError(f"{session.path}: the session has no finished runs{others}; record or import some")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_several, named_list
 from bench_gui.cli.terminal import add_json
-from core.numbers import parse_number
+from core.base.numbers import parse_number
 
 if TYPE_CHECKING:
     from core.studies.compliant.elastic import CompliantActuator
@@ -61,7 +61,7 @@ def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
     Raises:
         ServoBenchError: --set without --actuator, or an unusable value or file.
     """
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     if arguments.actuator is None:
         if arguments.set:
@@ -89,7 +89,7 @@ def unit_named(text: str) -> CompliantUnit:
 
 def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:
     """Return the two numbers of an option; raise InputError for fewer or more."""
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     if len(values) != 2:
         raise InputError(f"{option}: expected two comma-separated numbers, got {len(values)}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
 
-    from core.simulation import Motion
+    from core.motion.simulation import Motion
 
 DIGITS = ".9g"
 """Format of numbers in tables."""
@@ -23,7 +23,7 @@ DIGITS = ".9g"
 
 def write_file(path: str | Path, content: str | bytes) -> Path:
     """Write a file atomically and create its folder if needed."""
-    from core.atomic import write_atomically
+    from core.base.atomic import write_atomically
 
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

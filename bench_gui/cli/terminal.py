@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.announcements import listen
-from core.errors import shown
-from core.time_left import TimeLeft
-from core.units import about
+from core.base.announcements import listen
+from core.base.errors import shown
+from core.base.time_left import TimeLeft
+from core.base.units import about
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"

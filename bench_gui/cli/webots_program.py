@@ -41,7 +41,7 @@ class ProgramEnd:
 
 def run_in_process(job: ProgramJob) -> ProgramEnd:
     """Run a program in its own process and wait; raise InputError if the process dies without a result."""
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)
@@ -64,7 +64,7 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
 
 
 def _serve(job: ProgramJob, pipe: Connection) -> None:
-    from core.errors import ServoBenchError
+    from core.base.errors import ServoBenchError
     from core.studies.webots.controller import run_program
     from core.studies.webots.robot import robot_of
 

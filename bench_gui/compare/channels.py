@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.recording import CHANNELS
-from core.units import AngleUnit
+from core.base.units import AngleUnit
+from core.motion.recording import CHANNELS
 
 _SYMBOLS = {"1": "", "degC": "°C"}
 

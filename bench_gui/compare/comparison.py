@@ -11,14 +11,14 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.state.library import Library
 from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelList
-from bench_gui.work import tasks
+from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
-from core.terms import FRICTION_MODELS, RICHEST
-from core.words import counted
+from core.base.words import counted
+from core.servo.terms import FRICTION_MODELS, RICHEST
 
 if TYPE_CHECKING:
-    from core.recording import Recording
+    from core.motion.recording import Recording
     from sessions import RunSummary
 
 MOST_DRAWN = 24
@@ -36,7 +36,7 @@ class Picture:
 
     recordings: list[Recording] = field(default_factory=list)
     models: list[ModelEntry] = field(default_factory=list)
-    overlays: tasks.Overlays | None = None
+    overlays: simulations.Overlays | None = None
     first: int = 0
     """Place of the first drawn run among the chosen runs."""
     total: int = 0
@@ -192,7 +192,7 @@ class Comparison(QObject):
         self.waiting = bool(entries)
         channel = self.channel
         recordings: list[Recording] | None = None
-        overlays: tasks.Overlays | None = None
+        overlays: simulations.Overlays | None = None
 
         def show() -> None:
             """Show what has arrived; either may be the first."""
@@ -208,7 +208,7 @@ class Comparison(QObject):
                 recordings = found
                 show()
 
-        def simulated(found: tasks.Overlays) -> None:
+        def simulated(found: simulations.Overlays) -> None:
             nonlocal overlays
             if asked == self._asked:
                 overlays = found
@@ -229,7 +229,7 @@ class Comparison(QObject):
             self._background.submit(
                 "compute",
                 self._compute.call,
-                tasks.overlays,
+                simulations.overlays,
                 path,
                 runs,
                 models,
@@ -243,11 +243,11 @@ class Comparison(QObject):
         self.channel = name
         self.draw()
 
-    def respond(self, run: str, done: Callable[[tasks.Responses], None], failed: Callable[[str], None]) -> None:
+    def respond(self, run: str, done: Callable[[simulations.Responses], None], failed: Callable[[str], None]) -> None:
         """Request a run's frequency response, measured and simulated by the chosen models."""
         path, models = self._library.path, {entry.key: entry.model for entry in self.entries}
         self._background.submit(
-            "compute", self._compute.call, tasks.responses, path, run, models, done=done, failed=failed
+            "compute", self._compute.call, simulations.responses, path, run, models, done=done, failed=failed
         )
 
     def turn(self, pages: int) -> None:
@@ -283,7 +283,7 @@ class Comparison(QObject):
         models = {entry.key: entry.model for entry in entries if entry.key in wanted}
         opened = self._opened
 
-        def done(errors: tasks.Errors) -> None:
+        def done(errors: simulations.Errors) -> None:
             if opened != self._opened:
                 return
             for entry in entries:
@@ -300,10 +300,10 @@ class Comparison(QObject):
                 self.problem.emit(message)
 
         self._background.submit(
-            "compute", self._compute.call, tasks.errors, path, wanted, models, done=done, failed=failed
+            "compute", self._compute.call, simulations.errors, path, wanted, models, done=done, failed=failed
         )
 
-    def _note(self, entries: list[ModelEntry], overlays: tasks.Overlays) -> None:
+    def _note(self, entries: list[ModelEntry], overlays: simulations.Overlays) -> None:
         """Store the errors that an overlay contains."""
         for entry in entries:
             self.book.add(entry, {run.id: run.mae.get(entry.key, math.nan) for run in overlays.runs})

@@ -14,13 +14,14 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import Array, PlotArea
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from core.diagram import (
+from core.base.units import AngleUnit
+from core.document.plot import Array, PlotArea
+from core.practice.diagram import (
     DriveBackdriveDiagram,
     drive_backdrive_diagram,
     farthest,
@@ -28,8 +29,7 @@ from core.diagram import (
     reachable_torque,
     torque_range,
 )
-from core.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
-from core.units import AngleUnit
+from core.practice.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
 
 STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
 LIGHTER = 0.55

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from bench_gui.compare.comparison import ErrorBook
 from bench_gui.headless.comparison_tables import MRAD, condition_groups, conditions_of
-from bench_gui.plots.contents import TablePanel
 from bench_gui.state.models import ModelEntry
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
+from core.base.units import FIGURE_DASH, milliradians
+from core.base.words import counted
+from core.document.plot import TablePanel
 from core.identification.runs.grouping import Group
-from core.trajectories import title_of
-from core.units import FIGURE_DASH, milliradians
-from core.words import counted
+from core.motion.trajectories import title_of
 
 if TYPE_CHECKING:
     from sessions import RunSummary

@@ -9,11 +9,11 @@ from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.error_table import RUNS, ErrorTable
 from bench_gui.compare.heat_map import HeatMap
 from bench_gui.headless.comparison_tables import Judged, conditions_of, heat_panel
-from bench_gui.plots.contents import HeatPanel, PlotContents, TablePanel
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
+from core.document.plot import HeatPanel, PlotContents, TablePanel
 from core.identification.runs.grouping import grid_of
 
 ROWS: list[tuple[str, tuple[str, ...]]] = [

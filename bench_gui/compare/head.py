@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QProgressBar, QToolButton, QWidget
 from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.controller import Controller
 from bench_gui.widgets.fields import ElidedLabel, describe, hbox, tool
-from core.words import counted
+from core.base.words import counted
 
 
 class Head(QWidget):

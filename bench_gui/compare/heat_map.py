@@ -19,12 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, label, vbox
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
-from core.units import FIGURE_DASH, fixed
+from core.base.units import FIGURE_DASH, fixed
+from core.document.plot import HeatPanel
 
 LOWEST_ROW, NARROWEST_COLUMN = 24, 48
 """Smallest sizes of a cell [px]."""

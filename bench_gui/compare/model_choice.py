@@ -12,7 +12,7 @@ from bench_gui.icons import line_icon
 from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry, ModelList
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, describe, label, vbox
-from core.terms import FRICTION_TITLES
+from core.servo.terms import FRICTION_TITLES
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 SPACING = 14

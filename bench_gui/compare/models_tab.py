@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 from bench_gui.compare.comparison import Comparison
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
 from bench_gui.plots.bars import BarChart
-from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
 from bench_gui.state.models import IDENTIFIED, ModelList
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label, vbox
+from core.document.plot import BarPanel, BarSeries, PlotContents, mixed
 from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"

@@ -15,7 +15,7 @@ from bench_gui.controller import Controller
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label, restyle, tool
-from core.units import RADIANS, significant
+from core.base.units import RADIANS, significant
 
 BELOW = [("error", ERROR), ("error spectrum", SPECTRUM), ("difference", DIFFERENCE)]
 LONGEST = 14

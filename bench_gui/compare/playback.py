@@ -14,8 +14,8 @@ from bench_gui.plots.chart import Chart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import label, tool, vbox
 from bench_gui.widgets.pendulum import PendulumView, at
-from core.bench import Bench
-from core.units import DEGREES, AngleUnit, fixed
+from core.base.units import DEGREES, AngleUnit, fixed
+from core.servo.bench import Bench
 
 FRAME = 33
 """Time between two frames [ms]."""

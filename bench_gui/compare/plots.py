@@ -21,10 +21,10 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from bench_gui.work.tasks import SimulatedRun
-from core.bench import Bench
-from core.trajectories import title_of
-from core.units import RADIANS, AngleUnit, milliradians
+from bench_gui.work.simulations import SimulatedRun
+from core.base.units import RADIANS, AngleUnit, milliradians
+from core.motion.trajectories import title_of
+from core.servo.bench import Bench
 
 Array = NDArray[np.float64]
 MOST_TITLES = 12

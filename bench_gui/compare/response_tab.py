@@ -17,7 +17,7 @@ from bench_gui.plots.stack import stacked
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, vbox
-from bench_gui.work.tasks import Responses
+from bench_gui.work.simulations import Responses
 
 WIDTH = 1.5
 SWEEPS = ("chirp", "sin_time_square")

@@ -14,7 +14,7 @@ from bench_gui.state.servo_link import EMULATED, REAL, SIMULATED, ServoLink, ser
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.activity import Activities
 from bench_gui.work.background import Background
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers.registry import ServoAddress, family
 from drivers.servo import ServoIdentity
 

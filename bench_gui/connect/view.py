@@ -21,7 +21,7 @@ from bench_gui.widgets.bench_form import SetupForm
 from bench_gui.widgets.fields import button, hbox, refusals, restyle
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from drivers.registry import families
 from drivers.servo import ServoState
 

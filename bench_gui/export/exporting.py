@@ -13,7 +13,7 @@ from bench_gui.headless import exporting as writing
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess
-from core.model import ServoModel
+from core.servo.model import ServoModel
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line

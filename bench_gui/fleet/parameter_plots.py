@@ -14,13 +14,13 @@ from PySide6.QtGui import QColor, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QToolTip, QWidget
 
 from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
-from bench_gui.headless.words import printed
+from bench_gui.headless.symbols import printed
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.dashes import CATALOGUE_DASH
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, hbox, label, vbox
-from core.units import RADIANS, AngleUnit, significant
+from core.base.units import RADIANS, AngleUnit, significant
+from core.document.plot import PlotArea
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from bench_gui.fleet.summary import (
     TransferSummary,
     UnitSummary,
 )
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
@@ -243,7 +243,7 @@ def _spread(spread: ParameterSpread) -> dict[str, Any]:
 
 
 def _catalogue(servo: str, friction: str) -> Mapping[str, float]:
-    from core.shipped import load_model, shipped_models
+    from core.servo.shipped import load_model, shipped_models
 
     return load_model(servo, friction).values if friction in shipped_models(servo) else {}
 

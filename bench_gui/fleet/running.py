@@ -11,7 +11,7 @@ from bench_gui.fleet.messages import FleetJob, FleetStep
 from bench_gui.fleet.reading import LookJob, ReadJob, SeenSession, look, read
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.work.computation import Computation, Computations
-from core.words import counted
+from core.base.words import counted
 
 
 class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):

@@ -28,9 +28,8 @@ from bench_gui.headless.fleet.spreading import (
     judge,
     write,
 )
-from bench_gui.headless.places import as_person_writes
+from bench_gui.headless.folders import as_person_writes
 from bench_gui.plots.bars import BarChart
-from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.start_button import held_by
@@ -39,8 +38,9 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
-from core.units import FIGURE_DASH, significant
-from core.words import capitalised, counted
+from core.base.units import FIGURE_DASH, significant
+from core.base.words import capitalised, counted
+from core.document.plot import BarPanel, BarSeries, TablePanel
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),

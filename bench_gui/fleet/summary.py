@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.units import AngleUnit, fixed, significant, with_uncertainty
 from core.fleet.plan import FleetRequest
-from core.units import AngleUnit, fixed, significant, with_uncertainty
 
 Array = NDArray[np.float64]
 

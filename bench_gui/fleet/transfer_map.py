@@ -23,11 +23,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from bench_gui.fleet.summary import TransferSummary
-from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, heat_colours, ink_on
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
-from core.units import milliradians
+from core.base.units import milliradians
+from core.document.plot import HeatPanel
 
 Array = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from bench_gui.fleet.units_table import COLUMNS, MARK, UNIT, UNLIKE, UnitsOrder,
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, describe, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
-from core.units import AngleUnit
-from core.words import counted
+from core.base.units import AngleUnit
+from core.base.words import counted
 
 WIDTHS = dict(zip(COLUMNS, (96, 110, 56, 62, 56, 122, 122, 190), strict=True))
 PARAMETER_WIDTH = 150

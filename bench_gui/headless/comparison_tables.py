@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_gui.plots.contents import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from bench_gui.plots.dashes import IDENTIFIED_DASH
+from core.base.words import counted
+from core.document.plot import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from core.identification.runs.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
-from core.words import counted
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
-    from core.recording import Recording
-    from core.simulation import Motion
+    from core.motion.recording import Recording
+    from core.motion.simulation import Motion
+    from core.servo.model import ServoModel
 
 MRAD = 1e3
 """Milliradians per radian."""

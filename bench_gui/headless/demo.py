@@ -10,17 +10,17 @@ from typing import Any
 
 from bench_gui.headless.recording import RecordingPlan, record_plan
 from bench_gui.headless.report import ReportContents, write_report
-from core.bench import Bench
-from core.errors import InputError
+from core.base.errors import InputError
 from core.export import export_model
 from core.identification.diagnosis import diagnosed
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording, with_integration
-from core.terms import RICHEST
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording, with_integration
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
+from core.servo.terms import RICHEST
 from sessions import Session
 from sessions.results.identification import save_identification
 

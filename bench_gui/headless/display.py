@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 
 LONGEST_START = 60.0
 """Time limit of the trial [s]; a Qt that has not opened by then hangs."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bench_gui.headless.display import INSTALL_WINDOW, DisplayTrial, NoWindowError, require_qt
-from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
-from core.catalogue import broken_servos, own_folder, servos
-from core.errors import ServoBenchError
+from bench_gui.headless.folders import HOME_VARIABLE, as_person_writes, home
+from core.base.errors import ServoBenchError
+from core.servo.catalogue import broken_servos, own_folder, servos
 from drivers.finding import MachineCheck
 from drivers.priority import raise_priority
 from drivers.registry import FAMILIES, check_buses, family_module
@@ -122,7 +122,7 @@ def _processors() -> MachineCheck:
 
 
 def _compiler() -> list[MachineCheck]:
-    from core.benchmark import time_compilation
+    from core.identification.benchmark import time_compilation
     from core.kernel.compilation import cache_folder
 
     seconds = time_compilation()

@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import resources
-from bench_gui.headless.places import home
+from bench_gui.headless.folders import home
 
 EXAMPLE = "xl330"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 PREVIEW_CHARACTERS = 20_000
 """Longest previewed part of a file, in characters."""

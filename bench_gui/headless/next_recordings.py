@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.headless.recording import PLAN_DOCUMENT
-from core.catalogue import load_servo
-from core.plan import GridPlan, suggested_plan
-from core.tabular import Tabular
-from core.terms import RICHEST, Supply
-from core.words import counted
+from core.base.words import counted
+from core.document.table import Tabular
+from core.practice.plan import GridPlan, suggested_plan
+from core.servo.catalogue import load_servo
+from core.servo.terms import RICHEST, Supply
 
 if TYPE_CHECKING:
     from core.identification.next.proposal import Proposal
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
     from sessions import Session
 
 FRICTION = RICHEST
@@ -79,8 +79,8 @@ def plan_to_offer(session: Session, servo: str) -> GridPlan:
 
 def catalogue_model(servo: str) -> ServoModel:
     """Return the model used if none was identified: M6 with command path at the catalogue's start values."""
-    from core.model import build_model
-    from core.terms import COMMAND_PATH_TERMS
+    from core.servo.model import build_model
+    from core.servo.terms import COMMAND_PATH_TERMS
 
     return build_model(servo, FRICTION, command_path=COMMAND_PATH_TERMS)
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from itertools import cycle
 
 import resources
-from core.terms import FRICTION_MODELS
+from core.servo.terms import FRICTION_MODELS
 
 _CURVES = tomllib.loads((files(resources) / "palettes" / "light.toml").read_text("utf-8"))["curve"]
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from bench_gui.headless.interrupt import Interrupt
 from bench_gui.headless.run_header import run_header
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.plan import Cell, GridPlan, PlanStatus, changes_by_hand, status
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import Trajectory
+from core.base.errors import InputError
+from core.motion.recording import RunHeader
+from core.motion.trajectories import Trajectory
+from core.practice.plan import Cell, GridPlan, PlanStatus, changes_by_hand, status
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from drivers.recorder import Recorder, RunResult, record_inline
 from drivers.registry import ServoAddress, open_servo
 from drivers.servo import ServoIdentity

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from core.bench import Bench
-from core.catalogue import servo_provenance
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import Trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import Trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import servo_provenance
+from core.servo.settings import ServoSettings
 
 DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
 """Direction in which the pendulum turns, as seen by the user, when the servo's angle increases."""

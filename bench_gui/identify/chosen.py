@@ -10,7 +10,7 @@ from sessions.sampling import sample_of
 if TYPE_CHECKING:
     from bench_gui.controller import Controller
     from bench_gui.identify.fit.settings import FitSettings
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 
 def chosen_runs(controller: Controller, settings: FitSettings) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from typing import Any
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import grade_tone
 from bench_gui.widgets.text_table import Cell, Column
+from core.base.units import FIGURE_DASH, significant
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
-from core.terms import COMMAND_PATH
-from core.units import FIGURE_DASH, significant
+from core.servo.terms import COMMAND_PATH
 
 COLUMNS = (
     Column("Symbol", "Symbol used in the papers"),

@@ -14,12 +14,12 @@ from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
-from core.errors import ServoBenchError
-from core.words import counted
+from core.base.errors import ServoBenchError
+from core.base.words import counted
 from sessions.sampling import sample_of
 
 if TYPE_CHECKING:
-    from core.placement import PlacedPoint
+    from core.practice.placement import PlacedPoint
 
 
 class Identifying(QObject):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
-    from core.recording import Recording
-    from core.terms import Supply
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
+    from core.servo.terms import Supply
 
 
 @dataclass(frozen=True, kw_only=True)

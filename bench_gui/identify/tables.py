@@ -12,11 +12,11 @@ from PySide6.QtGui import QColor, QPainter, QPen
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
+from core.base.units import FIGURE_DASH, duration, milliradians, significant
 from core.identification.evidence.certainty import Certainty, ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
-from core.parameters import Parameter
-from core.terms import FRICTION_TITLES
-from core.units import FIGURE_DASH, duration, milliradians, significant
+from core.servo.parameters import Parameter
+from core.servo.terms import FRICTION_TITLES
 
 NAME_COLUMN, SYMBOL_COLUMN, VALUE_COLUMN, INTERVAL_COLUMN, UNIT_COLUMN = range(5)
 FOREST_COLUMN, START_COLUMN, OTHER_COLUMN, NOTE_COLUMN = range(5, 9)

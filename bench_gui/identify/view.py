@@ -13,7 +13,7 @@ from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.answer import AnswerPart
-from bench_gui.identify.answer.words import objective, plan_in_words
+from bench_gui.identify.answer.sentences import objective, plan_in_words
 from bench_gui.identify.earlier_choice import EarlierChoice
 from bench_gui.identify.evidence_tab import LAZY, EvidenceTab
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, Remedy
@@ -29,7 +29,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
 from bench_gui.widgets.page import PAUSE, TaskPage
 from bench_gui.widgets.start_button import held_by
-from core.words import capitalised, counted
+from core.base.words import capitalised, counted
 
 LOWEST_TABS = 150
 """Smallest height of the tabs [px]."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from core import sealed
-from core.words import capitalised
+from core.base import sealed
+from core.base.words import capitalised
 
 SERVO = "servo"
 """Cause of messages about the servo; settled when it moves, connects or accepts commands again."""

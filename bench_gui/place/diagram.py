@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QWidget
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from core.diagram import drive_backdrive_diagram, halves
-from core.placement import DRIVE, PlacedPoint
+from core.document.plot import PlotArea
+from core.practice.diagram import drive_backdrive_diagram, halves
+from core.practice.placement import DRIVE, PlacedPoint
 
 CURVE_POINTS = 161
 ROOM = 1.25

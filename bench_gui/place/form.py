@@ -11,7 +11,7 @@ from bench_gui.place.placing import Placing
 from bench_gui.settings import Settings
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, ListEdit, Section, button, describe, label, number, restyle, whole
-from core.words import capitalised
+from core.base.words import capitalised
 
 _ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from bench_gui.state.servo_link import ServoLink, ServoView
-from core.bench import Bench
+from core.servo.bench import Bench
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 

@@ -11,10 +11,10 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.headless.place.rests import Target
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup
-from core.errors import InputError
-from core.finite import is_array, is_finite
-from core.model import ServoModel
-from core.placement import SIDES, TorqueSuggestion, suggest_torques
+from core.base.errors import InputError
+from core.base.guards import is_array, is_finite
+from core.practice.placement import SIDES, TorqueSuggestion, suggest_torques
+from core.servo.model import ServoModel
 
 TRAIN = "train"
 """Entry in the provenance of a fitted model: ids of the runs it was fitted to."""

@@ -10,8 +10,8 @@ from PySide6.QtGui import QUndoStack
 from bench_gui.headless.place.rests import DOCUMENT
 from bench_gui.state.library import Library
 from bench_gui.undo import change
-from core.errors import ServoBenchError
-from core.placement import PlacedPoint, points_from_json, points_to_json
+from core.base.errors import ServoBenchError
+from core.practice.placement import PlacedPoint, points_from_json, points_to_json
 
 if TYPE_CHECKING:
     from sessions import Session

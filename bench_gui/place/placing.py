@@ -33,16 +33,16 @@ from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoLink
 from bench_gui.state.setup import BenchSetup
-from core.bench import Bench
-from core.errors import ServoBenchError
-from core.placement import (
+from core.base.errors import ServoBenchError
+from core.base.units import fixed
+from core.motion.recording import RunHeader
+from core.practice.placement import (
     REST_TIME,
     SIDES,
     PlacedPoint,
     redone,
 )
-from core.recording import RunHeader
-from core.units import fixed
+from core.servo.bench import Bench
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 

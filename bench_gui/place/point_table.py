@@ -8,9 +8,9 @@ from PySide6.QtCore import QModelIndex
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
-from core.model import ServoModel
-from core.placement import BACKDRIVE, DISAGREEMENT, DRIVE, PlacedPoint, Side, disagreement
-from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
+from core.base.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
+from core.practice.placement import BACKDRIVE, DISAGREEMENT, DRIVE, PlacedPoint, Side, disagreement
+from core.servo.model import ServoModel
 
 SOUGHT = "▸"
 """Shown in place of the value that is being sought."""

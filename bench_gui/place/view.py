@@ -18,9 +18,9 @@ from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.place.diagram import PlacementDiagram
 from bench_gui.place.form import CaptureForm, TorqueForm
+from bench_gui.place.guidance import STEPS, Guidance, guidance
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
-from bench_gui.place.words import STEPS, Guidance, guidance
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, describe, hbox, label, restyle, vbox
@@ -28,8 +28,8 @@ from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
-from core.placement import DISAGREEMENT, disagreement, expected_angles
-from core.words import counted
+from core.base.words import counted
+from core.practice.placement import DISAGREEMENT, disagreement, expected_angles
 from drivers.servo import ServoState
 
 BIG = 40

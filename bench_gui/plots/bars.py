@@ -9,8 +9,8 @@ import pyqtgraph as pg
 from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 
 from bench_gui.plots.chart import LABEL_SIZE, Chart
-from bench_gui.plots.contents import BarPanel, mixed, parted
 from bench_gui.theme import Theme
+from core.document.plot import BarPanel, mixed, parted
 
 FILLED, WIDEST = 0.8, 0.22
 """Share of a group's width for all its bars, and for one bar at most."""

@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEv
 from PySide6.QtWidgets import QGraphicsItem, QSizePolicy
 
 from bench_gui.plots.axes import Axis, LogAxis
-from bench_gui.plots.contents import PlotArea, PlotCurve, labelled, parted
 from bench_gui.theme import Theme
+from core.document.plot import PlotArea, PlotCurve, labelled, parted
 
 pg.setConfigOptions(antialias=True, useOpenGL=False)
 

@@ -18,12 +18,12 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QToolButton, QVBoxLayout
 
 from bench_gui.plots.chart import Chart
-from bench_gui.plots.contents import labelled
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
-from core.units import significant
+from core.base.units import significant
+from core.document.plot import labelled
 
 NAMES = ("①", "②")
 READOUT_WIDTH = 360

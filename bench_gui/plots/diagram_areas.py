@@ -8,9 +8,9 @@ from typing import Any
 import pyqtgraph as pg
 
 from bench_gui.plots.chart import Chart
-from bench_gui.plots.contents import PlotArea
 from bench_gui.theme import Theme
-from core.diagram import DriveBackdriveDiagram, area_labels, areas
+from core.document.plot import PlotArea
+from core.practice.diagram import DriveBackdriveDiagram, area_labels, areas
 
 
 def boundary_shades(theme: Theme) -> dict[str, str]:

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from bench_gui.icons import icon
 from bench_gui.plots.chart import Chart
-from bench_gui.plots.contents import CurvePanel, PlotArea, PlotContents, PlotCurve, labelled
 from bench_gui.theme import THEMES, Theme, load_theme
 from bench_gui.widgets.fields import tool
+from core.document.plot import CurvePanel, PlotArea, PlotContents, PlotCurve, labelled
 
 FILTERS = {
     "Picture, scalable (*.svg)": ".svg",

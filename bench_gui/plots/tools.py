@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from bench_gui.actions import ActionSpec
 from bench_gui.icons import icon
 from bench_gui.plots.chart import Chart
-from bench_gui.plots.contents import PlotContents
 from bench_gui.plots.cursors import CursorReadout, DeltaCursors
 from bench_gui.plots.export import PlotExport, gather
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import restyle, tool
+from core.document.plot import PlotContents
 
 
 class PlotTools:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
-from core.recording import SAMPLE_DTYPE
+from core.motion.recording import SAMPLE_DTYPE
 
 FILE_OVERHEAD = 45_400
 """Size of a run's file without its samples [bytes], measured; within 2 kB for any length."""

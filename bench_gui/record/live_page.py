@@ -13,8 +13,8 @@ from bench_gui.record.prompt import CountdownLabel
 from bench_gui.record.queue import RecordQueue, ending
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, tool, vbox
-from core.trajectories import Trajectory
-from core.words import counted
+from core.base.words import counted
+from core.motion.trajectories import Trajectory
 from drivers.recorder import RunResult
 
 TWIN_PERIOD = 6

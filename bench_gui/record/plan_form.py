@@ -36,12 +36,12 @@ from bench_gui.widgets.fields import (
     whole,
 )
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.errors import InputError, ServoBenchError
-from core.numbers import number_parts, parse_number
-from core.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
-from core.trajectories import make_trajectory, trajectory_names
-from core.units import duration
-from core.words import capitalised, counted
+from core.base.errors import InputError, ServoBenchError
+from core.base.numbers import number_parts, parse_number
+from core.base.units import duration
+from core.base.words import capitalised, counted
+from core.motion.trajectories import make_trajectory, trajectory_names
+from core.practice.plan import MOST_REPETITIONS, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 
 AXES = (
     ("masses", "Loads", "kg", "Masses of the load, e.g. 0.5, 1 or 0,5; 1"),
@@ -252,7 +252,7 @@ def _problem(text: str, what: str) -> str:
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:
-    """Parse a list of numbers, see `core.numbers`.
+    """Parse a list of numbers, see `core.base.numbers`.
 
     Raises:
         InputError: The text is not a list of numbers.

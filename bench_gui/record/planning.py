@@ -19,8 +19,8 @@ from bench_gui.state.library import Library
 from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
 from bench_gui.work.background import Background
-from core.errors import ServoBenchError
-from core.plan import Cell, GridPlan, PlanStatus, status, suggested_plan
+from core.base.errors import ServoBenchError
+from core.practice.plan import Cell, GridPlan, PlanStatus, status, suggested_plan
 
 if TYPE_CHECKING:
     from drivers.recorder import RunResult

@@ -22,9 +22,9 @@ from bench_gui.record.live import LiveRun
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import tool, vbox
-from core.mounting import TwinMotion
-from core.trajectories import TrajectoryPreview
-from core.units import RADIANS, AngleUnit
+from core.base.units import RADIANS, AngleUnit
+from core.motion.trajectories import TrajectoryPreview
+from core.practice.twin import TwinMotion
 from drivers.limits import Limits
 
 NOTHING = np.empty(0)

@@ -18,10 +18,10 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.record.countdown import Countdown
 from bench_gui.state.servo_link import SIMULATED, ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
-from core.errors import ServoBenchError
-from core.plan import RUN_OVERHEAD, Cell, changes_by_hand
-from core.recording import RunHeader, SinkDescription
-from core.trajectories import Trajectory
+from core.base.errors import ServoBenchError
+from core.motion.recording import RunHeader, SinkDescription
+from core.motion.trajectories import Trajectory
+from core.practice.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from drivers.recorder import RunResult
 from drivers.servo import ServoState
 

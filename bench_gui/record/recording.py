@@ -16,7 +16,7 @@ from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
-from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
 from drivers.recorder import RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState

@@ -13,9 +13,9 @@ from bench_gui.record.planning import Planning
 from bench_gui.record.queue import QueuedRun, RecordQueue, ending
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe, hbox, vbox
-from core.plan import Cell
-from core.trajectories import title_of
-from core.words import counted
+from core.base.words import counted
+from core.motion.trajectories import title_of
+from core.practice.plan import Cell
 
 MOST_SHOWN = 200
 """Maximum of recorded rows and of waiting rows; a longer list states how many more there are."""

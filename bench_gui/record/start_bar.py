@@ -11,9 +11,9 @@ from bench_gui.controller import Controller
 from bench_gui.record.recording import paper_set
 from bench_gui.widgets.fields import button, label, restyle, tool, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.trajectories import Trajectory
-from core.units import duration
-from core.words import capitalised, counted
+from core.base.units import duration
+from core.base.words import capitalised, counted
+from core.motion.trajectories import Trajectory
 
 ARROW_HEIGHT = 31
 """Height of a button with an arrow [px]: a layout knows only of the 28 that the style sheet asks for."""

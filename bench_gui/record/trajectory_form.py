@@ -14,17 +14,17 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.undo import change
 from bench_gui.widgets.fields import AngleBox, Section, angle, choice, label, number
-from core.errors import ServoBenchError
-from core.parameters import Parameter
-from core.trajectories import (
+from core.base.errors import ServoBenchError
+from core.base.units import RADIANS, AngleUnit, duration, fixed
+from core.base.words import capitalised
+from core.motion.trajectories import (
     Trajectory,
     TrajectoryPreview,
     canonical_name,
     make_trajectory,
     trajectory_names,
 )
-from core.units import RADIANS, AngleUnit, duration, fixed
-from core.words import capitalised
+from core.servo.parameters import Parameter
 from drivers.limits import Limits
 
 LONGEST = 600.0

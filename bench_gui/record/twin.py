@@ -17,11 +17,11 @@ from bench_gui.record.live import LiveRun
 from bench_gui.record.queue import QueuedRun, RecordQueue
 from bench_gui.state.models import ModelEntry, ModelList
 from bench_gui.state.servo_link import ServoLink
-from bench_gui.work import tasks
+from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
-from core.mounting import Cause, Start, TwinMotion, Watch, in_words
-from core.units import DEGREES, AngleUnit, fixed, milliradians
+from core.base.units import DEGREES, AngleUnit, fixed, milliradians
+from core.practice.twin import Cause, Start, TwinMotion, Watch, in_words
 
 AGAIN = 1.0
 """A motion that left the band is explained again after this much more of it [s]."""
@@ -138,7 +138,9 @@ class Twin(QObject):
             identity = self._servo.identity
             step = identity.position_step if identity is not None else 0.0
             self._ask(
-                tasks.foresee, (entry.model, run.trajectory, run.header, self._start, step), partial(self._arrived, run)
+                simulations.foresee,
+                (entry.model, run.trajectory, run.header, self._start, step),
+                partial(self._arrived, run),
             )
         self._compare()
 
@@ -166,7 +168,7 @@ class Twin(QObject):
         time, position = self._samples.column("time").copy(), self._samples.column("position").copy()
         self._explaining, self._explained_at = True, float(time[-1])
         arguments = (entry.model, run.trajectory, run.header, start, time, position)
-        self._ask(tasks.explain, arguments, partial(self._explained, run))
+        self._ask(simulations.explain, arguments, partial(self._explained, run))
 
     def _explained(self, run: QueuedRun, causes: tuple[Cause, ...]) -> None:
         if run is not self._run:

@@ -23,8 +23,8 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
-from core.trajectories import Trajectory
-from core.units import fixed
+from core.base.units import fixed
+from core.motion.trajectories import Trajectory
 
 _READINGS = (
     ("position", "Position"),

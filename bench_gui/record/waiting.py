@@ -8,13 +8,13 @@ from typing import Any
 
 from bench_gui.headless.run_header import DIRECTIONS, run_header
 from bench_gui.state.setup import Gains
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.finite import is_array, is_finite
-from core.plan import Cell
-from core.recording import RunHeader
-from core.trajectories import Trajectory, make_trajectory
+from core.base.errors import InputError
+from core.base.guards import is_array, is_finite
+from core.motion.recording import RunHeader
+from core.motion.trajectories import Trajectory, make_trajectory
+from core.practice.plan import Cell
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
 
 
 def waiting_to_json(runs: Iterable[tuple[Trajectory, RunHeader, Cell | None]]) -> list[dict[str, Any]]:

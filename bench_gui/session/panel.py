@@ -19,8 +19,8 @@ from bench_gui.session.runs.view import RunView
 from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, vbox
-from core.units import grouped
-from core.words import counted
+from core.base.units import grouped
+from core.base.words import counted
 
 LEAST = 48
 """Minimum height of the table [px]."""

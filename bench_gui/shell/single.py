@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from bench_gui.headless.places import home
+from bench_gui.headless.folders import home
 from drivers import timing
 
 LARGEST_MESSAGE = 10_000

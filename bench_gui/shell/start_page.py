@@ -15,8 +15,8 @@ from bench_gui.controller import Controller
 from bench_gui.shell.tasks import BENCH, IDENTIFY, RECORD, task_number
 from bench_gui.state.servo_link import SIMULATED
 from bench_gui.widgets.fields import ElidedLabel, Section, button, describe, label, restyle
-from core.units import milliradians
-from core.words import counted
+from core.base.units import milliradians
+from core.base.words import counted
 from drivers.registry import Family, families
 
 if TYPE_CHECKING:

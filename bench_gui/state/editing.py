@@ -11,8 +11,8 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui import undo
 from bench_gui.state.library import Library
-from core.errors import InputError
-from core.words import counted
+from core.base.errors import InputError
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from sessions import Annotation

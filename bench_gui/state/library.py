@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless.dropped import Dropped, classify
-from bench_gui.headless.places import new_session_folder, results_home
+from bench_gui.headless.folders import new_session_folder, results_home
 from bench_gui.state.choice import Choice, choice_of
-from bench_gui.state.contents import Contents, read_contents, recovery_of
+from bench_gui.state.session_contents import Contents, read_contents, recovery_of
 from bench_gui.state.watching import SessionWatch
 from bench_gui.work.background import Background
-from core.errors import StoppedEarly
-from core.words import counted
+from core.base.errors import StoppedEarly
+from core.base.words import counted
 from sessions.results.identification import load_latest
 
 if TYPE_CHECKING:
-    from core.recording import Recording, RunHeader, SinkDescription
+    from core.motion.recording import Recording, RunHeader, SinkDescription
     from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
-from core.errors import ServoBenchError
-from core.model import ServoModel
-from core.shipped import load_model, shipped_models
+from core.base.errors import ServoBenchError
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model, shipped_models
 
 IDENTIFIED, CATALOGUE, FILE = "identified", "catalogue", "file"
 DASHES = {IDENTIFIED: IDENTIFIED_DASH, CATALOGUE: CATALOGUE_DASH, FILE: FILE_DASH}

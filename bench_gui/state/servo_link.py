@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from core.errors import ServoBenchError
-from core.recording import RunHeader, ServoSettings, SinkDescription
-from core.trajectories import Trajectory
+from core.base.errors import ServoBenchError
+from core.motion.recording import RunHeader, SinkDescription
+from core.motion.trajectories import Trajectory
+from core.servo.settings import ServoSettings
 from drivers.errors import NotReady
 from drivers.limits import Limits
 from drivers.recorder import Phase, Recorder

@@ -13,12 +13,13 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.headless.run_header import DIRECTIONS, run_header
 from bench_gui.undo import change
-from core.bench import Bench
-from core.catalogue import ServoSpec
-from core.errors import InputError
-from core.finite import is_finite
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import Trajectory
+from core.base.errors import InputError
+from core.base.guards import is_finite
+from core.motion.recording import RunHeader
+from core.motion.trajectories import Trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
+from core.servo.settings import ServoSettings
 from drivers.simulated.servo import starting_bench
 
 RATE = 200.0

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QPushButt
 from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import LARGEST_GAIN, BenchSetup
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, hbox, number
-from core.errors import ServoBenchError
-from core.units import AngleUnit
+from core.base.errors import ServoBenchError
+from core.base.units import AngleUnit
 
 _POINT_MASS = (
     ("mass", "Load", "Mass at the end of the rod", "kg", 0.0, 50.0, 3, 0.05),

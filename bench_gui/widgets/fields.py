@@ -30,10 +30,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.headless.words import printed
-from core.numbers import parse_number, parse_whole
-from core.units import AngleUnit, typeset
-from core.words import capitalised, counted
+from bench_gui.headless.symbols import printed
+from core.base.numbers import parse_number, parse_whole
+from core.base.units import AngleUnit, typeset
+from core.base.words import capitalised, counted
 
 FIELD_WIDTH = 118
 SPACING = 6
@@ -218,7 +218,7 @@ class _NumberField(Refusing):
         return QValidator.State.Acceptable if good else QValidator.State.Intermediate, text, at
 
     def valueFromText(self: Any, text: str) -> float:
-        """Read a number as people type it, see `core.numbers`."""
+        """Read a number as people type it, see `core.base.numbers`."""
         number_in = self._number_in(text)
         return self._parse(number_in) if number_in else self.minimum()
 

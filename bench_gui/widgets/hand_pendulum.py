@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QFont, QHideEvent, QKeyEvent, QMo
 
 from bench_gui.theme import Theme
 from bench_gui.widgets.pendulum import PendulumView, at
-from core.bench import Bench
-from core.units import AngleUnit, fixed
+from core.base.units import AngleUnit, fixed
+from core.servo.bench import Bench
 
 SHAFT_HEIGHT = 0.34
 """Distance of the shaft from the top edge, as a share of the height."""

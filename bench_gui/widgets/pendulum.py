@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.theme import Theme
-from core.bench import Bench
-from core.units import AngleUnit, fixed
+from core.base.units import AngleUnit, fixed
+from core.servo.bench import Bench
 
 SHAFT = 9.0
 MARGIN = 58.0

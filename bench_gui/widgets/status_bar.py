@@ -13,8 +13,8 @@ from bench_gui.icons import icon
 from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, label, restyle, tool
-from core.units import fixed
-from core.words import capitalised, counted
+from core.base.units import fixed
+from core.base.words import capitalised, counted
 from drivers.servo import ServoState
 
 FAULT_WIDTH = 180

@@ -12,7 +12,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.activity_list import ActivityRow
 from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, restyle
 from bench_gui.work.activity import Activities
-from core.words import counted
+from core.base.words import counted
 
 BLINK = 500
 """Half period of the blinking fault badge [ms]."""

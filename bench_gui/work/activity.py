@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.work.process import Share
-from core.time_left import TimeLeft
-from core.units import about, duration
+from core.base.time_left import TimeLeft
+from core.base.units import about, duration
 
 SOON = 1.0
 """Duration after which work is listed [s]."""

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 
 SLICE = 0.01
 """Time given to results before the window's other events come first [s]."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench_gui.work.background import in_words
 from bench_gui.work.memory import return_free_memory, return_memory_early
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from drivers import timing
 
 NICENESS = 5

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_gui.plots.contents import (
+from bench_gui.plots.heat import heat_colours, ink_on
+from core.base.atomic import write_atomically
+from core.base.errors import InputError
+from core.document.plot import (
     Array,
     BarPanel,
     CurvePanel,
@@ -26,9 +29,6 @@ from bench_gui.plots.contents import (
     mixed,
     parted,
 )
-from bench_gui.plots.heat import heat_colours, ink_on
-from core.atomic import write_atomically
-from core.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

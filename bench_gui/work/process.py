@@ -12,8 +12,8 @@ from typing import Any
 
 from bench_gui.work.background import in_words
 from bench_gui.work.compute_process import lower_priority
-from core.announcements import listen
-from core.errors import StoppedEarly
+from core.base.announcements import listen
+from core.base.errors import StoppedEarly
 
 NICENESS = 10
 """Niceness: below the window, the compute process and the recorder."""

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar
 
 from bench_gui.widgets.fields import describe, label, restyle
 from bench_gui.work.computation import STARTING, Computation
-from core.words import capitalised
+from core.base.words import capitalised
 
 STEPS = 1000
 

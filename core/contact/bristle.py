@@ -28,9 +28,9 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
-from core.errors import ModelError
 
 ROUNDING = 1e-9
 """Relative amount by which −Φ' may exceed 1/Z, so that numbers exactly at the bound are valid."""

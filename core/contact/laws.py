@@ -20,8 +20,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 
 EXPONENTIAL, HYPERBOLIC = 0.0, 1.0
 """Shapes s of stiction, as numbers for compiled code."""

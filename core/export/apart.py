@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.files import printable
 from core.export.servo_file import STANDALONE
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
 
 LONGEST_RUN = 1800.0
 """Timeout of a run [s]."""

@@ -13,17 +13,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.actuator import SLOW_DECAY, setup_row
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
-from core.friction import friction_budget
 from core.kernel.population import LANES, SUMS, population_kernel
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import ServoSettings
-from core.terms import FRICTION_TERMS
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.actuator import SLOW_DECAY, setup_row
+from core.servo.bench import Bench
+from core.servo.friction import friction_budget
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.settings import ServoSettings
+from core.servo.terms import FRICTION_TERMS
 
 FRICTION = ("friction_base", "friction_viscous")
 STRIBECK = (*FRICTION, "friction_stribeck", "dtheta_stribeck")

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
+from core.base.units import significant
+from core.base.words import counted
+from core.document.table import Tabular
 from core.export.files import LONGEST_SLUG, readme_section, write_files
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.tabular import Tabular
-from core.units import significant
-from core.words import counted
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 0.05
 """Limits of an example's time step [s]: single-precision angles stall below, every servo's loop is unstable above."""
@@ -189,7 +189,7 @@ class Exporter:
     """Compares the motion of the written files with the model's (`core.export.protocol`), with the same options.
     Raises ExportError."""
     contacts: tuple[str, ...] = ("rigid",)
-    """Contacts that the target can hold, see `core.terms.CONTACTS`; other contacts are written as rigid."""
+    """Contacts that the target can hold, see `core.servo.terms.CONTACTS`; other contacts are written as rigid."""
     engine: str = ""
     """Name of the engine that `check` runs; empty if the export is simulated here by the target's rules."""
     package: str = ""

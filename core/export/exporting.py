@@ -11,14 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
 from core.export.notes import fidelity, step_notes, zero_notes
 from core.export.references import default_bench
 from core.export.targets import TARGETS
-from core.model import ServoModel, with_contact
-from core.recording import ServoSettings
+from core.servo.model import ServoModel, with_contact
+from core.servo.settings import ServoSettings
 
 
 @cache

@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.atomic import write_atomically
-from core.errors import ExportError
-from core.model import ServoModel
+from core.base.atomic import write_atomically
+from core.base.errors import ExportError
+from core.servo.model import ServoModel
 
 README = "README.md"
 USE_TITLE, CHECK_TITLE = "## Use", "## Check"

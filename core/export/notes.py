@@ -12,13 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.actuator import FAST_DECAY
-from core.bench import Bench
 from core.export.approximation import Approximation, Form
 from core.export.references import SAMPLE, bench_grid, converged_positions, own_motion
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACT_TITLES
+from core.servo.actuator import FAST_DECAY
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACT_TITLES
 
 WORTH_A_NOTE = 0.5
 """The README states larger differences between the motion at the identified time step and the converged one [mrad]."""

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import NotChecked
+from core.base.errors import NotChecked
 from core.export.files import require_written
 from core.export.servo_file import STANDALONE, standalone_text
 

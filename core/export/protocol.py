@@ -20,16 +20,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.arrays import Array
+from core.base.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drives.envelope import EnvelopeDrive
 from core.export.drives.plain import PlainDrive
 from core.export.references import GridRun, converged_positions, default_bench, loaded
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 Rollout = Callable[[Sequence[GridRun], float], Iterable[Array]]
 """Maps the runs and the time step [s] to one array a run: the pendulum's position before each step [rad]."""

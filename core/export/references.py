@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from core.arrays import Array
-from core.bench import Bench
-from core.diagram import peak_torque
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.simulation import Motion, simulate_trajectory
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.base.arrays import Array
+from core.motion.simulation import Motion, simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.practice.diagram import peak_torque
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 """Default pendulum, used if the servo can swing it."""

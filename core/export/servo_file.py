@@ -14,13 +14,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.files import printable
 from core.export.notes import zero_number
 from core.kernel.layout import Law, Slot
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs. It is not a package: they import only each other and are copied unchanged."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.export.references import GridRun, converged_positions
-from core.model import ServoModel
+from core.servo.model import ServoModel
 
 MIDDLE = 0.95
 STEP = 1e-3

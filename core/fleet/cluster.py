@@ -20,12 +20,12 @@ from copy import deepcopy
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.fleet.driver import Done, outcome
 from core.fleet.plan import LoadUnit, UnitFacts
 from core.fleet.work import Warm, Work
 from core.identification.search.objective import available_threads
-from core.recording import Recording
+from core.motion.recording import Recording
 
 if TYPE_CHECKING:
     from distributed import Client, Future

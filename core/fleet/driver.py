@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
 from core.fleet.result import FleetResult, Transfer, UnitResult, assembled
 from core.fleet.store import FleetStore

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from core.fleet.driver import Done, outcome
 from core.fleet.plan import LoadUnit, UnitFacts
 from core.fleet.work import Work
-from core.recording import Recording
+from core.motion.recording import Recording
 
 
 class PlainLoop:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.words import counted
 from core.fleet.parameter_spread import FEWEST, LINEAR, ParameterSpread
 from core.fleet.population import Population
 from core.fleet.result import Transfer, UnitResult
-from core.words import counted
 
 FALSE_ALARMS = 0.2
 """Expected number of false alarms in a fleet of sound units."""

@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import root_scalar
 from scipy.stats import chi2
 
-from core.arrays import Array
-from core.plain import ArrayOrInfinite, OrInfinite, OrUnknown, from_plain, plain_fields
-from core.terms import physical_limits
-from core.words import counted
+from core.base.arrays import Array
+from core.base.json_fields import ArrayOrInfinite, OrInfinite, OrUnknown, from_plain, plain_fields
+from core.base.words import counted
+from core.servo.terms import physical_limits
 
 LOGARITHMIC, LINEAR = "logarithmic", "linear"
 FEWEST = 3

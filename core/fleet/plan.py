@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
-from core.errors import IdentificationError, reading_json
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import from_plain, plain_fields
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import folds
 from core.identification.runs.split import Split, split_recordings
-from core.plain import from_plain, plain_fields
-from core.recording import Recording
+from core.motion.recording import Recording
 
 METHOD = 1
 """Version of the method; increase it if the same request on the same data gives other numbers."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError, reading_json
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import from_plain, plain_fields
+from core.base.words import counted
 from core.fleet.parameter_spread import FEWEST, ParameterSpread, parameter_spread
 from core.fleet.result import UnitResult
-from core.plain import from_plain, plain_fields
-from core.words import counted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

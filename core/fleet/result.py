@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError, reading_json
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import ArrayOrInfinite, from_plain, plain_fields
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
-from core.identification.choice.words import Contender, choice_in_words, recommended
+from core.identification.choice.rule import Contender, choice_in_words, recommended
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
-from core.plain import ArrayOrInfinite, from_plain, plain_fields
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

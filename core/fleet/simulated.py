@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.export.references import default_bench
-from core.model import ServoModel
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import RICHEST
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
+from core.servo.terms import RICHEST
 
 RATE = 100.0
 """Sampling rate of the recordings [Hz]."""

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError, ModelError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, ModelError
+from core.base.json_fields import ArrayOrInfinite, from_plain, plain_fields
+from core.base.sealed import parse_sealed, sealed_text
 from core.fleet.plan import LoadUnit
 from core.fleet.population import Population, drawn, population
 from core.fleet.result import FleetResult, UnitResult
 from core.fleet.work import Judge
-from core.model import ServoModel
-from core.plain import ArrayOrInfinite, from_plain, plain_fields
-from core.sealed import parse_sealed, sealed_text
-from core.terms import Supply
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 FORMAT, FORMAT_VERSION = "servobench-spread", 1
 MEAN = "mean"

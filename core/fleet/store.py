@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.atomic import sweep, sweep_tree, write_atomically
-from core.errors import IdentificationError, InputError, ServoBenchError
+from core.base.atomic import sweep, sweep_tree, write_atomically
+from core.base.errors import IdentificationError, InputError, ServoBenchError
+from core.base.sealed import parse_sealed, sealed_text, warn_once
 from core.fleet.plan import Chain, FleetPlan
 from core.fleet.result import FleetResult, Transfer, assembled
 from core.identification.result import ModelResult
-from core.model import ServoModel
-from core.sealed import parse_sealed, sealed_text, warn_once
+from core.servo.model import ServoModel
 
 PLAN, TRANSFER, PROBLEMS, UNITS, FITS = "fleet.json", "transfer.json", "problems.json", "units", "fits"
 

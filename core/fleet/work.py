@@ -17,9 +17,9 @@ from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import ModelResult
 from core.identification.runs.split import Split
 from core.identification.search.objective import Batch
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 OWN_OFFSET = "q_offset"
 """Parameter of a unit's mounting, which does not apply to other units."""
@@ -80,8 +80,8 @@ class Warm:
     def __call__(self, recordings: Sequence[Recording] = ()) -> None:
         """Load the kernels; needs no recordings."""
         from core.export.references import default_bench
-        from core.simulation import simulate_trajectory
-        from core.trajectories import make_trajectory
+        from core.motion.simulation import simulate_trajectory
+        from core.motion.trajectories import make_trajectory
 
         for friction in self.request.models:
             model = search_template(self.request, friction)

@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from core.base.sealed import EDITED
+from core.base.units import milliradians
 from core.identification.choice.recommendation import VALIDATION, Recommendation
-from core.identification.choice.words import FEW_RUNS, listed
+from core.identification.choice.rule import FEW_RUNS, listed
 from core.identification.coverage.findings import (
     BOUNDS,
     CAUSES,
@@ -32,10 +34,8 @@ from core.identification.evidence.model import STRIBECK, Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import Split
 from core.identification.verdict import Answer, Verdict
-from core.model import EDITED_ENTRY, ServoModel
-from core.sealed import EDITED
-from core.trajectories import title_of
-from core.units import milliradians
+from core.motion.trajectories import title_of
+from core.servo.model import EDITED_ENTRY, ServoModel
 
 UNSEEN = 1.5
 """Ratio of validation to training error from which a fit counts as overfitted to its runs."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import IdentificationError, ServoBenchError
+from core.base.errors import IdentificationError, ServoBenchError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
 from core.identification.coverage.causes import POOR, explanation, standing_apart
@@ -24,8 +24,8 @@ from core.identification.evidence.model import STRIBECK
 from core.identification.evidence.residuals import diagnose_residuals
 from core.identification.result import Identification, ModelResult
 from core.identification.verdict import GOOD
-from core.recording import Recording
-from core.simulation import on_grid
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid
 
 AUDIT_STEP = 0.01
 """Smallest sample time of the header audit [s]: resolves errors of a few per cent, in half the time."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from core.document.table import Tabular
 from core.identification.coverage.findings import Finding
 from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
 from core.identification.search.timestep import few
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import simulate_recording
-from core.tabular import Tabular
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def evaluate(
         model: The model.
         recordings: The recordings.
         dt: Time between samples [s]. None: that of each recording.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

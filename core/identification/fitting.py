@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import ModelError
-from core.friction import lift_friction
+from core.base.arrays import Array
+from core.base.errors import ModelError
+from core.base.words import counted
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
-from core.identification.evidence.extrapolation import REACH, disagreement, reach_of, saturated_share
+from core.identification.evidence.extrapolation import disagreement, saturated_share
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.evidence.sensitivity import judge
 from core.identification.request import TRIALS_PER_PARAMETER, IdentificationRequest, search_template
@@ -66,12 +66,13 @@ from core.identification.search.timestep import (
     final_share,
     with_one_period,
 )
-from core.model import ServoModel
-from core.parameters import ParameterSet
-from core.recording import Recording
-from core.simulation import sampling_interval
-from core.terms import NEUTRAL
-from core.words import counted
+from core.motion.recording import Recording
+from core.motion.simulation import sampling_interval
+from core.practice.reach import REACH, reach_of
+from core.servo.friction import lift_friction
+from core.servo.model import ServoModel
+from core.servo.parameters import ParameterSet
+from core.servo.terms import NEUTRAL
 
 MOST_TRIALS = 3
 """Largest budget of a search while its best value is not confirmed, as a multiple of the default.

@@ -12,15 +12,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from core.errors import IdentificationError
-from core.identification.choice.words import NOT_TRIED, command_path_choice
+from core.base.errors import IdentificationError
+from core.identification.choice.rule import NOT_TRIED, command_path_choice
 from core.identification.fitting import ModelFits, Progress
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, best_of_each
 from core.identification.runs.conditions import check_runs
 from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
 from core.identification.search.steps import one_blas_thread
-from core.recording import Recording
+from core.motion.recording import Recording
 
 __all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
 

@@ -12,7 +12,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from core.identification.defaults import DEFAULT_RULE
-from core.terms import CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
+from core.servo.terms import CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
 
 COARSEST_GRID = 0.05
 """Longest time between samples that resolves a servo's motion [s]."""
@@ -96,7 +96,7 @@ class IdentificationOptions:
         "damper, which are also identified, and neither drifts nor chatters",
         choices=CONTACT_TITLES,
     )  # fmt: skip
-    """Friction before slip, the same for all models, see `core.terms.CONTACTS`."""
+    """Friction before slip, the same for all models, see `core.servo.terms.CONTACTS`."""
     integrator: Integrator = option(
         "leapfrog", title="Integrator", section="Error and simulation",
         tip="Integrator of the simulation: leapfrog is of second order; Algorithm 1 of the paper and that of "

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import Supply
+from core.base.arrays import Array
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def worst_and_median(
     """
     # Not at the top: the window draws a RunOverlay, and its process loads no compiler.
     from core.identification.evaluate import evaluate
-    from core.simulation import on_grid, simulate_recording
+    from core.motion.simulation import on_grid, simulate_recording
 
     def overlay(recording: Recording, place: str, mae: float) -> RunOverlay:
         run, _ = on_grid(recording, dt)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from core.catalogue import ServoSpec, load_servo
-from core.errors import IdentificationError, newer, reading_json
-from core.finite import is_finite, is_object
-from core.friction import require_contact, require_friction_model
+from core.base.errors import IdentificationError, newer, reading_json
+from core.base.guards import is_finite, is_object
 from core.identification.options import CHOICES, COARSEST_GRID, IdentificationOptions
 from core.identification.search.start import started
-from core.model import MOST_SUBSTEPS, ServoModel, build_model
-from core.parameters import Parameter, ParameterSet
-from core.placement import PlacedPoint
-from core.terms import COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
+from core.practice.placement import PlacedPoint
+from core.servo.catalogue import ServoSpec, load_servo
+from core.servo.friction import require_contact, require_friction_model
+from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter.

@@ -9,22 +9,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from core.errors import IdentificationError, reading_json
-from core.finite import is_finite
+from core.base.errors import IdentificationError, reading_json
+from core.base.guards import is_finite
+from core.base.json_fields import OrUnknown, from_plain, plain_fields
+from core.document.table import Tabular
 from core.identification.cautions import answer_about
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.choice.recommendation import CROSS_VALIDATION, Recommendation, recommend
-from core.identification.choice.words import Contender
+from core.identification.choice.rule import Contender
 from core.identification.coverage.findings import Diagnosis
 from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import Split
 from core.identification.verdict import Answer
-from core.model import ServoModel
-from core.parameters import ParameterSet
-from core.plain import OrUnknown, from_plain, plain_fields
-from core.tabular import Tabular
-from core.terms import COMMAND_PATH, FRICTION_MODELS
+from core.servo.model import ServoModel
+from core.servo.parameters import ParameterSet
+from core.servo.terms import COMMAND_PATH, FRICTION_MODELS
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """Facts about each parameter in a result's file."""

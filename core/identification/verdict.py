@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from core.base.units import milliradians
+from core.base.words import capitalised, counted
 from core.identification.choice.recommendation import CROSS_VALIDATION
-from core.identification.choice.words import FEW_RUNS
+from core.identification.choice.rule import FEW_RUNS
 from core.identification.coverage.findings import Diagnosis, Finding
-from core.units import milliradians
-from core.words import capitalised, counted
 
 Strength = Literal["none", "weak", "good", "strong"]
 

@@ -15,10 +15,10 @@ With the slip velocity w = x − Z·y, s = w/v_S, u = Z·(F_S − F_C)/(v_S·(1 
 d = (x/Z − F_C)·Z/(v_S·(1 + Z·D)), both functions need the root of s + u·E(s) = d in [d − u, d], where E is exp(−s^α)
 (eq. 21) or 1/(1 + s), to which eqs (33)–(42) reduce. The root is unique if u·max(−E′) ≤ 1 (eq. 14).
 
-The damping of a model (`core.friction.needed_damping`) guarantees this for the bristle alone, without h/J. Where the
-step is too long for the inertia, friction would have two values and jump between them. E is then taken at the smaller
-slip s of s + u'·E(s) = d − u + u', whose u' just has a single root. Friction still begins to slip at F_S and falls to
-F_C, without a jump, and the equation above holds again as soon as the step is short enough.
+The damping of a model (`core.servo.friction.needed_damping`) guarantees this for the bristle alone, without h/J. Where
+the step is too long for the inertia, friction would have two values and jump between them. E is then taken at the
+smaller slip s of s + u'·E(s) = d − u + u', whose u' just has a single root. Friction still begins to slip at F_S and
+falls to F_C, without a jump, and the equation above holds again as soon as the step is short enough.
 
 A joint breaks away, or comes to rest, somewhere within a step. Friction as a function of time has a kink there, and its
 value in the middle of the step is not its mean: an error of h² whose factor depends on the moment. `_onset` removes it.

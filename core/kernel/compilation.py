@@ -23,7 +23,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import user_cache_dir
 
-from core.announcements import announce
+from core.base.announcements import announce
 from core.kernel.layout import Contact, Law
 from core.kernel.mathops import FASTMATH
 

@@ -61,7 +61,7 @@ def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, le
     - first_step: start of each recording in the commands, (R,)
     - resets: number of samples after which the shaft is reset to the measured state, repeatedly, while the command path
       continues (multiple shooting), (R,); 0 for never
-    - goal [rad], lasts, enable, supply [V]: commands of each time step, see `core.simulation.Commands`, (S,)
+    - goal [rad], lasts, enable, supply [V]: commands of each time step, see `core.motion.simulation.Commands`, (S,)
     - position [rad], velocity [rad/s]: measurements, (N,)
     - sums: receives the error sums of the chosen recordings, (R, P, SUMS)
     - motions: receives the positions of the chosen recordings one after the other [rad], (n, P); (0, P) if not wanted

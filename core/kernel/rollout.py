@@ -38,8 +38,8 @@ def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = 
     - row: candidate on a bench, (ROW,)
     - state: initial state, replaced by the final one, (STATE,)
     - goal, lasts, enable, supply, hand, torque, torque_share: values for each time step, see
-      `core.simulation.Commands`, (first + n·substeps,). The first `first` are the past that a delay reaches. torque
-      [N·m] replaces the position law for torque_share of the step
+      `core.motion.simulation.Commands`, (first + n·substeps,). The first `first` are the past that a delay reaches.
+      torque [N·m] replaces the position law for torque_share of the step
     - h: time step [s]
     - out: receives the samples, (n, len(OUTPUTS))
     """

@@ -17,7 +17,7 @@ from typing import Self
 import serial
 from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM_SUCCESS, COMM_TX_ERROR, COMM_TX_FAIL
 
-from core.words import counted
+from core.base.words import counted
 from drivers import timing
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.errors import BusError, DriverError, NoAnswer

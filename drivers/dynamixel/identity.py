@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from core.catalogue import ServoSpec
+from core.servo.catalogue import ServoSpec
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.modes import Motor
 from drivers.dynamixel.packets import is_pseudo_terminal

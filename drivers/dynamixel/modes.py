@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.catalogue import ServoSpec
-from core.shipped import nominal_model
+from core.servo.catalogue import ServoSpec
+from core.servo.shipped import nominal_model
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.errors import ServoFault
 from drivers.reading import Reading

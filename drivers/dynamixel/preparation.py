@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from core.recording import ServoSettings
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.form import BAUD_RATES

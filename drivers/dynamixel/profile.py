@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.catalogue import ServoSpec, servos
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import ServoSpec, servos
 from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
 
 TORQUE_MODES = ("current", "pwm", "goal_torque", "wheel")

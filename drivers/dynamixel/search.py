@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.form import BAUD_RATES, HIGHEST_ID, family
 from drivers.dynamixel.profile import servo_by_model_number

@@ -8,9 +8,9 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from core.catalogue import ServoSpec
-from core.errors import ModelError
-from core.recording import ServoSettings
+from core.base.errors import ModelError
+from core.servo.catalogue import ServoSpec
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.identity import identity_of

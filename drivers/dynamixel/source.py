@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from drivers import timing
 from drivers.dynamixel.bus import SILENCE, Bus
 from drivers.dynamixel.form import family

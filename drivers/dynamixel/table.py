@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import resources
-from core.errors import ModelError
+from core.base.errors import ModelError
 
 SIGNS = ("none", "twos_complement", "sign_magnitude")
 QUANTITIES = ("", "position", "velocity", "current", "duty", "voltage", "temperature", "watchdog")

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.errors import InputError
-from core.numbers import parse_number, parse_whole
+from core.base.errors import InputError
+from core.base.numbers import parse_number, parse_whole
 from drivers.errors import CommandError
 
 Act = Callable[[list[str]], str | None]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from core.bench import Bench
-from core.catalogue import ServoSpec
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.shipped import nominal_model
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.shipped import nominal_model
 from drivers import timing
 from drivers.emulators.console import Console, number, switch
 from drivers.simulated.hand import SharedHand

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol, Self
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from drivers import timing
 from drivers.emulators.console import Console
 from drivers.errors import BusError, CommandError

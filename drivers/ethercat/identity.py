@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.catalogue import ServoSpec
-from core.shipped import nominal_model
+from core.servo.catalogue import ServoSpec
+from core.servo.shipped import nominal_model
 from drivers.errors import NoAnswer, ServoFault
 from drivers.ethercat.cia402 import CYCLIC_TORQUE, MODES
 from drivers.ethercat.drive import Scale

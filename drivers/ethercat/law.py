@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.actuator import ControlLaw
-from core.recording import ServoSettings
+from core.servo.actuator import ControlLaw
+from core.servo.settings import ServoSettings
 from drivers.errors import CommandError
 
 

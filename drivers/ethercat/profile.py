@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from core.catalogue import ServoSpec, servos
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import ServoSpec, servos
 
 BUS = "ethercat"
 DC_ORDERS = ("preop", "safeop", "off")

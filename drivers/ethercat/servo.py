@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.recording import ServoSettings
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.numbers import parse_number, parse_whole
+from core.base.numbers import parse_number, parse_whole
 from drivers.errors import AddressError
 from drivers.ethercat import nic
 from drivers.ethercat.settings import DriveSettings

@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.errors import ServoBenchError
-from core.recording import RunHeader, Sample, ServoSettings
+from core.base.errors import ServoBenchError
+from core.motion.recording import RunHeader, Sample
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits

@@ -10,8 +10,8 @@ import math
 from dataclasses import replace
 from typing import Self
 
-from core.recording import RunHeader, SinkDescription
-from core.trajectories import Trajectory
+from core.motion.recording import RunHeader, SinkDescription
+from core.motion.trajectories import Trajectory
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import Unlinked

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 
-from core.recording import RunHeader, SinkDescription
+from core.motion.recording import RunHeader, SinkDescription
 from drivers import timing
 from drivers.errors import CommandError
 from drivers.limits import Limits

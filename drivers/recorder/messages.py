@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.recording import ServoSettings
+from core.servo.settings import ServoSettings
 from drivers.limits import Limits
 from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.run import RunResult

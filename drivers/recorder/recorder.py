@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
 
-from core.recording import RunHeader, ServoSettings, SinkDescription
-from core.trajectories import Trajectory
+from core.motion.recording import RunHeader, SinkDescription
+from core.motion.trajectories import Trajectory
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.errors import CommandError, DriverError, MotorOn, NotReady, RecorderDied
 from drivers.limits import Limits

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
-from core.trajectories import Trajectory
-from core.words import counted
+from core.base.words import counted
+from core.motion.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
+from core.motion.trajectories import Trajectory
 from drivers.errors import CommandError
 from drivers.limits import Limits
 from drivers.reading import Reading

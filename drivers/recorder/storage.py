@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.recording import SAMPLE_DTYPE, RunHeader, SampleSink, SinkDescription
+from core.motion.recording import SAMPLE_DTYPE, RunHeader, SampleSink, SinkDescription
 from drivers import timing
 from drivers.recorder.cycle import describe
 

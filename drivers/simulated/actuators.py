@@ -15,16 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from core.errors import ModelError
-from core.numbers import parse_number
+from core.base.errors import ModelError
+from core.base.numbers import parse_number
 from core.studies.compliant.elastic import ACTUATORS
 from core.studies.compliant.files import CompliantUnit, read_unit
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.catalogue import ServoSpec
-    from core.model import ServoModel
-    from core.recording import ServoSettings
+    from core.servo.bench import Bench
+    from core.servo.catalogue import ServoSpec
+    from core.servo.model import ServoModel
+    from core.servo.settings import ServoSettings
 
 SERVO, WEBOTS = "servo", "webots"
 SOFT, STIFF = "soft", "stiff"
@@ -39,7 +39,7 @@ WITH_PRESET = tuple(name for name, kind in ACTUATORS.items() if kind.preset_unit
 
 
 class PlantStepper(Protocol):
-    """A motion computed step by step, as by `core.simulation.Stepper`."""
+    """A motion computed step by step, as by `core.motion.simulation.Stepper`."""
 
     def step(
         self,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.catalogue import ServoSpec, servos
-from core.shipped import nominal_model, shipped_models
-from core.terms import CONTACT_TITLES, RICHEST
+from core.servo.catalogue import ServoSpec, servos
+from core.servo.shipped import nominal_model, shipped_models
+from core.servo.terms import CONTACT_TITLES, RICHEST
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF, WITH_PRESET

@@ -1,6 +1,6 @@
 """The plant of a simulated servo, without its electronics: motor, friction, pendulum, supply and heat.
 
-Motion comes only from `core.simulation.Stepper`, or from the stepper of another actuator, see
+Motion comes only from `core.motion.simulation.Stepper`, or from the stepper of another actuator, see
 `drivers.simulated.actuators`. This module advances it with a fine time step and adds two slow quantities: the supply
 that sags under load, and the temperature. An emulator of a real servo's wire protocol moves the same plant.
 
@@ -18,14 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers.servo import PositionGoal, TorqueGoal
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.catalogue import ServoSpec
-    from core.model import ServoModel
-    from core.recording import ServoSettings
+    from core.servo.bench import Bench
+    from core.servo.catalogue import ServoSpec
+    from core.servo.model import ServoModel
+    from core.servo.settings import ServoSettings
     from drivers.simulated.actuators import PlantActuator, PlantStepper
 
 TICK = 1e-3
@@ -157,7 +157,7 @@ class Plant:
             return self._actuator.stepper(
                 self._spec, self._model, self._bench, settings, TICK, position=position, velocity=velocity
             )
-        from core.simulation import Stepper  # numba takes a third of a second to import
+        from core.motion.simulation import Stepper  # numba takes a third of a second to import
 
         return Stepper(
             self._model,

@@ -7,9 +7,9 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_servo
-from core.recording import ServoSettings
-from core.shipped import nominal_model
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
+from core.servo.shipped import nominal_model
 from drivers.clock import Clock, RealClock
 from drivers.errors import ServoFault
 from drivers.limits import Limits
@@ -18,9 +18,9 @@ from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
 from drivers.simulated.plant import TICK, Hand, Imperfections, Plant
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.catalogue import ServoSpec
-    from core.model import ServoModel
+    from core.servo.bench import Bench
+    from core.servo.catalogue import ServoSpec
+    from core.servo.model import ServoModel
     from drivers.simulated.actuators import PlantActuator
 
 REST_LENGTH = 0.1
@@ -31,7 +31,7 @@ GRAVITY_SHARE = 0.2
 
 def starting_bench(spec: ServoSpec) -> Bench:
     """Return a bench that a servo lifts with ease."""
-    from core.bench import STANDARD_GRAVITY, Bench
+    from core.servo.bench import STANDARD_GRAVITY, Bench
 
     return Bench(mass=GRAVITY_SHARE * spec.stall_torque / (STANDARD_GRAVITY * REST_LENGTH), length=REST_LENGTH)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_servo
-from core.errors import ServoBenchError
-from core.numbers import parse_number, parse_whole
-from core.shipped import load_model, nominal_model
-from core.terms import FRICTION_MODELS
+from core.base.errors import ServoBenchError
+from core.base.numbers import parse_number, parse_whole
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model, nominal_model
+from core.servo.terms import FRICTION_MODELS
 from drivers import timing
 from drivers.clock import Clock, RealClock, StandingClock, VirtualClock
 from drivers.errors import AddressError
@@ -18,9 +18,9 @@ from drivers.simulated.plant import Hand, Imperfections
 from drivers.simulated.servo import SimulatedServo, no_hand
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.catalogue import ServoSpec
-    from core.model import ServoModel
+    from core.servo.bench import Bench
+    from core.servo.catalogue import ServoSpec
+    from core.servo.model import ServoModel
     from drivers.registry import ServoAddress
 
 CLOCKS = ("real", "virtual")
@@ -118,7 +118,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
         if model is None:
             model = nominal_model(spec)
         if contact != "rigid":
-            from core.model import with_contact
+            from core.servo.model import with_contact
 
             model = with_contact(model, contact)
         return SimulatedSource(
@@ -136,7 +136,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
 
 def _model(spec: ServoSpec, text: str) -> ServoModel:
     if text.endswith(".json"):
-        from core.model import ServoModel
+        from core.servo.model import ServoModel
 
         return ServoModel.read(text)
     return nominal_model(spec, text) if text in FRICTION_MODELS else load_model(spec.name, text)

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.errors import InputError
-from core.recording import Recording
-from sessions.contents import Contents, missing_documents, store_contents
+from core.base.errors import InputError
+from core.motion.recording import Recording
 from sessions.documents import DOCUMENT_NAMES
 from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
@@ -26,6 +25,7 @@ from sessions.importers.sources import NO_TABLES, find_sources, is_table, read_s
 from sessions.importers.table_runs import TableImport, suggested_command
 from sessions.opening import check_creatable
 from sessions.run_file.schema import recording_sha256
+from sessions.source_contents import Contents, missing_documents, store_contents
 from sessions.store import Session
 
 __all__ = ["ImportEvent", "TableImport", "UnknownTableError", "import_paths"]

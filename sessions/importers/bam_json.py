@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import STANDARD_GRAVITY, Bench
-from core.catalogue import adopt_servo, load_servo
-from core.errors import InputError, ModelError
-from core.finite import is_array, is_object
-from core.recording import CHANNELS, COUNT_CHANNELS, Recording, ServoSettings
-from core.trajectories import canonical_name
-from core.words import counted
+from core.base.errors import InputError, ModelError
+from core.base.guards import is_array, is_object
+from core.base.words import counted
+from core.motion.recording import CHANNELS, COUNT_CHANNELS, Recording
+from core.motion.trajectories import canonical_name
+from core.servo.bench import STANDARD_GRAVITY, Bench
+from core.servo.catalogue import adopt_servo, load_servo
+from core.servo.settings import ServoSettings
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable

@@ -1,8 +1,8 @@
 """Meaning of a table's columns, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: given by the user, or guessed.
 
-To the left of `=` is a channel of `core.recording`, by its name or a synonym (WORDS). To the right is the column's
-name, followed by a colon and its unit (UNITS) unless that is the SI unit. An entry whose column name contains a comma
-is put in double quotes.
+To the left of `=` is a channel of `core.motion.recording`, by its name or a synonym (WORDS). To the right is the
+column's name, followed by a colon and its unit (UNITS) unless that is the SI unit. An entry whose column name contains
+a comma is put in double quotes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import ServoSpec
-from core.errors import InputError
-from core.recording import CHANNELS
+from core.base.errors import InputError
+from core.motion.recording import CHANNELS
+from core.servo.catalogue import ServoSpec
 from sessions.errors import cause, shown
 from sessions.importers.tables import FLAGS, Table
 

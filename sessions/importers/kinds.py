@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import InputError
+from core.base.errors import InputError
 
 
 class NotARecordingError(InputError):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from core.catalogue import servos
-from core.errors import InputError
-from core.numbers import parse_number
-from core.trajectories import canonical_name, trajectory_names
+from core.base.errors import InputError
+from core.base.numbers import parse_number
+from core.motion.trajectories import canonical_name, trajectory_names
+from core.servo.catalogue import servos
 from sessions.errors import shown
 from sessions.importers.tables import OPENERS
 from sessions.strict_json import is_name

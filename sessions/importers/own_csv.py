@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import InputError, newer
-from core.finite import is_object
-from core.recording import CHANNELS, Recording, ServoSettings
-from core.words import counted
+from core.base.errors import InputError, newer
+from core.base.guards import is_object
+from core.base.words import counted
+from core.motion.recording import CHANNELS, Recording
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions.errors import shown
-from sessions.facts import SETTING_TEXTS
+from sessions.header import SETTING_TEXTS
 from sessions.importers.bam_json import known_servo, name_of_file
 from sessions.importers.kinds import NotARecordingError
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.catalogue import ServoSpec
-from core.errors import InputError
+from core.base.errors import InputError
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
 
 if TYPE_CHECKING:
     from sessions.importers.columns import Column

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from core.catalogue import servo_provenance
-from core.errors import InputError
-from core.recording import Recording
-from sessions.contents import Contents, contents_of
+from core.base.errors import InputError
+from core.motion.recording import Recording
+from core.servo.catalogue import servo_provenance
 from sessions.documents import unblocked
 from sessions.errors import cause, shown
 from sessions.importers.bam_json import read_bam
@@ -30,6 +29,7 @@ from sessions.importers.table_runs import TableImport, read_run
 from sessions.importers.tables import OPENERS
 from sessions.opening import SESSION_NAME
 from sessions.run_file.schema import RUN_FORMAT, opened, read_recording, text_attribute
+from sessions.source_contents import Contents, contents_of
 from sessions.store import Session
 
 MAX_BYTES = 256 * 1024 * 1024

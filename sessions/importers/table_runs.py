@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.catalogue import ServoSpec, load_servo
-from core.errors import InputError
-from core.recording import REQUIRED_CHANNELS, Recording, ServoSettings
-from core.trajectories import canonical_name
-from core.words import counted
+from core.base.errors import InputError
+from core.base.words import counted
+from core.motion.recording import REQUIRED_CHANNELS, Recording
+from core.motion.trajectories import canonical_name
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec, load_servo
+from core.servo.settings import ServoSettings
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns

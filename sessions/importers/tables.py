@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InputError
-from core.words import counted
+from core.base.errors import InputError
+from core.base.words import counted
 from sessions.errors import cause, shown
 
 DELIMITERS = ",;\t"

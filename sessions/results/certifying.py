@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import IdentificationError, StoppedEarly
+from core.base.errors import IdentificationError, StoppedEarly
 from core.identification.defaults import DRAWS, PROFILED
 from sessions.results.folder import CERTAINTY, OnProgress, Stops, read_file, working_on, write_file
 from sessions.results.identification import load_identification
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from core.identification.evidence.profile import Optimum
     from core.identification.result import Identification, ModelResult
     from core.identification.search.prior import Prior
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
     from sessions.store import Session
 
 PROFILE_WEIGHT = 10

@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
+from core.document.table import Tabular
 from core.identification.choice.model_choice import CrossValidation, FoldFit
 from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import TermCosts
 from core.identification.choice.transfer import TransferTable
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 from core.identification.runs.folds import Fold, folds
-from core.tabular import Tabular
 from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_FITS,
@@ -34,7 +34,7 @@ from sessions.results.folder import (
 
 if TYPE_CHECKING:
     from core.identification.request import IdentificationRequest
-    from core.recording import Recording
+    from core.motion.recording import Recording
     from sessions.selection import Selection
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
-from core.atomic import write_atomically
-from core.errors import IdentificationError
-from core.sealed import parse_sealed, sealed_text
+from core.base.atomic import write_atomically
+from core.base.errors import IdentificationError
+from core.base.sealed import parse_sealed, sealed_text
 
 FOLDER = "results"
 """Folder of a session with one subfolder per identification."""

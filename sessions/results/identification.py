@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.atomic import sweep, write_atomically
-from core.errors import InputError, ServoBenchError
-from core.sealed import sealed_text, warn_once
-from core.terms import FRICTION_MODELS
+from core.base.atomic import sweep, write_atomically
+from core.base.errors import InputError, ServoBenchError
+from core.base.sealed import sealed_text, warn_once
+from core.servo.terms import FRICTION_MODELS
 from sessions.results.folder import (
     CROSSVALIDATION,
     DIAGNOSIS,
@@ -23,7 +23,7 @@ from sessions.results.folder import (
 if TYPE_CHECKING:
     from core.identification.coverage.findings import Diagnosis
     from core.identification.result import Identification
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 
 def save_identification(identification: Identification, folder: Path) -> list[Path]:
@@ -75,11 +75,11 @@ def load_identification(folder: Path) -> Identification:
     Raises:
         IdentificationError: if the folder holds no result or an invalid one.
     """
-    from core.errors import IdentificationError
+    from core.base.errors import IdentificationError
     from core.identification.request import IdentificationRequest
     from core.identification.result import Identification, ModelResult
     from core.identification.runs.split import Split
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
     from sessions.results.record import read_record
 
     sweep(folder)
@@ -115,7 +115,7 @@ def load_identification(folder: Path) -> Identification:
 
 def _diagnosis(folder: Path) -> Diagnosis | None:
     """Return the diagnosis in a folder; None if there is no usable one."""
-    from core.errors import IdentificationError
+    from core.base.errors import IdentificationError
     from core.identification.coverage.findings import Diagnosis
 
     try:
@@ -129,7 +129,7 @@ def _diagnosis(folder: Path) -> Diagnosis | None:
 
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     """Return the identification judged by the cross-validation in a folder; unchanged if none is usable."""
-    from core.errors import IdentificationError
+    from core.base.errors import IdentificationError
     from core.identification.choice.model_choice import CrossValidation
 
     try:
@@ -144,7 +144,7 @@ def with_crossvalidation(found: Identification, folder: Path) -> Identification:
 
 def load_latest(session: Path) -> list[ServoModel]:
     """Return the models of a session's newest identification; empty if none is readable."""
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
     for folder in result_folders(session / FOLDER):
         models: list[ServoModel] = []

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import IdentificationError, ServoBenchError
+from core.base.errors import IdentificationError, ServoBenchError
+from core.base.sealed import warn_once
 from core.identification.diagnosis import diagnosed
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split, split_recordings
 from core.identification.search.study import JOURNAL, StorageError
-from core.recording import FIT_CHANNELS, Recording
-from core.sealed import warn_once
+from core.motion.recording import FIT_CHANNELS, Recording
 from sessions.results.folder import RECORD, RESULT, OnProgress, working_on
 from sessions.results.identification import load_identification, save_identification
 from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record

@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from core.errors import IdentificationError, ServoBenchError, newer
+from core.base.errors import IdentificationError, ServoBenchError, newer
+from core.base.sealed import warn_once
+from core.base.words import counted
 from core.identification.request import IdentificationRequest
-from core.sealed import warn_once
-from core.words import counted
 from sessions.results.folder import RECORD, is_worked_on, read_file, result_folders, write_file
 
 FORMAT = "servobench-identification"

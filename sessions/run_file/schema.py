@@ -27,15 +27,15 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.catalogue import adopt_servo
-from core.errors import InputError, ServoBenchError, newer
-from core.finite import is_object
-from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
+from core.base.errors import InputError, ServoBenchError, newer
+from core.base.guards import is_object
+from core.motion.recording import CHANNELS, REQUIRED_CHANNELS, Recording
+from core.servo.bench import Bench
+from core.servo.catalogue import adopt_servo
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
-from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
+from sessions.header import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
+from sessions.run_file.sandbox import read_values, survive
 from sessions.run_file.trailer import check_trailer
-from sessions.run_file.trial import read_values, survive
 
 FORMAT_VERSION = 1
 """Version of the layout of runs and sessions; a file of a higher version is refused."""
@@ -64,7 +64,9 @@ def canonical_channels(channels: Channels, run: str) -> dict[str, NDArray[Any]]:
     """
     unknown = [name for name in channels if name not in CHANNEL_DTYPES]
     if unknown:
-        raise SessionError(f"run {run}: there is no channel {shown(str(unknown[0]))}; see core.recording.CHANNELS")
+        raise SessionError(
+            f"run {run}: there is no channel {shown(str(unknown[0]))}; see core.motion.recording.CHANNELS"
+        )
     result: dict[str, NDArray[Any]] = {}
     for name, dtype in CHANNEL_DTYPES.items():
         if name not in channels:

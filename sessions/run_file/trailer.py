@@ -2,7 +2,7 @@
 
 HDF5 ignores bytes after its data, and trusts the data: a file with a few changed bytes may hang or end the process that
 opens it. The bytes are therefore compared with the hash before HDF5 sees them. Other programs that rewrite a file drop
-the line; such a file is tried in another process first, see sessions.run_file.trial.
+the line; such a file is tried in another process first, see sessions.run_file.sandbox.
 """
 
 from __future__ import annotations

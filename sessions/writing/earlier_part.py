@@ -13,9 +13,9 @@ import h5py
 from numpy.typing import NDArray
 
 from sessions.errors import UnreadableError
-from sessions.facts import RunFacts
+from sessions.header import RunFacts
+from sessions.run_file.sandbox import read_values, survive
 from sessions.run_file.schema import MAX_SAMPLES, hard_member, read_facts
-from sessions.run_file.trial import read_values, survive
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _END_MARK = b"\nServoBench end "

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.atomic import write_atomically
-from core.bench import Bench
-from core.finite import is_array, is_object
-from core.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
+from core.base.atomic import write_atomically
+from core.base.guards import is_array, is_object
+from core.motion.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
+from core.servo.bench import Bench
 from sessions.errors import UnreadableError
-from sessions.facts import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
+from sessions.header import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
 from sessions.writing.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 
@@ -38,7 +38,7 @@ PART, ASIDE = ".part", ".tmp"
 
 PART_FORMAT = "servobench-part"
 END_ROOM = 2**15
-"""Bytes of the end line; a reason of `sessions.facts.MAX_TEXT` characters takes at most 24,000 in JSON."""
+"""Bytes of the end line; a reason of `sessions.header.MAX_TEXT` characters takes at most 24,000 in JSON."""
 LONGEST_HEADER = 2**26
 """Longest first line [bytes]; a longer one counts as damage."""
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from sessions.errors import EmptyRunError, SessionError, UnreadableError, cause, shown
-from sessions.facts import RunFacts, is_run_id
+from sessions.header import RunFacts, is_run_id
 from sessions.run_file.schema import opened, read_facts, read_recording
 from sessions.run_file.summary import read_summary
 from sessions.writing.locks import COMMITTED, STAGED, RunLock, number_of

@@ -11,11 +11,11 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from core.atomic import put_in_place
-from core.recording import REQUIRED_CHANNELS
-from core.words import counted
+from core.base.atomic import put_in_place
+from core.base.words import counted
+from core.motion.recording import REQUIRED_CHANNELS
 from sessions.errors import EmptyRunError, SessionError, cause, shown
-from sessions.facts import RunFacts
+from sessions.header import RunFacts
 from sessions.run_file.schema import (
     CHANNEL_DTYPES,
     canonical_channels,

@@ -13,7 +13,7 @@ import os
 import shutil
 from pathlib import Path
 
-from core.atomic import sync
+from core.base.atomic import sync
 from sessions.writing.locks import COMMITTED, STAGED
 
 

@@ -1,7 +1,7 @@
 """The sink of a recorder: samples reach a part file at most half a second after they were taken.
 
 `SessionSink` is sent to the recorder's process as plain data. Its `open` creates the run there and returns the
-`RunWriter`, which owns the file until `finish`. Both follow the protocols in core.recording.
+`RunWriter`, which owns the file until `finish`. Both follow the protocols in core.motion.recording.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import InputError
-from core.recording import SAMPLE_DTYPE, RunHeader
+from core.base.errors import InputError
+from core.motion.recording import SAMPLE_DTYPE, RunHeader
 from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
-from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
+from sessions.header import EXIT_STATUSES, RunFacts, now, run_id
 from sessions.servo_kind import kind_of, require_one_kind
 from sessions.writing.locks import claim_numbers
 from sessions.writing.part import PART, Part, read_part

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.diagram import peak_torque
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.kernel.layout import Slot
+from core.practice.diagram import peak_torque
+from core.servo.bench import Bench
 from core.studies.arm.dynamics import FRICTION_SLOTS, arm_step
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.paths import PATHS, arm_path

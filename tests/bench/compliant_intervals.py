@@ -15,15 +15,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.parameters import ParameterSet
-from core.recording import Recording, RunHeader
-from core.shipped import load_model
+from core.motion.recording import Recording, RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.parameters import ParameterSet
+from core.servo.shipped import load_model
 from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.files import CompliantUnit
 from core.studies.compliant.identification import CompliantIdentification, CompliantRequest, identify_compliant
 from core.studies.compliant.runs import GROUPS, LINK, SPRINGS, CompliantRuns, unit_with, unknowns
-from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
 from drivers.simulated import CompliantPlant, SimulatedServo

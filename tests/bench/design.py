@@ -22,16 +22,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.catalogue import load_servo, servos
 from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import sensitivity
 from core.identification.next.design import PRIOR_INFORMATION, candidate_cells, commands, next_best
-from core.model import ServoModel, build_model
-from core.plan import Cell, GridPlan, suggested_plan
-from core.recording import Recording
-from core.simulation import simulate_recording
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.practice.plan import Cell, GridPlan, suggested_plan
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo, servos
+from core.servo.model import ServoModel, build_model
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from tests.bench.printing import line
 
 TRIALS = 50

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.model import ServoModel
-from core.recording import Recording
-from core.shipped import nominal_model
-from core.simulation import on_grid, simulate_recording, with_integration
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid, simulate_recording, with_integration
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
+from core.servo.shipped import nominal_model
 from tests.bench.printing import line
 
 
@@ -60,8 +60,8 @@ def run_case(name: str, folder: str) -> None:
     from bench_gui.headless.place.measuring import PlacementPlan, place_points
     from bench_gui.headless.place.virtual_hand import VirtualHand
     from bench_gui.headless.recording import RecordingPlan, record_plan
-    from core.placement import suggest_torques
-    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.practice.placement import suggest_torques
     from drivers.emulators.process import EmulatorProcess
     from drivers.emulators.registry import emulator_source
     from drivers.registry import ServoAddress

@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
 
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
 from core.export import check_export, export_model, exporters, protocol
 from core.export.contract import Check, ServoOptions
-from core.model import ServoModel
-from core.shipped import load_model
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
 from tests.bench.printing import line
 
 STEPS = (0.001, 0.002, 0.005)

@@ -28,7 +28,7 @@ from core.fleet.result import FleetResult
 from core.fleet.store import FleetStore
 from core.fleet.work import Warm
 from core.identification.request import IdentificationRequest
-from core.recording import Recording
+from core.motion.recording import Recording
 from tests.bench.printing import line
 
 SERVO = "mx106"

@@ -29,20 +29,20 @@ from bench_gui.cli import main as bench
 from bench_gui.connect.bench import presets
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
-from bench_gui.headless.places import HOME_VARIABLE, home
+from bench_gui.headless.folders import HOME_VARIABLE, home
 from bench_gui.headless.report.traces import read_traces
 from bench_gui.settings import Settings
 from bench_gui.state.setup import BenchSetup
-from core import sealed
-from core.catalogue import SERVOS_VARIABLE, add_servo, load_servo, new_servo_text, own_folder, own_servo
-from core.errors import ServoBenchError
+from core.base import sealed
+from core.base.errors import ServoBenchError
 from core.fleet.plan import FleetRequest, make_plan
 from core.fleet.result import Transfer
 from core.fleet.spread import Spread, fleet_spread
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
 from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
-from core.model import ServoModel
+from core.servo.catalogue import SERVOS_VARIABLE, add_servo, load_servo, new_servo_text, own_folder, own_servo
+from core.servo.model import ServoModel
 from core.studies.compliant.elastic import Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from sessions import Annotation, Session, export_single

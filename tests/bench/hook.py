@@ -19,9 +19,9 @@ from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
-from core.shipped import load_model
-from core.terms import FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.shipped import load_model
+from core.servo.terms import FRICTION_MODELS
 from tests.bench.printing import line
 
 mujoco: Any = importlib.import_module("mujoco")

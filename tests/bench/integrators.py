@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.model import INTEGRATORS
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import INTEGRATORS
+from core.servo.shipped import load_model
 from tests.bench.printing import line
 
 SERVOS = ("mx106", "xl330", "erob80_100", "sts3215")

@@ -17,18 +17,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.identification.evaluate import evaluate
 from core.identification.evidence.grade import GOOD
 from core.identification.evidence.model import ParameterEvidence
 from core.identification.identify import IdentificationRequest, identify
-from core.model import ServoModel, build_model
-from core.plan import Cell
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.practice.plan import Cell
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
 from tests.bench.design import Trial, draw
 from tests.bench.planted import RIGS
 

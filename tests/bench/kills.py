@@ -24,8 +24,8 @@ import core.export
 import core.fleet
 import sessions.results.identifying
 from bench_gui.cli import main as bench
-from core.errors import ServoBenchError
-from core.model import ServoModel
+from core.base.errors import ServoBenchError
+from core.servo.model import ServoModel
 from sessions import Session
 from tests.bench.printing import line
 

@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.bench import Bench
 from core.identification.coverage.report import coverage
 from core.identification.evidence.model import ParameterEvidence
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.next.design import commands
 from core.identification.result import ModelResult
-from core.recording import Recording
-from core.simulation import simulate_recording
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
 from tests.independent_servo import PLANTED, with_noise
 
 RATES = (50, 100, 200, 1000)

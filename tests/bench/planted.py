@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.findings import Finding
@@ -22,10 +20,12 @@ from core.identification.coverage.report import coverage
 from core.identification.evidence.residuals import diagnose_residuals
 from core.identification.identify import IdentificationRequest, identify
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.recording import Recording
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from tests.bench.printing import line
 
 RATE = 200.0

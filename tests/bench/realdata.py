@@ -19,9 +19,9 @@ from core.identification.choice.model_choice import CrossValidation, Variant, in
 from core.identification.choice.repeatability import repeatability
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import COMMAND_PATH_TERMS
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions.importers.bam_json import read_bam
 from tests.bench.printing import line
 

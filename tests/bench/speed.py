@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from core.benchmark import best_time, random_candidates, sample_recordings
+from core.identification.benchmark import best_time, random_candidates, sample_recordings
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch, available_threads
 from core.kernel.population import LANES
-from core.model import build_model
-from core.terms import COMMAND_PATH_TERMS, CONTACTS
+from core.servo.model import build_model
+from core.servo.terms import COMMAND_PATH_TERMS, CONTACTS
 from tests.bench.printing import line
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

@@ -23,9 +23,9 @@ from core.export import export_model
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.targets.mujoco.actuators import loads
 from core.export.targets.mujoco.xml import BRAKE_GROUP, DRIVE_GROUP, EXPRESSIBLE, SYNTAXES
-from core.model import ServoModel, build_model
-from core.shipped import load_model
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from tests.bench.printing import line
 
 VERSIONS = ("3.1.6", "3.6.0", "3.7.0", "3.8.0", "3.9.0", "3.10.0", "3.11.0", "3.12.0", "3.17.0", "4.0.0")

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.catalogue import load_servo
-from core.recording import Recording, RunHeader
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.trajectories import make_trajectory
+from core.motion.recording import Recording, RunHeader
+from core.motion.simulation import simulate_recording
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from drivers.clock import Clock, RealClock, VirtualClock
 from drivers.recorder import MemorySink, record_inline
 from drivers.simulated import SimulatedServo

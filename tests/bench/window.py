@@ -161,7 +161,7 @@ class Bench:
 
     def record(self, seconds: float) -> None:
         """Begin one long run."""
-        from core.trajectories import make_trajectory
+        from core.motion.trajectories import make_trajectory
 
         self.controller.queue.record([make_trajectory("sin_sin", seconds)])
         until(lambda: self.controller.servo.view.done > 10)
@@ -229,9 +229,9 @@ def gaps() -> None:
 
 def _session_of(folder: Path, runs: int) -> Path:
     """A session recorded at the simulated servo, without a window."""
-    from core.bench import Bench as Pendulum
-    from core.recording import RunHeader
-    from core.trajectories import make_trajectory
+    from core.motion.recording import RunHeader
+    from core.motion.trajectories import make_trajectory
+    from core.servo.bench import Bench as Pendulum
     from drivers.recorder import record_inline
     from drivers.registry import open_servo
     from sessions import Session
@@ -325,7 +325,7 @@ def stops() -> None:
     from PySide6.QtGui import QKeyEvent
 
     from bench_gui.place.placing import Stage
-    from core.trajectories import make_trajectory
+    from core.motion.trajectories import make_trajectory
     from drivers.recorder import Phase
     from drivers.servo import ServoState
 

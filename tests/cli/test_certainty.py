@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from core.errors import IdentificationError
-from core.sealed import parse_sealed
+from core.base.errors import IdentificationError
+from core.base.sealed import parse_sealed
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
 from sessions.results.identification import load_identification
 

@@ -20,9 +20,9 @@ from bench_gui.cli import COMMANDS, build_parser, main
 from core.identification.cautions import cautions
 from core.identification.coverage.findings import SEVERITIES
 from core.identification.result import step_in_words
-from core.model import ServoModel
-from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions import Session
 from sessions.results.identification import load_identification
 from tests.core.conftest import recorded

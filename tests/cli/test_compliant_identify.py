@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bench_gui.headless.recording import RecordingPlan, record_plan
-from core.bench import Bench
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
 from core.studies.compliant.elastic import Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
-from core.trajectories import make_trajectory
 from sessions import Session
 
 TRUTH = CompliantUnit(actuator=Sea(stiffness=24.0))

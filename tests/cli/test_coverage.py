@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.bench import Bench
-from core.recording import RunHeader
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session

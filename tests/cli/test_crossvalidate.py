@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
+from core.base.sealed import parse_sealed
 from core.identification.choice import terms, transfer
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.terms import TermCosts
 from core.identification.runs.folds import folds
-from core.sealed import parse_sealed
 from sessions import Session
 from sessions.results.folder import CROSSVALIDATION_REQUEST
 from sessions.results.identification import load_identification

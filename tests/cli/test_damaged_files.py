@@ -10,8 +10,8 @@ from bench_gui.headless.examples import example_session
 from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
-from core.model import ServoModel
-from core.shipped import load_model
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
 from sessions import Annotation, Session
 from sessions.results.folder import FOLDER, RESULT
 from sessions.results.identification import load_identification, save_identification

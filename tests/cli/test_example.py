@@ -10,7 +10,7 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.arguments import session_place
-from bench_gui.headless.places import HOME_VARIABLE
+from bench_gui.headless.folders import HOME_VARIABLE
 from sessions import Session
 from sessions.results.identification import load_identification
 

@@ -16,8 +16,8 @@ import pytest
 from bench_gui.cli import COMMANDS, TRACEBACK_VARIABLE, main
 from bench_gui.headless.interrupt import Interrupt
 from bench_gui.headless.recording import RecordedRun
-from core.errors import InputError, ServoBenchError
-from core.words import counted
+from core.base.errors import InputError, ServoBenchError
+from core.base.words import counted
 from drivers.errors import DriverError
 from sessions import Session
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from bench_gui.cli import main
-from core.model import ServoModel
+from core.servo.model import ServoModel
 
 
 def export(folder, *words, to="c", model="mx106:m1"):

@@ -14,9 +14,9 @@ from bench_gui.cli import main
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.report.of_session import report_of
 from bench_gui.settings import Settings
+from core.base.sealed import parse_sealed, sealed_text
 from core.fleet.plan import UnitFacts
 from core.fleet.store import FleetStore
-from core.sealed import parse_sealed, sealed_text
 from sessions import Annotation, Session
 from sessions.results.identification import load_identification, save_identification
 

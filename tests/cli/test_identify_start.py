@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from sessions.results.record import read_record
 
 RUN = "0003_sin_sin_kp100"

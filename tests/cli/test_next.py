@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.plan import GridPlan
+from core.practice.plan import GridPlan
 from sessions import Session
 
 GRID = ("--masses", "0.1,0.49", "--lengths", "0.1", "--gains", "100,800", "--trajectories", "sin_sin,lift_and_drop")

@@ -26,13 +26,13 @@ from bench_gui.cli.arguments import (
     positive_int,
 )
 from bench_gui.headless.examples import example_session
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.options import IdentificationOptions, options_of
 from core.identification.request import IdentificationRequest
-from core.recording import ServoSettings
-from core.shipped import load_model
-from core.terms import FRICTION_MODELS
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
+from core.servo.terms import FRICTION_MODELS
 from sessions import Annotation, Session
 
 RUNS = ("0001_lift_and_drop_kp100", "0003_sin_sin_kp100")
@@ -182,7 +182,7 @@ def test_fleet(reach, session, tmp_path) -> None:
 
 
 def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("bench_gui.headless.places.result_folder", lambda place, name: Path(place) / "results" / name)
+    monkeypatch.setattr("bench_gui.headless.folders.result_folder", lambda place, name: Path(place) / "results" / name)
     words = ["certainty", session, "--result", "r1", "--friction-model", "M2", "--profile", "kt,R", "--bootstrap", "7",
              "--seed", "5", "--threads", "3"]  # fmt: skip
     question = reach("sessions.results.certifying.run_certainty", *words)["question"]
@@ -224,7 +224,7 @@ def test_evaluate(reach, session) -> None:
 
 def test_simulate(reach, session, tmp_path) -> None:
     words = ["simulate", session, *CHOSEN, "--model", "xl330:m2", *SIMULATED, "-o", tmp_path / "x.npz"]
-    given = list(reach("core.simulation.simulate_recording", *words).values())
+    given = list(reach("core.motion.simulation.simulate_recording", *words).values())
     assert (given[0].friction, given[0].integrator, given[0].substeps) == ("m2", "bam", 3)
     assert (given[1].id, *given[2:]) == (TAGGED, 0.004, "header")
 
@@ -232,7 +232,7 @@ def test_simulate(reach, session, tmp_path) -> None:
 def test_rollout(reach, tmp_path) -> None:
     words = ["rollout", "--model", "mx106:m2", "--trajectory", "sin_sin", "--duration", "3.5", "--dt", "0.004",
              *PENDULUM, *LAW, *SIMULATED, "-o", tmp_path / "x.npz"]  # fmt: skip
-    model, trajectory, bench, settings, dt = reach("core.simulation.simulate_trajectory", *words).values()
+    model, trajectory, bench, settings, dt = reach("core.motion.simulation.simulate_trajectory", *words).values()
     assert (model.friction, model.integrator, model.substeps) == ("m2", "bam", 3)
     assert (trajectory.name, trajectory.duration, bench, dt) == ("sin_sin", 3.5, BENCH, 0.004)
     assert settings == ServoSettings(servo="mx106", **SETTINGS)
@@ -242,7 +242,9 @@ def test_feedforward(reach, monkeypatch) -> None:
     simpler = object()
     monkeypatch.setattr("core.export.approximation.approximate", lambda *_: SimpleNamespace(model=simpler))
     words = ["feedforward", "mx106:m2", "--trajectory", "sin_sin", "--dt", "0.004", *PENDULUM, *LAW]
-    model, bench, settings, trajectory, dt, other = reach("core.feedforward.compensation_experiment", *words).values()
+    model, bench, settings, trajectory, dt, other = reach(
+        "core.practice.feedforward.compensation_experiment", *words
+    ).values()
     assert (model.friction, bench, trajectory.name, dt, other) == ("m2", BENCH, "sin_sin", 0.004, simpler)
     assert settings == ServoSettings(servo="mx106", **SETTINGS)
 
@@ -288,7 +290,7 @@ def test_place(reach, tmp_path) -> None:
 
 def test_drive_backdrive(reach) -> None:
     words = ["drive-backdrive", "--model", "mx106:m2", "--velocity", "0.5", "1.5", "--torque-max", "2", "--points", "5"]
-    model, torques, velocities = reach("core.diagram.drive_backdrive_diagram", *words).values()
+    model, torques, velocities = reach("core.practice.diagram.drive_backdrive_diagram", *words).values()
     assert (model.friction, list(torques), list(velocities)) == ("m2", [-2.0, -1.0, 0.0, 1.0, 2.0], [0.5, 1.5])
 
 

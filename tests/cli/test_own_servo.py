@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.catalogue import SERVOS_VARIABLE, load_servo, servos
-from core.errors import ModelError
-from core.model import ServoModel
+from core.base.errors import ModelError
+from core.servo.catalogue import SERVOS_VARIABLE, load_servo, servos
+from core.servo.model import ServoModel
 from sessions import Session, export_bam, export_csv, import_paths
 
 

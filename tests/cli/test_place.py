@@ -11,10 +11,10 @@ from bench_gui.cli.commands.place import PromptedHand
 from bench_gui.headless.place.measuring import PlacementPlan, place_points
 from bench_gui.headless.place.rests import Target
 from bench_gui.headless.place.torques import MOST_TORQUES, torques_from
-from core.catalogue import load_servo, servos
-from core.errors import ServoBenchError
-from core.placement import expected_angles, placement_residuals, points_from_json, suggest_torques
-from core.shipped import load_model, shipped_models
+from core.base.errors import ServoBenchError
+from core.practice.placement import expected_angles, placement_residuals, points_from_json, suggest_torques
+from core.servo.catalogue import load_servo, servos
+from core.servo.shipped import load_model, shipped_models
 from drivers.simulated.servo import starting_bench
 from sessions import Session
 

@@ -16,11 +16,12 @@ import pytest
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
-from core.bench import Bench
-from core.catalogue import servos
 from core.identification.evaluate import Evaluation, RunScore
-from core.recording import Recording, ServoSettings
-from core.shipped import load_model
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.catalogue import servos
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 from sessions import Annotation, Session
 
 
@@ -266,7 +267,7 @@ def test_feedforward(printed, stub, tmp_path) -> None:
                   saturated_share=0.14 + shift, goal=np.array([2.25, 2.5]) + shift, motion=motion,
                   model=Of(friction="m1"))  # fmt: skip
 
-    stub("core.feedforward.compensation_experiment", [one("without", 0.0), one("with", 0.5)])
+    stub("core.practice.feedforward.compensation_experiment", [one("without", 0.0), one("with", 0.5)])
     run("feedforward", "mx106:m1", "--trajectory", "sin_sin", "--csv", tmp_path / "f.csv")
     assert printed()[:3] == [
         ["trajectory", "compensated", "rms/mrad", "mean/mrad", "worst/mrad", "beyond the servo/%"],
@@ -640,7 +641,7 @@ def test_drive_backdrive(printed, stub) -> None:
     diagram = Of(motor_torque=np.array([-1.0, 1.0]), velocity=np.array([0.0, 2.0]),
                  drive=np.array([[3.0, 4.0], [5, 6]]),
                  backdrive=np.array([[7.0, 8.0], [9, 10]]), self_locking=np.array([True]))  # fmt: skip
-    stub("core.diagram.drive_backdrive_diagram", diagram)
+    stub("core.practice.diagram.drive_backdrive_diagram", diagram)
     run("drive-backdrive", "--model", "mx106:m2")
     assert printed() == [
         ["motor torque/N·m", "drive at 0 rad/s", "backdrive at 0 rad/s", "drive at 2 rad/s", "backdrive at 2 rad/s"],
@@ -698,7 +699,7 @@ def test_demo_and_benchmark(printed, stub, tmp_path) -> None:
     assert lines[:2] == [["model", "training/mrad", "validation/mrad", "against the truth/mrad"],
                          ["M2", "1.5", "2.5", "3.5"]]  # fmt: skip
     assert lines[-1] == ["report: r.html (1 min 15 s in all)"]
-    stub("core.benchmark.run_benchmark", [Of(name="step", value=1.5, unit="ns")])
+    stub("core.identification.benchmark.run_benchmark", [Of(name="step", value=1.5, unit="ns")])
     run("benchmark")
     assert printed() == [["figure", "value", "unit"], ["step", "1.5", "ns"]]
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.terminal import ProgressBar
-from core.announcements import announce
+from core.base.announcements import announce
 
 
 class Terminal(io.StringIO):

@@ -15,10 +15,10 @@ from bench_gui.cli.commands.record import _ask, _grid
 from bench_gui.cli.terminal import ProgressBar
 from bench_gui.headless import recording
 from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.plan import GridPlan, dynamixel_plan, suggested_plan
+from core.base.errors import InputError
+from core.practice.plan import GridPlan, dynamixel_plan, suggested_plan
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
 from drivers.recorder import RunResult
 from drivers.servo import ServoIdentity
 from sessions import Annotation, Session

@@ -19,9 +19,9 @@ from bench_gui.cli import main
 from bench_gui.headless.palette import BAR_COLOUR
 from bench_gui.headless.report import ReportContents, write_report
 from bench_gui.headless.report.traces import read_traces
-from bench_gui.headless.words import with_symbols
-from core.bench import Bench
-from core.errors import IdentificationError
+from bench_gui.headless.symbols import with_symbols
+from core.base.errors import IdentificationError
+from core.base.units import typeset
 from core.identification import diagnosis
 from core.identification.cautions import cautions
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
@@ -32,12 +32,12 @@ from core.identification.result import Identification, step_in_words
 from core.identification.runs.folds import Fold
 from core.identification.runs.split import Split
 from core.identification.search.study import JOURNAL_SCHEME, open_storage
-from core.model import build_model
-from core.parameters import Parameter
-from core.placement import BACKDRIVE, DRIVE, PlacedPoint
-from core.recording import Recording
-from core.simulation import on_grid, simulate_recording
-from core.units import typeset
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid, simulate_recording
+from core.practice.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.parameters import Parameter
 from sessions import Session
 from sessions.results.crossvalidating import read_crossvalidation
 from sessions.results.folder import DIAGNOSIS

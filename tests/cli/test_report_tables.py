@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from bench_gui.headless.report import ReportContents, page, report, write_report
-from bench_gui.headless.report.examined import Examination, Part
-from core.bench import Bench
+from bench_gui.headless.report.sections import Examination, Part
 from core.identification.evidence.grade import GOOD
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
 from core.identification.runs.split import Split
-from core.placement import PlacedPoint
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.practice.placement import PlacedPoint
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from tests.core.fleet.specimens import unit
 
 FIGURES = ("error_bars", "search_figure", "correlation_figure", "friction_residuals", "position_residuals",

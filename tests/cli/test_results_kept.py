@@ -18,13 +18,13 @@ from bench_gui.headless.examples import example_session
 from bench_gui.headless.report import page
 from bench_gui.headless.report.commands import identify_command
 from bench_gui.headless.report.traces import SearchTrace
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evidence.certainty import Bootstrap, Profile, ProfilePoint, Spread
 from core.identification.request import IdentificationRequest
 from core.identification.search.prior import Prior
 from core.identification.search.study import StorageError
-from core.placement import PlacedPoint, points_from_json, points_to_json
+from core.practice.placement import PlacedPoint, points_from_json, points_to_json
+from core.servo.bench import Bench
 from sessions import Annotation, Session
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
 from sessions.results.identification import load_identification

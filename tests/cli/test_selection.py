@@ -9,7 +9,7 @@ import pytest
 
 from bench_gui.cli import DAMAGED, main
 from bench_gui.headless.examples import example_session
-from core.sealed import parse_sealed
+from core.base.sealed import parse_sealed
 from sessions import Annotation, Session, selection_text
 from sessions.results.identification import load_identification
 

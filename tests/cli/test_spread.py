@@ -8,7 +8,7 @@ import pytest
 from bench_gui.cli import main
 from bench_gui.headless.fleet import gather
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
-from core.errors import InputError
+from core.base.errors import InputError
 from core.fleet.plan import FleetRequest, UnitFacts, make_plan
 from core.fleet.spread import Spread
 from core.fleet.store import FleetStore

@@ -7,7 +7,7 @@ import pytest
 
 from bench_gui.cli import build_parser
 from bench_gui.headless.place.torques import torques_from
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from core.identification.runs.split import SplitError, split_recordings
 from drivers.errors import AddressError
 from drivers.registry import open_servo

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
-from core.friction import friction_budget
-from core.terms import FRICTION, QuadraticGate
+from core.servo.friction import friction_budget
+from core.servo.terms import FRICTION, QuadraticGate
 
 FAR = 1e12
 """Speed in units of v_s at which no stiction remains for any possible exponent, 0.2 or more."""

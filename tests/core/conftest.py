@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.export.references import GridRun, converged_positions
 from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from core.export.targets.mujoco.xml import read_setup
-from core.model import ServoModel
-from core.recording import Recording, ServoSettings
-from core.simulation import simulate_trajectory
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import ControlLaw, command_path_parameters, motor_parameters, setup_row
-from core.bench import Bench
-from core.catalogue import load_servo, new_servo_text, parse_servo
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.kernel.layout import Law, Setup, Slot
 from core.kernel.step import coast_current
-from core.simulation import Stepper
-from core.terms import COMMAND_PATH_TERMS, TERMS
+from core.motion.simulation import Stepper
+from core.servo.actuator import ControlLaw, command_path_parameters, motor_parameters, setup_row
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo, new_servo_text, parse_servo
+from core.servo.terms import COMMAND_PATH_TERMS, TERMS
 from tests.core.conftest import PENDULUM, catalogue_model, settings_for
 
 H = 0.001

@@ -9,15 +9,15 @@ import pytest
 
 from bench_gui import settings
 from bench_gui.connect.bench.presets import Presets
-from bench_gui.headless.places import HOME_VARIABLE, home
-from core import atomic
-from core.atomic import sweep, sweep_tree, temporary_file, write_atomically
-from core.catalogue import SERVOS_VARIABLE, own_folder, servos
-from core.errors import ServoBenchError
+from bench_gui.headless.folders import HOME_VARIABLE, home
+from core.base import atomic
+from core.base.atomic import sweep, sweep_tree, temporary_file, write_atomically
+from core.base.errors import ServoBenchError
 from core.export import export_model
 from core.fleet.store import FleetStore
-from core.model import ServoModel
-from core.shipped import load_model
+from core.servo.catalogue import SERVOS_VARIABLE, own_folder, servos
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
 from core.studies.compliant.files import read_unit
 from sessions import Session, export_single
 from sessions.results.identification import load_identification

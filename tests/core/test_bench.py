@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import InputError
+from core.base.errors import InputError
+from core.servo.bench import Bench
 
 size = st.floats(0.0, 100.0)
 

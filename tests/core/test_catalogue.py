@@ -6,11 +6,11 @@ from importlib.resources import files
 
 import pytest
 
-from core.catalogue import load_servo, new_servo_text, parse_servo, servos
-from core.errors import ModelError
-from core.model import build_model
-from core.shipped import load_model, published_originals, shipped_models
-from core.terms import FRICTION_MODELS
+from core.base.errors import ModelError
+from core.servo.catalogue import load_servo, new_servo_text, parse_servo, servos
+from core.servo.model import build_model
+from core.servo.shipped import load_model, published_originals, shipped_models
+from core.servo.terms import FRICTION_MODELS
 
 TEXT = new_servo_text("hexa")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from core.kernel.step import coast_current
-from core.simulation import Stepper, simulate_recording, simulate_trajectory
-from core.terms import COMMAND_PATH_TERMS, NEUTRAL
-from core.trajectories import make_trajectory
+from core.motion.simulation import Stepper, simulate_recording, simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.terms import COMMAND_PATH_TERMS, NEUTRAL
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands
 
 H = 1.0 / 256.0

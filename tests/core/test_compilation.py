@@ -8,20 +8,20 @@ from itertools import product
 import numba
 import pytest
 
-from core.announcements import listen
+from core.base.announcements import listen
 from core.kernel.compilation import COMPILING, fingerprint, kept_on_disk
 from core.kernel.layout import Contact, Law
 
 USE = """
 import sys
-from core.benchmark import time_compilation
+from core.identification.benchmark import time_compilation
 from core.kernel.layout import Law
 from core.kernel.population import population_kernel
 from core.kernel.rollout import rollout_kernel
-from core.catalogue import load_servo
-from core.shipped import nominal_model
-from core.bench import Bench
-from core.simulation import Stepper
+from core.servo.catalogue import load_servo
+from core.servo.shipped import nominal_model
+from core.servo.bench import Bench
+from core.motion.simulation import Stepper
 model = nominal_model(load_servo("mx106"))
 Stepper(model, Bench(mass=1.0, length=0.1), model.default_settings(), 0.005).step(0.1)
 time_compilation()

@@ -6,21 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
+from core.base.errors import ModelError
 from core.contact.implicit import implicit_friction
-from core.errors import ModelError
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
-from core.friction import friction_parameters, needed_damping
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
 from core.kernel.bristle import slip_of, steepest_fall
-from core.model import ServoModel, model_to_bam, with_contact
-from core.shipped import load_model
-from core.simulation import Stepper, simulate_trajectory
-from core.terms import CONTACTS, FRICTION_TERMS
-from core.trajectories import make_trajectory
+from core.motion.simulation import Stepper, simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.friction import friction_parameters, needed_damping
+from core.servo.model import ServoModel, model_to_bam, with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import CONTACTS, FRICTION_TERMS
 from tests.core.budget_law import law_of_budget
 from tests.core.conftest import PENDULUM, recorded
 

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from numba import njit
 
-from core.actuator import DEFAULT_PERIOD
-from core.bench import Bench
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.identification.coverage.report import coverage
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
 from core.identification.search.timestep import with_one_period
-from core.model import ServoModel, without_terms
-from core.servo_spec import parse_servo
-from core.shipped import load_model
-from core.simulation import Stepper, simulate_recording, simulate_trajectory
-from core.terms import COMMAND_PATH_TERMS
-from core.trajectories import make_trajectory
+from core.motion.simulation import Stepper, simulate_recording, simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.actuator import DEFAULT_PERIOD
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, without_terms
+from core.servo.servo_spec import parse_servo
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, recorded
 from tests.core.export.pushed import STEP, STEPS, pushed
 

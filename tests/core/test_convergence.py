@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.model import with_contact
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import CONTACTS
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import CONTACTS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
 

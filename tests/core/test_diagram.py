@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.catalogue import servos
-from core.diagram import (
+from core.base.errors import ModelError
+from core.practice.diagram import (
     areas,
     backdrive_torque,
     drive_backdrive_diagram,
@@ -22,10 +22,10 @@ from core.diagram import (
     self_locking,
     torque_range,
 )
-from core.errors import ModelError
-from core.friction import QUADRATIC_GATES, friction_budget
-from core.shipped import load_model, shipped_models
-from core.terms import FRICTION_MODELS
+from core.servo.catalogue import servos
+from core.servo.friction import QUADRATIC_GATES, friction_budget
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import FRICTION_MODELS
 from tests.core.conftest import catalogue_model
 
 MODELS = [

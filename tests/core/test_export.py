@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 
 from bench_gui.cli import main
 from bench_gui.cli.commands.export import WORDS
-from core.bench import Bench
-from core.catalogue import servos
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
 from core.export.drives.plain import as_model, drive_of
@@ -43,8 +41,10 @@ from core.export.targets.bam_json import BAM_STEP, in_bam_order
 from core.export.targets.mujoco.actuators import VERSIONS, MujocoOptions, loads
 from core.export.targets.mujoco.check import scene_of
 from core.export.targets.mujoco.xml import EXPRESSIBLE, pendulum_inertial, read_setup
-from core.model import ServoModel, build_model, model_from_bam
-from core.shipped import load_model
+from core.servo.bench import Bench
+from core.servo.catalogue import servos
+from core.servo.model import ServoModel, build_model, model_from_bam
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM, catalogue_model, errors_in_mujoco
 
 mujoco: Any = None

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import ModelError
-from core.feedforward import (
+from core.base.errors import ModelError
+from core.motion.simulation import Stepper
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.practice.feedforward import (
     SETTLING,
     SMOOTHING,
     CompensatedRun,
@@ -21,11 +22,10 @@ from core.feedforward import (
     look_ahead,
     wanted_motion,
 )
-from core.friction import QUADRATIC_GATES, friction_budget
-from core.shipped import load_model
-from core.simulation import Stepper
-from core.terms import FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.friction import QUADRATIC_GATES, friction_budget
+from core.servo.shipped import load_model
+from core.servo.terms import FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for
 
 NO_LOAD = Bench(mass=0.0, length=0.0)

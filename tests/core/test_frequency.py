@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from core.frequency import amplitude_density, driven_stretch, excited, frequency_response
-from core.trajectories import make_trajectory, trajectory_names
+from core.motion.frequency import amplitude_density, driven_stretch, excited, frequency_response
+from core.motion.trajectories import make_trajectory, trajectory_names
 
 STEP = 0.005
 NATURAL, DAMPING = 2.0 * np.pi * 3.0, 0.3

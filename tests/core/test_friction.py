@@ -10,17 +10,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import ModelError
-from core.friction import (
+from core.base.errors import ModelError
+from core.kernel.layout import Slot
+from core.kernel.step import friction_budget as kernel_budget
+from core.servo.friction import (
     QUADRATIC_GATES,
     friction_budget,
     friction_parameters,
     lift_friction,
     require_friction_model,
 )
-from core.kernel.layout import Slot
-from core.kernel.step import friction_budget as kernel_budget
-from core.terms import FRICTION_MODELS, FRICTION_TERMS, TERMS
+from core.servo.terms import FRICTION_MODELS, FRICTION_TERMS, TERMS
 from tests.core.conftest import catalogue_model
 
 VALUES = {

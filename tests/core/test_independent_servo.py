@@ -6,11 +6,11 @@ Both are converged: what is left between them is the kernel's step, and its erro
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.identification.next.design import commands
-from core.model import build_model
-from core.simulation import simulate_recording
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.simulation import simulate_recording
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import build_model
 from tests.independent_servo import PLANTED, STEP
 
 SAMPLE = 0.005

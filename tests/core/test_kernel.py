@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.identification.search.objective import Batch, measured_velocity
 from core.kernel.layout import Setup, Slot, bind, empty_rows
 from core.kernel.population import LANES
-from core.simulation import simulate_recording
-from core.terms import COMMAND_PATH_TERMS
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_recording
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import LAW_MODELS, catalogue_model, commands
 
 RUNS = (

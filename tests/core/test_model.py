@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.catalogue import servos
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.kernel.layout import Slot
-from core.model import FORMAT_VERSION, ServoModel, build_model, model_from_bam, model_to_bam
-from core.shipped import load_model, shipped_models
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+from core.servo.catalogue import servos
+from core.servo.model import FORMAT_VERSION, ServoModel, build_model, model_from_bam, model_to_bam
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, catalogue_model
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

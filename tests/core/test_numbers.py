@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from core.numbers import decimal_text, number_parts, parse_number, parse_whole
+from core.base.numbers import decimal_text, number_parts, parse_number, parse_whole
 
 FINITE = some.floats(allow_nan=False, allow_infinity=False)
 

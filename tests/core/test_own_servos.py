@@ -6,8 +6,10 @@ import pickle
 
 import pytest
 
-from core import catalogue
-from core.catalogue import (
+from core.base.errors import ModelError
+from core.base.sealed import with_seal_line
+from core.servo import catalogue
+from core.servo.catalogue import (
     LARGEST_SERVO_FILE,
     SERVOS_VARIABLE,
     add_servo,
@@ -19,10 +21,8 @@ from core.catalogue import (
     read_servo_file,
     servos,
 )
-from core.errors import ModelError
-from core.model import ServoModel, build_model
-from core.sealed import with_seal_line
-from core.shipped import nominal_model
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import nominal_model
 
 TEXT = new_servo_text("hexa")
 

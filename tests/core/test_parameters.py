@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
-from core.parameters import Parameter, ParameterSet
+from core.base.errors import InputError
+from core.servo.parameters import Parameter, ParameterSet
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.simulation import simulate_trajectory, with_integration
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory, with_integration
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 TOLERANCE = 1e-9

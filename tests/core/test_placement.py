@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.catalogue import load_servo, servos
-from core.errors import InputError
-from core.placement import (
+from core.base.errors import InputError
+from core.motion.simulation import Stepper
+from core.practice.placement import (
     DISAGREEMENT,
     HIGHEST_ANGLE,
     LOWEST_ANGLE,
@@ -31,8 +30,9 @@ from core.placement import (
     redone,
     suggest_torques,
 )
-from core.shipped import load_model, shipped_models
-from core.simulation import Stepper
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo, servos
+from core.servo.shipped import load_model, shipped_models
 from drivers.simulated.servo import starting_bench
 from tests.core.conftest import catalogue_model
 

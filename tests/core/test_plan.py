@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.plan import (
+from core.base.errors import InputError
+from core.motion.trajectories import PAPER_TRAJECTORIES
+from core.practice.plan import (
     GridPlan,
     changes_by_hand,
     dynamixel_plan,
@@ -20,7 +19,8 @@ from core.plan import (
     status,
     suggested_plan,
 )
-from core.trajectories import PAPER_TRAJECTORIES
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import InputError
+from core.base.errors import InputError
 from core.identification.evaluate import evaluate
-from core.recording import CHANNELS, FIT_CHANNELS, ServoSettings
-from core.simulation import initial_velocity, simulate_recording, simulate_trajectory
-from core.trajectories import make_trajectory
+from core.motion.recording import CHANNELS, FIT_CHANNELS
+from core.motion.simulation import initial_velocity, simulate_recording, simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from tests.core.conftest import catalogue_model, commands
 
 BENCH = Bench(mass=0.5, length=0.15)

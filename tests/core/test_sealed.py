@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.model import EDITED_ENTRY, ServoModel
-from core.sealed import SEAL, is_broken, is_edited, parse_sealed, sealed, sealed_text, with_seal_line, without_seal_line
-from core.shipped import load_model
+from core.base.sealed import (
+    SEAL,
+    is_broken,
+    is_edited,
+    parse_sealed,
+    sealed,
+    sealed_text,
+    with_seal_line,
+    without_seal_line,
+)
+from core.servo.model import EDITED_ENTRY, ServoModel
+from core.servo.shipped import load_model
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

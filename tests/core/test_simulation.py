@@ -6,12 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.comparison import compare
-from core.errors import ModelError
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import (
+from core.base.errors import ModelError
+from core.motion.comparison import compare
+from core.motion.recording import Recording
+from core.motion.simulation import (
     FINEST_GRID,
     Stepper,
     held_commands,
@@ -23,8 +21,10 @@ from core.simulation import (
     simulate_trajectory,
     supply_of,
 )
-from core.terms import COMMAND_PATH_TERMS
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
 
 DT = 1.0 / 256.0

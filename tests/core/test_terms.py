@@ -5,7 +5,7 @@ import pytest
 from core.identification.choice.terms import TERMS as COSTED
 from core.identification.coverage.terms import _RULES
 from core.kernel.layout import Slot, empty_rows
-from core.terms import COMMAND_PATH_TERMS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
 
 
 def test_every_rule_of_the_coverage_serves_a_term():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.time_left import TimeLeft
-from core.units import about
+from core.base.time_left import TimeLeft
+from core.base.units import about
 
 
 class Watched:

@@ -8,9 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import ControlLaw
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.identification.evidence.model import (
     NORMAL_95,
     OPEN,
@@ -22,9 +19,12 @@ from core.identification.evidence.model import (
     TorqueOff,
 )
 from core.identification.evidence.sensitivity import judge
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
+from core.motion.recording import Recording
+from core.servo.actuator import ControlLaw
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import recorded
 
 VOLTAGE = ControlLaw(law="voltage", output_limit=1.0)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import InputError
-from core.trajectories import (
+from core.base.errors import InputError
+from core.motion.trajectories import (
     ALIASES,
     PAPER_TRAJECTORIES,
     canonical_name,

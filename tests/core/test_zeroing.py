@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from core.bench import Bench
-from core.zeroing import (
+from core.practice.zeroing import (
     LARGEST_BAND,
     REST_BAND,
     REST_TIME,
@@ -24,6 +23,7 @@ from core.zeroing import (
     ZeroingError,
     estimate,
 )
+from core.servo.bench import Bench
 
 RATE = 50.0
 

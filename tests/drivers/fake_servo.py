@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
-from core.recording import ServoSettings
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.clock import RealClock
 from drivers.errors import BusError, DriverError, NoAnswer

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from core.bench import Bench
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from drivers.recorder import Recorder
 from tests.drivers.fake_servo import FakeSource
 from tests.waiting import wait_until

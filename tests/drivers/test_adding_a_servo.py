@@ -41,10 +41,11 @@ PORT = os.ttyname(slave)
 """
 
 RECORD = f"""{DEVICE}
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.motion.recording import RunHeader
+from core.servo.settings import ServoSettings
+from core.motion.trajectories import make_trajectory
 from drivers.recorder import Recorder
 from drivers.registry import families
 

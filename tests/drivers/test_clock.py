@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from core.bench import Bench
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.clock import LONGEST_LOOK, SLICE, SPIN, RealClock, StandingClock, VirtualClock
 from drivers.reading import Reading

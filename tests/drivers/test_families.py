@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.shipped import shipped_models
+from core.servo.shipped import shipped_models
 from drivers.errors import AddressError, DriverError
 from drivers.registry import FAMILIES, AddressField, Family, ServoAddress, families, family, resolve
 from drivers.scan import Found, scan

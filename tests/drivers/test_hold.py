@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import RunHeader, ServoSettings
-from core.shipped import load_model
+from core.motion.recording import RunHeader
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 from drivers import timing
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, DriverError, NotReady

@@ -5,8 +5,8 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 
-from core.catalogue import load_servo, servos
-from core.errors import InputError
+from core.base.errors import InputError
+from core.servo.catalogue import load_servo, servos
 from drivers.errors import CommandError
 from drivers.limits import Limits, LimitViolation
 from drivers.reading import Reading

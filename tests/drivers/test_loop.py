@@ -10,10 +10,11 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
-from core.shipped import load_model
-from core.trajectories import make_trajectory, recorded_trajectory, trajectory_names
+from core.motion.recording import SAMPLE_DTYPE, RunHeader
+from core.motion.trajectories import make_trajectory, recorded_trajectory, trajectory_names
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 from drivers import timing
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, NotReady

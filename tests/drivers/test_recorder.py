@@ -16,9 +16,9 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from core.recording import ServoSettings
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 from drivers import timing
 from drivers.errors import CommandError, NotReady, RecorderDied
 from drivers.limits import Limits

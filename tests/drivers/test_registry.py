@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from drivers.errors import AddressError
 from drivers.registry import ServoAddress, open_servo, resolve
 from drivers.servo import ServoState

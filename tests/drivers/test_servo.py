@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ServoBenchError
-from core.recording import ServoSettings
+from core.base.errors import ServoBenchError
+from core.servo.settings import ServoSettings
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal

@@ -8,13 +8,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.recording import SAMPLE_DTYPE, Recording, RunHeader
-from core.shipped import load_model
-from core.simulation import Stepper, simulate_recording
-from core.trajectories import make_trajectory
+from core.base.errors import InputError
+from core.motion.recording import SAMPLE_DTYPE, Recording, RunHeader
+from core.motion.simulation import Stepper, simulate_recording
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from drivers.clock import VirtualClock
 from drivers.errors import CommandError
 from drivers.recorder import MemorySink, record_inline

@@ -9,20 +9,20 @@ import math
 
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import IdentificationError, InputError
+from core.base.errors import IdentificationError, InputError
 from core.identification.runs.conditions import UnusableRuns, as_own_motor, check_runs
 from core.identification.search.objective import Batch
-from core.recording import RunHeader
-from core.shipped import load_model
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS, QbMove
 from core.studies.compliant.files import CompliantUnit, read_unit, unit_to_json, write_unit
 from core.studies.compliant.motor import Motor
 from core.studies.compliant.stepper import CompliantStepper
 from core.studies.webots.fields import ServoFields
 from core.studies.webots.stepper import WebotsStepper
-from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.errors import AddressError
 from drivers.recorder import Recorder, record_inline

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
+from core.motion.recording import SAMPLE_DTYPE, RunHeader
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from drivers.recorder import MemorySink
 from drivers.recorder.storage import TOO_SHORT, Immediately, Sealed, Storage
 

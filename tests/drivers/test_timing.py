@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers import timing
 from drivers.dynamixel import packets
 from drivers.errors import BusError

@@ -85,7 +85,7 @@ class Day:
 
     def record(self, trajectories: tuple[str, ...] = TRAJECTORIES) -> None:
         """Hang another load and record the paper's trajectories."""
-        from core.trajectories import make_trajectory
+        from core.motion.trajectories import make_trajectory
 
         self.window.show_task(1)
         self.controller.setup.edit_bench("load", mass=next(self._masses))
@@ -191,7 +191,7 @@ class Day:
 
     def look_around(self) -> None:
         """Turn over every page, in the other theme and unit."""
-        from core.units import DEGREES, RADIANS
+        from core.base.units import DEGREES, RADIANS
 
         self.window.appearance.choose("dark")
         self.controller.set_angle_unit(DEGREES)
@@ -352,7 +352,7 @@ class Day:
         self.until(lambda: library.path == self.session and not library.loading)
 
     def _begin_a_run(self) -> None:
-        from core.trajectories import make_trajectory
+        from core.motion.trajectories import make_trajectory
         from drivers.recorder import Phase
 
         view = self.controller.servo

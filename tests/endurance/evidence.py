@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from core.recording import Recording
-from core.trajectories import make_trajectory
+from core.motion.recording import Recording
+from core.motion.trajectories import make_trajectory
 from drivers.recorder.run import RunPlan
 from sessions import Session
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.bench import Bench
-from core.recording import Recording, RunHeader
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.recording import Recording, RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.recorder import MemorySink, record_inline
 from drivers.registry import open_servo
 from sessions import Session

@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from bench_gui.cli import main
-from core.bench import Bench
-from core.recording import RunHeader
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.clock import VirtualClock
 from drivers.recorder import record_inline
 from drivers.servo import ServoState

@@ -9,8 +9,8 @@ from bench_gui.controller import MOST_UNDONE
 from bench_gui.session.runs import sketches
 from bench_gui.shell.closing import may_close
 from bench_gui.state.models import CATALOGUE, ModelEntry
-from bench_gui.work import tasks
-from core.shipped import load_model
+from bench_gui.work import simulations
+from core.servo.shipped import load_model
 from sessions import Session
 from tests.endurance.vitals import objects
 
@@ -132,14 +132,14 @@ def test_errors_of_models_no_longer_at_hand_are_forgotten():
 
 def test_recordings_kept_for_the_next_question_are_limited_by_their_size(many, monkeypatch):
     runs = [run.id for run in Session.open(many).runs()[:10]]
-    size = tasks._size(Session.open(many).load(runs[0]))
-    monkeypatch.setattr(tasks, "_LOADED", {})
-    monkeypatch.setattr(tasks, "MOST_LOADED", 4 * size + size // 2)
-    first = tasks._load(many, runs[:6])
+    size = simulations._size(Session.open(many).load(runs[0]))
+    monkeypatch.setattr(simulations, "_LOADED", {})
+    monkeypatch.setattr(simulations, "MOST_LOADED", 4 * size + size // 2)
+    first = simulations._load(many, runs[:6])
     assert [recording.id for recording in first] == runs[:6]
-    assert len(tasks._LOADED) <= 5
-    again = tasks._load(many, runs[3:8])
+    assert len(simulations._LOADED) <= 5
+    again = simulations._load(many, runs[3:8])
     assert [recording.id for recording in again] == runs[3:8]
     assert again[2] is first[5]
-    assert sum(map(tasks._size, tasks._LOADED.values())) <= tasks.MOST_LOADED
+    assert sum(map(simulations._size, simulations._LOADED.values())) <= simulations.MOST_LOADED
     assert np.array_equal(again[0].position, first[3].position)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 
 from bench_gui.cli import main
 from bench_gui.state.choice import choice_of
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.runs.folds import balanced_subset
 from sessions import Session, index
 from sessions.sampling import sample_of

@@ -7,10 +7,10 @@ from multiprocessing import resource_tracker
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import RunHeader
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
 from drivers.simulated import SimulatedServo

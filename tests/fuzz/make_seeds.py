@@ -21,17 +21,17 @@ from pathlib import Path
 import numpy as np
 
 from bench_gui.headless.examples import example_session
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import export_model
 from core.export.targets.genesis import DRIVE_NUMBERS
 from core.export.targets.genesis import drive_text as genesis_text
 from core.identification.coverage.report import coverage
-from core.model import with_contact
-from core.placement import PlacedPoint, points_to_json
-from core.plan import dynamixel_plan
-from core.recording import SAMPLE_DTYPE, Recording, RunHeader
-from core.shipped import load_model
+from core.motion.recording import SAMPLE_DTYPE, Recording, RunHeader
+from core.practice.placement import PlacedPoint, points_to_json
+from core.practice.plan import dynamixel_plan
+from core.servo.bench import Bench
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS
 from core.studies.compliant.files import CompliantUnit, unit_to_json
 from sessions import Session, export_csv

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from tests.fuzz.mutation import changed_bytes
 
 FOLDER = Path(__file__).parent

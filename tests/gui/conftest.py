@@ -18,10 +18,10 @@ from shiboken6 import delete, isValid
 from bench_gui.app import make_application, make_window
 from bench_gui.controller import Controller
 from bench_gui.shell.tasks import RECORD
-from core.bench import Bench
 from core.identification.identify import IdentificationRequest, identify
-from core.recording import RunHeader
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from drivers.servo import ServoState

@@ -6,8 +6,8 @@ import pytest
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
-from core.bench import Bench
-from core.recording import RunHeader
+from core.motion.recording import RunHeader
+from core.servo.bench import Bench
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import angle, choice, number, whole
-from core.units import DEGREES
+from core.base.units import DEGREES
 
 
 @dataclass(frozen=True)

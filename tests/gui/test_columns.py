@@ -26,7 +26,7 @@ from core.identification.choice.transfer import TransferTable
 from core.identification.evidence.certainty import ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.runs.folds import Fold
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from sessions import Annotation
 from sessions.results.crossvalidating import CrossValidated
 from tests.gui.test_forms import RUN

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStyleOptionComboBox, QVBoxLayout, QWidget
 
 from bench_gui.widgets.fields import Section, angle, choice, number, refusals, whole
-from core.units import DEGREES
+from core.base.units import DEGREES
 
 
 @pytest.fixture

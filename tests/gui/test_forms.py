@@ -30,15 +30,15 @@ from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
-from core.bench import Bench
-from core.catalogue import SERVOS_VARIABLE, load_servo
+from core.base.units import DEGREES, RADIANS
 from core.identification.request import IdentificationRequest
-from core.placement import PlacedPoint
-from core.plan import GridPlan
-from core.recording import ServoSettings
-from core.terms import COMMAND_PATH_TERMS
-from core.trajectories import make_trajectory, trajectory_names
-from core.units import DEGREES, RADIANS
+from core.motion.trajectories import make_trajectory, trajectory_names
+from core.practice.placement import PlacedPoint
+from core.practice.plan import GridPlan
+from core.servo.bench import Bench
+from core.servo.catalogue import SERVOS_VARIABLE, load_servo
+from core.servo.settings import ServoSettings
+from core.servo.terms import COMMAND_PATH_TERMS
 from drivers.emulators.registry import emulators
 from drivers.registry import families
 from sessions import RunSummary

@@ -21,10 +21,10 @@ from bench_gui.shell.start_page import _answers
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.work.activity import Activities
-from core.catalogue import load_servo
-from core.recording import ServoSettings
-from core.units import DEGREES
-from core.zeroing import Rest, Side, Stage, Zero
+from core.base.units import DEGREES
+from core.practice.zeroing import Rest, Side, Stage, Zero
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from drivers.limits import Limits
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY

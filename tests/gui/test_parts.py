@@ -8,10 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.headless.words import printed
+from bench_gui.headless.symbols import printed
 from bench_gui.plots.axes import LogAxis
 from bench_gui.plots.chart import Chart, pen, show_live
-from bench_gui.plots.contents import (
+from bench_gui.plots.decimate import min_max
+from bench_gui.plots.export import gather, on_paper
+from bench_gui.record.live import LiveRun
+from bench_gui.theme import load_theme
+from bench_gui.work.plot_files import save_plot
+from core.base.errors import InputError
+from core.base.units import duration, fixed, milliradians, significant
+from core.document.plot import (
     BarPanel,
     BarSeries,
     CurvePanel,
@@ -21,14 +28,7 @@ from bench_gui.plots.contents import (
     TablePanel,
     mixed,
 )
-from bench_gui.plots.decimate import min_max
-from bench_gui.plots.export import gather, on_paper
-from bench_gui.record.live import LiveRun
-from bench_gui.theme import load_theme
-from bench_gui.work.plot_files import save_plot
-from core.errors import InputError
-from core.terms import FRICTION_MODELS
-from core.units import duration, fixed, milliradians, significant
+from core.servo.terms import FRICTION_MODELS
 from drivers.recorder.run import LIVE_DTYPE, Phase
 
 

@@ -19,7 +19,6 @@ from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.hold_plan import HoldPlan
 from bench_gui.place.point_table import SOUGHT, PointTable
-from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.queue import QueuedRun
@@ -27,7 +26,7 @@ from bench_gui.record.run_list import RunList
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
-from bench_gui.shell.under_way import UnderWay
+from bench_gui.shell.servo_activity import UnderWay
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
@@ -38,16 +37,17 @@ from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.text_table import VALUE_ROLE
 from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
-from core.placement import PlacedPoint
-from core.plan import Cell
-from core.sealed import EDITED, SEAL, is_edited
-from core.shipped import load_model
-from core.trajectories import make_trajectory
-from core.units import DEGREES, RADIANS, with_uncertainty
+from core.base.errors import InputError
+from core.base.sealed import EDITED, SEAL, is_edited
+from core.base.units import DEGREES, RADIANS, with_uncertainty
+from core.document.plot import HeatPanel
+from core.motion.trajectories import make_trajectory
+from core.practice.placement import PlacedPoint
+from core.practice.plan import Cell
+from core.practice.twin import OUTSIDE_LIMIT, TwinMotion, Watch
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from drivers.recorder import Phase, RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState

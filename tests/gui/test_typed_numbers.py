@@ -12,9 +12,9 @@ import bench_gui
 from bench_gui.connect.servo.own_servo_dialog import entries_of, filled
 from bench_gui.record.plan_form import _numbers
 from bench_gui.widgets.fields import AngleBox, NumberBox, WholeBox, angle, number, whole
-from core.catalogue import new_servo_text, own_servo
-from core.errors import InputError
-from core.units import DEGREES
+from core.base.errors import InputError
+from core.base.units import DEGREES
+from core.servo.catalogue import new_servo_text, own_servo
 
 pytest_plugins = ["tests.gui.whole"]
 

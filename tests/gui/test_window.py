@@ -28,9 +28,9 @@ from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, IDENTIFY, RECORD, TAS
 from bench_gui.theme import THEMES, dress, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.identification.next.proposal import Proposal
-from core.plan import Cell
-from core.terms import FRICTION_MODELS
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.practice.plan import Cell
+from core.servo.terms import FRICTION_MODELS
 from tests.gui.conftest import dispose
 
 pytest_plugins = ["tests.gui.whole"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.headless.places import HOME_VARIABLE
+from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.shell.single import hand_over
 from tests import waiting
 

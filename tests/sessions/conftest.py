@@ -6,10 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.recording import SAMPLE_DTYPE, Recording, RunHeader, ServoSettings
+from core.motion.recording import SAMPLE_DTYPE, Recording, RunHeader
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions import Session
-from sessions.run_file import trial
+from sessions.run_file import sandbox
 from tests.forked_trial import tried
 
 BENCH = Bench(mass=0.49, length=0.1, arm_mass=0.05, angle_offset=0.01)
@@ -18,9 +19,9 @@ SETTINGS = ServoSettings(servo="xl330", kp=400, supply_voltage=7.4)
 
 @pytest.fixture(autouse=True)
 def trials(monkeypatch):
-    """Trials of files are forked; how the product starts them is the matter of test_trial."""
+    """Trials of files are forked; how the product starts them is the matter of test_sandbox."""
     if sys.platform == "linux":
-        monkeypatch.setattr(trial, "_started", lambda path, limit: tried(path))
+        monkeypatch.setattr(sandbox, "_started", lambda path, limit: tried(path))
 
 
 @pytest.fixture

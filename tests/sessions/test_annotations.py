@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import InputError, ServoBenchError
-from core.recording import REQUIRED_CHANNELS
+from core.base.errors import InputError, ServoBenchError
+from core.motion.recording import REQUIRED_CHANNELS
 from sessions import Annotation, Session, SessionError, UnreadableError, export_single, import_paths
 from sessions.annotations import MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_TIME
 from tests.sessions.foreign_documents import any_json, wrapped

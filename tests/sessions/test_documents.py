@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.atomic import temporary_file
-from core.sealed import parse_sealed
+from core.base.atomic import temporary_file
+from core.base.sealed import parse_sealed
 from sessions import (
     Session,
     SessionError,

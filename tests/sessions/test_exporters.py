@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import InputError, ServoBenchError
-from core.recording import CHANNELS, Recording, ServoSettings
+from core.base.errors import InputError, ServoBenchError
+from core.motion.recording import CHANNELS, Recording
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions import Session, SessionError, export_bam, export_csv, import_paths
 from sessions.exporters import bam_text, csv_text
 from sessions.importers.bam_json import read_bam

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from sessions import Session, SessionError, export_csv, import_paths
 from sessions.errors import UnreadableError
-from sessions.facts import FACT_NAMES
-from sessions.run_file.trial import read_values
+from sessions.header import FACT_NAMES
+from sessions.run_file.sandbox import read_values
 
 HEADER = {"mass": 0.49, "length": 0.1, "kp": 400, "vin": 7.4, "motor": "xl330", "trajectory": "sin_sin"}
 ENTRIES = [

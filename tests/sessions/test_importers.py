@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 import pytest
 
-from core.bench import STANDARD_GRAVITY
-from core.catalogue import servos
-from core.errors import InputError, ServoBenchError
+from core.base.errors import InputError, ServoBenchError
+from core.servo.bench import STANDARD_GRAVITY
+from core.servo.catalogue import servos
 from sessions import Session, SessionError, import_paths, strict_json
 from sessions.importers import sources
 from sessions.importers.bam_json import read_bam

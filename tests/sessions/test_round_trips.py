@@ -6,13 +6,14 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.request import IdentificationRequest
-from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE, ServoSettings
+from core.motion.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions import Session, export_single, import_paths
 from sessions.errors import EmptyRunError
-from sessions.facts import RunFacts
+from sessions.header import RunFacts
 from sessions.importers import TableImport
 from sessions.importers.columns import parse_columns
 from sessions.importers.names import FACTS

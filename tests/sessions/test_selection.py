@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from sessions import store
 from sessions.annotations import Annotation, revised
 from sessions.sampling import sample_of

@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from bench_gui.headless.place.rests import Rest, Target, placed_point
-from core.placement import points_from_json, points_to_json
-from core.recording import RunHeader
+from core.motion.recording import RunHeader
+from core.practice.placement import points_from_json, points_to_json
 from drivers.servo import Origin, ServoIdentity
 from sessions import AnotherServoError, Session, export_bam, export_csv, export_single, import_paths, import_single
 from sessions.servo_kind import kind_of

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from sessions import Session, SessionError, export_single, import_paths, import_single
 
 

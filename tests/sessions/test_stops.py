@@ -13,14 +13,14 @@ import pytest
 
 from bench_gui.headless.examples import example_session
 from bench_gui.identify.fit.messages import FitResult
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import Identification
-from core.model import build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions import Session
 from sessions.results.folder import RESULT
 from sessions.results.identification import load_identification, load_latest

@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 import pytest
 
-from core.errors import InputError
-from core.recording import CHANNELS, SampleSink
+from core.base.errors import InputError
+from core.motion.recording import CHANNELS, SampleSink
 from sessions import Annotation, Selection, Session, SessionError, UnreadableError, selection_note, selection_text
-from sessions.facts import RunFacts
+from sessions.header import RunFacts
 from sessions.run_file.schema import canonical_channels, channels_sha256, number_attribute
 from sessions.run_file.summary import RunSummary
 from sessions.selection import LeftOut
@@ -346,7 +346,7 @@ UNPRIVILEGED = """
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from sessions import Session, import_paths
 session = Session.open(sys.argv[1])
 assert len(session.runs()) == 1 and session.load_all()

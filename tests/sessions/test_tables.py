@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError, ServoBenchError
-from core.recording import CHANNELS
+from core.base.errors import InputError, ServoBenchError
+from core.motion.recording import CHANNELS
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
 from sessions import Session, import_paths
 from sessions.importers import TableImport, UnknownTableError
 from sessions.importers.columns import (

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_task, comma_list, friction_models, model_from, positive_float
 from bench_gui.cli.files import by_joint, write_table
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
-from core.terms import RICHEST
-from core.words import counted
+from core.base.words import counted
+from core.servo.terms import RICHEST
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
     from core.studies.arm.links import ArmLinks
     from core.studies.arm.validation import ArmValidation
 
@@ -106,7 +106,7 @@ def _add_arm(parser: argparse.ArgumentParser) -> None:
 
 def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel, ServoModel]]:
     """Return the links and the true models; raise ServoBenchError if they do not fit together."""
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.scene import published_arm
     from core.studies.arm.validation import published_models
@@ -125,7 +125,7 @@ def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel
 
 
 def _validate(arguments: argparse.Namespace) -> None:
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.export.programs import mujoco_engine
     from core.studies.arm.paths import PATHS
     from core.studies.arm.simulate import TIMESTEP

@@ -117,8 +117,8 @@ def _save(folder: Path, found: ArmIdentification) -> None:
     import io
     import json
 
-    from core.atomic import write_atomically
-    from core.errors import InputError
+    from core.base.atomic import write_atomically
+    from core.base.errors import InputError
 
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")

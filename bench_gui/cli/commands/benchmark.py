@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the measurements and print them."""
-    from core.benchmark import run_benchmark
+    from core.identification.benchmark import run_benchmark
 
     figures = run_benchmark()
     if arguments.json:

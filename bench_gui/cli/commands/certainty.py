@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_options, add_session, any_int, comma_list, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.identification.defaults import DRAWS, PROFILED
-from core.terms import FRICTION_MODELS
+from core.servo.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from core.identification.evidence.certainty import Certainty
@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute the uncertainties, save and print them."""
+    from bench_gui.headless.folders import result_folder
     from bench_gui.headless.interrupt import Interrupt
-    from bench_gui.headless.places import result_folder
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
     from sessions.results.folder import CERTAINTY

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the files and print their paths."""
-    from core.bench import Bench
+    from core.servo.bench import Bench
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.elastic import QbMove
     from core.studies.compliant.gazebo import write_gazebo

@@ -25,7 +25,7 @@ from bench_gui.cli.arguments import (
 )
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _start(asked: str | None, recorded: str | None) -> CompliantUnit:
     """Return the start of the search: the requested or the recordings' actuator; raise InputError if neither fits."""
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     if asked is None and recorded not in ACTUATOR_CHOICES:
         other = (
@@ -186,8 +186,8 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
 def _save(folder: Path, found: CompliantIdentification, result: dict[str, object]) -> list[Path]:
     import json
 
-    from core.atomic import write_atomically
-    from core.errors import InputError
+    from core.base.atomic import write_atomically
+    from core.base.errors import InputError
     from core.studies.compliant.files import write_unit
 
     provenance = {

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Examine the recordings and print the findings."""
+    from core.base.words import counted
     from core.identification.coverage.report import coverage
-    from core.words import counted
     from sessions import Session
 
     model = model_from(arguments.model) if arguments.model else None

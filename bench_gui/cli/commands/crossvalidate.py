@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _print(kept: CrossValidated) -> None:
-    from core.plain import plain
+    from core.base.json_fields import plain
 
     found, choice = kept.found, kept.found.choice
     rows: list[list[Any]] = []

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Compute, print and draw the torques."""
     import numpy as np
 
-    from core.diagram import drive_backdrive_diagram, reachable_torque, torque_range
+    from core.practice.diagram import drive_backdrive_diagram, reachable_torque, torque_range
 
     model = model_from(arguments.model)
     largest = arguments.torque_max or reachable_torque(model)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
     from core.identification.runs.grouping import Group
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
 
 
 EXAMPLES = """\
@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model and print its errors."""
+    from core.base.sealed import EDITED
     from core.identification.coverage.causes import unexplained
     from core.identification.evaluate import evaluate, step_warning
     from core.identification.evidence.extrapolation import saturated_beyond
     from core.identification.runs.grouping import group_runs
-    from core.model import EDITED_ENTRY
-    from core.sealed import EDITED
+    from core.servo.model import EDITED_ENTRY
     from sessions import Session
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
@@ -110,10 +110,10 @@ def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> di
 def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
     from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
     from bench_gui.headless.palette import BAR_COLOUR, MODEL_COLOURS
-    from bench_gui.plots.contents import PlotContents
     from bench_gui.work.plot_files import save_plot
+    from core.document.plot import PlotContents
     from core.identification.runs.grouping import grid_of, heading
-    from core.simulation import on_grid, simulate_recording
+    from core.motion.simulation import on_grid, simulate_recording
 
     by = arguments.by or []
     title = f"{Path(arguments.session).stem}, {counted(len(recordings), 'run')}, {model.title}"

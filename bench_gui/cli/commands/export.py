@@ -11,10 +11,10 @@ from typing import Any
 
 from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
+from core.base.numbers import parse_number
+from core.base.words import counted
 from core.export.targets import TARGETS
-from core.numbers import parse_number
-from core.terms import FRICTION_MODELS
-from core.words import counted
+from core.servo.terms import FRICTION_MODELS
 
 SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction", "drive", "missing")
@@ -100,7 +100,7 @@ def _is_session(source: str) -> bool:
 
 
 def _export_session(arguments: argparse.Namespace) -> None:
-    from core.errors import ExportError
+    from core.base.errors import ExportError
     from sessions import Session, export_bam, export_csv, export_single
 
     session = Session.open(arguments.source)
@@ -126,7 +126,7 @@ def _export_session(arguments: argparse.Namespace) -> None:
 
 def _export_model(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.exporting import check_files
-    from core.errors import ExportError, NotChecked
+    from core.base.errors import ExportError, NotChecked
     from core.export import export_model
 
     if arguments.to not in TARGETS:
@@ -165,8 +165,8 @@ def _export_model(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    from core.bench import Bench
-    from core.errors import ExportError
+    from core.base.errors import ExportError
+    from core.servo.bench import Bench
 
     options: dict[str, Any] = dict(arguments.set)
     if arguments.kp is not None and arguments.to not in ("json", "bam"):

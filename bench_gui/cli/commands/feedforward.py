@@ -14,7 +14,7 @@ from bench_gui.cli.files import write_table
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
-    from core.feedforward import CompensatedRun
+    from core.practice.feedforward import CompensatedRun
 
 
 EXAMPLES = """\
@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Simulate the compensation, print and write the errors."""
     from core.export.approximation import Form, approximate
-    from core.feedforward import compensation_experiment
-    from core.recording import ServoSettings
-    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.practice.feedforward import compensation_experiment
+    from core.servo.settings import ServoSettings
 
     model, bench = model_from(arguments.model), bench_from(arguments)
     settings = ServoSettings(

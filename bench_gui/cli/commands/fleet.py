@@ -17,7 +17,7 @@ from bench_gui.cli.arguments import (
     session_place,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
     from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
     from bench_gui.headless.interrupt import Interrupt
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.fleet.driver import FleetProgress, FleetWatch
     from core.fleet.plan import make_plan
     from core.fleet.store import FleetStore

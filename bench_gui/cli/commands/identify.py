@@ -29,7 +29,7 @@ from bench_gui.cli.terminal import (
     print_json,
     print_table,
 )
-from core.numbers import parse_number
+from core.base.numbers import parse_number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,9 +95,9 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from bench_gui.headless.interrupt import Interrupt
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.identification.identify import Progress
-    from core.recording import FIT_CHANNELS
+    from core.motion.recording import FIT_CHANNELS
     from sessions import Session
     from sessions.results.identification import with_crossvalidation
     from sessions.results.identifying import Watch, run_identification
@@ -149,10 +149,10 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
     from dataclasses import replace
 
     from bench_gui.headless.place.rests import DOCUMENT
-    from core.errors import IdentificationError, InputError
+    from core.base.errors import IdentificationError, InputError
     from core.identification.request import PAPER_PROTOCOL, IdentificationRequest
-    from core.placement import points_from_json
-    from core.terms import COMMAND_PATH, COMMAND_PATH_TERMS
+    from core.practice.placement import points_from_json
+    from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS
 
     named = arguments.command_path_terms
     terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
@@ -234,8 +234,8 @@ def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
     """Collect start values of models and single parameters; later ones override earlier ones."""
     from pathlib import Path
 
-    from core.catalogue import load_servo
-    from core.errors import IdentificationError
+    from core.base.errors import IdentificationError
+    from core.servo.catalogue import load_servo
 
     values: dict[str, float] = {}
     for text in texts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import any_number, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import the files and print a summary."""
-    from core.errors import shown
+    from core.base.errors import shown
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths
 

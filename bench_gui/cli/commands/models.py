@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
         return _write_new(Path(arguments.new))
     if arguments.model:
         return _show(arguments)
-    from core.catalogue import broken_servos, own_folder, servos
-    from core.shipped import published_originals, shipped_models
+    from core.servo.catalogue import broken_servos, own_folder, servos
+    from core.servo.shipped import published_originals, shipped_models
 
     if arguments.json:
         print_json(
@@ -79,9 +79,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _write_new(path: Path) -> None:
     from shlex import quote
 
-    from core.atomic import write_atomically
-    from core.catalogue import new_servo_text, parse_servo
-    from core.errors import InputError
+    from core.base.atomic import write_atomically
+    from core.base.errors import InputError
+    from core.servo.catalogue import new_servo_text, parse_servo
 
     if path.suffix != ".toml":
         raise InputError(f"{path}: a servo file ends in .toml; try {path.stem}.toml")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench_gui.headless.next_recordings import NextRecordings
-    from core.model import ServoModel
-    from core.plan import GridPlan
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.practice.plan import GridPlan
+    from core.servo.model import ServoModel
     from sessions import Selection, Session
 
 QUICK_TRIALS = 150
@@ -99,9 +99,9 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[R
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:
     from bench_gui.headless.next_recordings import FRICTION, catalogue_model
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
-    from core.terms import COMMAND_PATH_TERMS
+    from core.servo.terms import COMMAND_PATH_TERMS
 
     if arguments.model:
         return model_from(arguments.model)
@@ -133,7 +133,7 @@ def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) ->
     from dataclasses import replace
 
     from bench_gui.headless.next_recordings import plan_to_offer
-    from core.trajectories import canonical_name
+    from core.motion.trajectories import canonical_name
 
     given = {"masses": arguments.masses, "lengths": arguments.lengths, "kps": arguments.gains}
     if arguments.trajectories:

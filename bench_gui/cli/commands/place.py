@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bench_gui.cli.arguments import add_pendulum, bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.headless.place.rests import Falls, Rest, Target
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bench_gui.cli.arguments import list_of_numbers, model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
     from bench_gui.headless.place.torques import torques_from
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     torques = torques_from(list_of_numbers(arguments.torques)) if arguments.torques else None
     if isinstance(torques, str):
@@ -182,7 +182,7 @@ class PromptedHand:
             self._heed(answer.strip().lower())
 
     def _heed(self, answer: str) -> None:
-        from core.errors import ServoBenchError
+        from core.base.errors import ServoBenchError
 
         rest = self._finder.now()
         if answer == "n":
@@ -206,7 +206,7 @@ class PromptedHand:
         """Return a completed line of the user, None while there is none."""
         import select
 
-        from core.errors import ServoBenchError
+        from core.base.errors import ServoBenchError
 
         if not select.select([self._answers], [], [], 0.0)[0]:
             return None

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_bench, add_several, bench_from, positive_float, positive_int, positive_numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.headless.recording import RecordedRun
-    from core.plan import GridPlan
+    from core.practice.plan import GridPlan
 
 PAPER = "paper"
 GRID_OPTIONS = ("masses", "lengths", "kps", "repetitions")
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Record the runs and list them."""
     from bench_gui.headless.recording import RecordingPlan, record_grid, record_plan
-    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
     names = PAPER_TRAJECTORIES if arguments.trajectory == [PAPER] else arguments.trajectory
     plan = RecordingPlan(
@@ -131,9 +131,9 @@ def _list(results: list[RecordedRun]) -> None:
 def _grid(arguments: argparse.Namespace) -> GridPlan | None:
     """Return the requested grid, None without --plan; raise InputError if it is not usable."""
     from bench_gui.headless.recording import identity_at
-    from core.catalogue import load_servo
-    from core.errors import InputError
-    from core.plan import GridPlan, suggested_plan
+    from core.base.errors import InputError
+    from core.practice.plan import GridPlan, suggested_plan
+    from core.servo.catalogue import load_servo
     from drivers.registry import ServoAddress
 
     given = {name: value for name in GRID_OPTIONS if (value := getattr(arguments, name)) is not None}

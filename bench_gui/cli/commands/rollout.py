@@ -10,7 +10,7 @@ import argparse
 
 from bench_gui.cli.arguments import add_bench, add_model, add_simulation, bench_from, model_from, positive_float
 from bench_gui.cli.terminal import add_json, print_json
-from core.words import counted
+from core.base.words import counted
 
 EXAMPLES = """\
 examples:
@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Simulate the trajectory and write the motion."""
     from bench_gui.cli.files import write_motion
-    from core.recording import ServoSettings
-    from core.simulation import simulate_trajectory
-    from core.trajectories import make_trajectory
+    from core.motion.simulation import simulate_trajectory
+    from core.motion.trajectories import make_trajectory
+    from core.servo.settings import ServoSettings
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
     settings = ServoSettings(

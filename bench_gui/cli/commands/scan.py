@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
-from core.words import counted
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from drivers.scan import Found, ScanStep
@@ -95,7 +95,7 @@ class _Tried:
 
 
 def _values(texts: list[str]) -> dict[str, str]:
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     pairs = [text.partition("=") for text in texts]
     for name, sign, value in pairs:

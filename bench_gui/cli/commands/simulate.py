@@ -9,7 +9,7 @@ import argparse
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json
-from core.words import counted
+from core.base.words import counted
 
 EXAMPLES = """\
 examples:
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Simulate the runs and write their motions."""
     from bench_gui.cli.files import write_motion
     from core.identification.evaluate import step_warning
-    from core.simulation import on_grid, simulate_recording
+    from core.motion.simulation import on_grid, simulate_recording
     from sessions import Session
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)

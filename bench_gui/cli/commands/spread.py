@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import any_int, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES
-from core.terms import FRICTION_MODELS
-from core.words import counted
+from core.base.words import counted
+from core.servo.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
-    from core.export.randomisation.files import Randomisation
     from core.fleet.outliers import Outliers
+    from core.fleet.randomisation.files import Randomisation
     from core.fleet.spread import Spread
 
 TARGETS = tuple(TITLES)
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:
     from bench_gui.headless.fleet.spreading import write_spread
-    from core.export.randomisation.files import RandomisationOptions
+    from core.fleet.randomisation.files import RandomisationOptions
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
     bar = ProgressBar(arguments.quiet or arguments.json)

@@ -130,7 +130,7 @@ def _laws(arguments: argparse.Namespace, base: Mapping[str, FrictionLaw]) -> dic
     """Return the selected laws with their changes; raise InputError for a change that applies to none of them."""
     from dataclasses import fields, replace
 
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     names = (arguments.law,) if arguments.law else tuple(base)
     changes = {field: getattr(arguments, name) for name, field in FIELDS.items()}
@@ -154,7 +154,7 @@ def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
 
 def _inertia(arguments: argparse.Namespace) -> float:
     """Return the inertia of the joint, including its rotor's N²·J_R [kg·m²]."""
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.studies.stiction.published import INERTIA
 
     if (arguments.rotor_inertia is None) != (arguments.ratio is None):

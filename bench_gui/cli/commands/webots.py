@@ -33,12 +33,12 @@ from bench_gui.cli.arguments import (
 )
 from bench_gui.cli.files import print_written, write_file
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
-from core.numbers import parse_number
-from core.terms import FRICTION_MODELS
+from core.base.numbers import parse_number
+from core.servo.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from bench_gui.cli.webots_program import ProgramEnd
-    from core.bench import Bench
+    from core.servo.bench import Bench
     from core.studies.webots.fields import Load, ServoFields
     from core.studies.webots.loss import ServoLoss
     from core.studies.webots.robot import MountedServo
@@ -145,7 +145,7 @@ def _add_pendulum(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from bench_gui.cli.webots_program import ProgramJob, run_in_process
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.studies.webots.robot import BASIC_TIME_STEP
 
     bench = bench_from(arguments)
@@ -188,7 +188,7 @@ def _mounted(
     arguments: argparse.Namespace, bench: Bench
 ) -> tuple[tuple[MountedServo, ...], tuple[str, ...], int | None]:
     """Return the requested servos, notes on them, and the basicTimeStep of their world."""
-    from core.errors import InputError
+    from core.base.errors import InputError
     from core.studies.webots.fields import ServoFields
     from core.studies.webots.nodes import read_servo_tree
     from core.studies.webots.robot import MountedServo
@@ -215,7 +215,7 @@ class _ServoText:
     """One `--servo NAME:FIELD=VALUE,…`: fields, body and mounting; raises InputError if it is not valid."""
 
     def __init__(self, text: str) -> None:
-        from core.errors import InputError
+        from core.base.errors import InputError
         from core.studies.webots.fields import ServoFields
         from core.studies.webots.nodes import SEED_NAMES, read_servo_node
 
@@ -246,7 +246,7 @@ class _ServoText:
 
     def parent(self, before: Sequence[str]) -> int | None:
         """Return the index of the servo it is mounted on, None for the base."""
-        from core.errors import InputError
+        from core.base.errors import InputError
 
         if self._on == "base" or not before:
             return None
@@ -256,7 +256,7 @@ class _ServoText:
 
     def load(self, bench: Bench, *, carries: bool) -> Load:
         """Return its own body, or the pendulum if it carries no other servo."""
-        from core.errors import InputError
+        from core.base.errors import InputError
         from core.studies.webots.fields import Load
 
         if carries or self._gravity is not None:
@@ -302,8 +302,9 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
     """Return a recording for `bench import`; raise InputError if the motion cannot be expressed as one."""
     import numpy as np
 
-    from core.errors import InputError
-    from core.recording import Recording, ServoSettings
+    from core.base.errors import InputError
+    from core.motion.recording import Recording
+    from core.servo.settings import ServoSettings
     from sessions.exporters import csv_text
 
     trace = end.traces[0]

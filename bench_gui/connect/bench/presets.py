@@ -16,16 +16,16 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.headless.places import home
+from bench_gui.headless.folders import home
 from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.undo import change
-from core.atomic import sweep, write_atomically
-from core.bench import Bench
-from core.catalogue import ServoSpec
-from core.errors import InputError, ServoBenchError
-from core.plan import suggested_plan
-from core.sealed import is_edited, sealed_text
+from core.base.atomic import sweep, write_atomically
+from core.base.errors import InputError, ServoBenchError
+from core.base.sealed import is_edited, sealed_text
+from core.practice.plan import suggested_plan
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
 
 NAME = "benches.json"
 FORMAT, VERSION = "servobench-benches", 1
@@ -40,7 +40,7 @@ class Preset:
 
     name: str
     bench: Mapping[str, float | None] = field(default_factory=dict)
-    """Fields of `core.bench.Bench`."""
+    """Fields of `core.servo.bench.Bench`."""
     direction: int | None = None
     servo: str = ""
     """Servo the gains belong to; they are ignored for any other servo."""

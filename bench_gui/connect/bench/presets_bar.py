@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QPushB
 from bench_gui.connect.bench.presets import LONGEST_NAME, Preset, Presets, paper_presets
 from bench_gui.state.setup import BenchSetup
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, hbox, label, vbox
-from core.errors import ServoBenchError
-from core.words import capitalised
+from core.base.errors import ServoBenchError
+from core.base.words import capitalised
 
 PROMPT = "Choose a bench…"
 CHANGED = "{} (changed)"

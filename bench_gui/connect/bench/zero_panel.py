@@ -1,6 +1,7 @@
 """Zero measurement: with the motor off, sweep the joint by hand, then let the pendulum come to rest from both sides.
 
-`core.zeroing` decides what is measured and when it counts; this panel shows the steps beside the moving pendulum.
+`core.practice.zeroing` decides what is measured and when it counts; this panel shows the steps beside the moving
+pendulum.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import HandPendulum
-from core.bench import STANDARD_GRAVITY
-from core.units import fixed
-from core.words import capitalised
-from core.zeroing import Side, Stage, Zero, Zeroing, ZeroingError
+from core.base.units import fixed
+from core.base.words import capitalised
+from core.practice.zeroing import Side, Stage, Zero, Zeroing, ZeroingError
+from core.servo.bench import STANDARD_GRAVITY
 from drivers.servo import ServoState
 from drivers.simulated.servo import GRAVITY_SHARE, REST_LENGTH
 

@@ -29,10 +29,10 @@ from bench_gui.widgets.fields import (
 )
 from bench_gui.widgets.page import SideBySide
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.catalogue import load_servo
-from core.errors import ServoBenchError
-from core.units import fixed, significant
-from core.words import capitalised, counted
+from core.base.errors import ServoBenchError
+from core.base.units import fixed, significant
+from core.base.words import capitalised, counted
+from core.servo.catalogue import load_servo
 from drivers.recorder import Phase
 from drivers.recorder.messages import Configured
 from drivers.servo import ServoState

@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, number, whole
-from core.errors import ServoBenchError
-from core.numbers import parse_number, parse_whole
-from core.words import capitalised
+from core.base.errors import ServoBenchError
+from core.base.numbers import parse_number, parse_whole
+from core.base.words import capitalised
 from drivers.registry import AddressField, Family, families
 
 FAMILY_TIP = "How the servo is connected"

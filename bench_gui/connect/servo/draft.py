@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bench_gui.state.setup import LARGEST_GAIN
-from core.catalogue import ServoSpec
-from core.errors import InputError, ServoBenchError
-from core.recording import ServoSettings
+from core.base.errors import InputError, ServoBenchError
+from core.servo.catalogue import ServoSpec
+from core.servo.settings import ServoSettings
 from drivers.limits import Limits
 
 

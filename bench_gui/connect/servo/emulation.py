@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.state.setup import BenchSetup
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
 from drivers.simulated import SharedHand

@@ -15,8 +15,8 @@ from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.errors import ServoBenchError
-from core.words import capitalised
+from core.base.errors import ServoBenchError
+from core.base.words import capitalised
 from drivers.emulators.registry import emulator_families
 from drivers.family import Family
 

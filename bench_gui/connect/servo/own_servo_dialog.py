@@ -23,11 +23,11 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle, vbox
-from core.actuator import DRIVES, LAWS
-from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
-from core.errors import ServoBenchError
-from core.numbers import decimal_text, number_parts
-from core.words import capitalised
+from core.base.errors import ServoBenchError
+from core.base.numbers import decimal_text, number_parts
+from core.base.words import capitalised
+from core.servo.actuator import DRIVES, LAWS
+from core.servo.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
 from drivers.registry import check_buses
 
 WHAT = "Enter the numbers from your servo's data sheet. They are start values of the fit and need not be exact."

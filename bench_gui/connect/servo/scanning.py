@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.work.activity import Activities, Activity, State
 from bench_gui.work.background import Background
 from bench_gui.work.process import Share
-from core.words import counted
+from core.base.words import counted
 from drivers.scan import Found, ScanStep, scan
 
 LANE = "scan"

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QT
 from bench_gui.connect.servo.draft import Change
 from bench_gui.widgets.fields import MARGIN, button, label, vbox
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
-from core.units import AngleUnit, fixed
-from core.words import counted
+from core.base.units import AngleUnit, fixed
+from core.base.words import counted
 
 HEADINGS = ("Setting", "In the servo", "New", "Unit")
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.fleet.plan import UnitFacts
 from core.identification.runs.folds import unit_named
-from core.recording import Recording
+from core.motion.recording import Recording
 from sessions import RunSummary, Session
 from sessions.errors import UNUSABLE
 

@@ -15,7 +15,7 @@ from bench_gui.work.process import Share
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
-    from core.export.randomisation.files import Randomisation, RandomisationOptions
+    from core.fleet.randomisation.files import Randomisation, RandomisationOptions
     from core.fleet.result import FleetResult
     from core.fleet.spread import Spread
 
@@ -109,7 +109,7 @@ def judge(job: JudgeJob, line: Line) -> JudgedSpread:
 
 def write(job: WriteJob, line: Line) -> WrittenSpread:
     """Write the spread of a fleet; raise ServoBenchError if that fails."""
-    from core.export.randomisation.files import RandomisationOptions
+    from core.fleet.randomisation.files import RandomisationOptions
     from core.fleet.store import FleetStore
 
     line.tell(Share(0.0, "evaluating the mean model on the recordings"))
@@ -129,7 +129,7 @@ def write(job: WriteJob, line: Line) -> WrittenSpread:
 def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
     """Return the spread, evaluated on the units' recordings, and the reason if they cannot be read."""
     from bench_gui.headless.fleet.gather import load_unit
-    from core.errors import ServoBenchError
+    from core.base.errors import ServoBenchError
     from core.fleet.spread import fleet_spread
 
     unjudged = fleet_spread(result, friction)
@@ -155,10 +155,10 @@ def write_spread(
     Raises:
         ExportError: A file cannot be written, or differs and force is not set.
     """
-    from core.atomic import write_atomically
-    from core.errors import ExportError
+    from core.base.atomic import write_atomically
+    from core.base.errors import ExportError
     from core.export.files import require_kept
-    from core.export.randomisation.engines import write_randomisation
+    from core.fleet.randomisation.engines import write_randomisation
 
     files: list[Path] = []
     if JSON in targets:

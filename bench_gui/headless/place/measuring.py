@@ -25,11 +25,9 @@ from bench_gui.headless.place.rests import (
     placed_point,
 )
 from bench_gui.headless.place.virtual_hand import VirtualHand
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import InputError, ServoBenchError
-from core.model import ServoModel
-from core.placement import (
+from core.base.errors import InputError, ServoBenchError
+from core.motion.recording import RunHeader
+from core.practice.placement import (
     REST_TIME,
     SIDES,
     PlacedPoint,
@@ -39,8 +37,11 @@ from core.placement import (
     redone,
     suggest_torques,
 )
-from core.recording import RunHeader, ServoSettings
-from core.shipped import load_model, shipped_models
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model, shipped_models
 from drivers.recorder import InlineHold, Recorder
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase

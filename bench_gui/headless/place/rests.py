@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from core.bench import Bench
-from core.placement import DRIVE, PlacedPoint, Side, Steadiness
-from core.recording import RunHeader
+from core.motion.recording import RunHeader
+from core.practice.placement import DRIVE, PlacedPoint, Side, Steadiness
+from core.servo.bench import Bench
 from sessions.servo_kind import kind_of
 
 DOCUMENT = "placed_points"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from core.numbers import number_parts, parse_number
+from core.base.numbers import number_parts, parse_number
 
 MOST_TORQUES = 60
 

@@ -12,8 +12,8 @@ from enum import Enum, auto
 from typing import Protocol
 
 from bench_gui.headless.place.rests import Rest, RestFinder, Target
-from core.bench import Bench
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
+from core.servo.bench import Bench
 
 STRIDE = math.radians(4.0)
 LONGEST_STRIDE = math.radians(10.0)

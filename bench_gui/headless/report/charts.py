@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from bench_gui.headless.palette import MEASURED_COLOUR, shade
 from bench_gui.headless.report.figures import new_figure
 from bench_gui.headless.report.traces import SearchTrace
-from bench_gui.headless.words import mathtext
+from bench_gui.headless.symbols import mathtext
+from core.base.units import fixed
 from core.identification.evidence.correlation import Correlations
 from core.identification.evidence.residuals import SIGNIFICANT, ResidualBin
-from core.units import fixed
 
 Array = NDArray[np.float64]
 

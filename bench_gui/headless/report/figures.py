@@ -21,13 +21,13 @@ from bench_gui.headless.palette import (
     MEASURED_COLOUR,
     shade,
 )
-from core.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
 from core.identification.result import ModelResult
-from core.model import ServoModel
-from core.placement import BACKDRIVE, DRIVE, PlacedPoint
-from core.recording import Recording
-from core.simulation import on_grid, simulate_recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid, simulate_recording
+from core.practice.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
+from core.practice.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 TRUTH_COLOUR = "#555555"
 BOUNDARY_COLOURS = {"drive": DRIVE_COLOUR, "backdrive": BACKDRIVE_COLOUR}
@@ -52,7 +52,7 @@ matplotlib.rcParams.update(
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of its file name; raise InputError for an unknown ending."""
-    from core.errors import InputError
+    from core.base.errors import InputError
 
     target = Path(path)
     if target.suffix.lower() not in (".svg", ".png", ".pdf"):

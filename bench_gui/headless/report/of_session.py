@@ -8,12 +8,12 @@ from pathlib import Path
 
 from bench_gui.headless.place.rests import DOCUMENT
 from bench_gui.headless.report.commands import identify_command
-from bench_gui.headless.report.examined import ReportContents
 from bench_gui.headless.report.report import write_report
-from core.errors import IdentificationError, ServoBenchError
+from bench_gui.headless.report.sections import ReportContents
+from core.base.errors import IdentificationError, ServoBenchError
+from core.base.json_fields import plain
 from core.identification.diagnosis import diagnosed
-from core.placement import PlacedPoint, points_from_json
-from core.plain import plain
+from core.practice.placement import PlacedPoint, points_from_json
 from sessions import Session
 from sessions.results.folder import DIAGNOSIS, write_file
 from sessions.results.identification import load_identification

@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 
 from bench_gui.headless.palette import BAR_COLOUR
 from bench_gui.headless.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
-from bench_gui.headless.report.examined import Examination
 from bench_gui.headless.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.headless.report.parameters import parameter_rows
 from bench_gui.headless.report.profiles import certainty_rows, profile_figure
-from core.diagram import drive_backdrive_diagram, reachable_torque
+from bench_gui.headless.report.sections import Examination
+from core.base.words import counted
 from core.identification.result import step_in_words
 from core.identification.runs.grouping import group_runs, named
-from core.terms import FRICTION_TITLES
-from core.words import counted
+from core.practice.diagram import drive_backdrive_diagram, reachable_torque
+from core.servo.terms import FRICTION_TITLES
 from sessions import selection_damage, selection_text
 
 GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from core.identification.evidence.grade import GOOD
 from core.identification.evidence.model import ParameterEvidence
 from core.identification.result import ModelResult
-from core.model import ServoModel
-from core.parameters import Parameter
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter
 
 
 @dataclass(frozen=True, kw_only=True)

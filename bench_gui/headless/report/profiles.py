@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bench_gui.headless.palette import MEASURED_COLOUR
 from bench_gui.headless.report.figures import new_figure
-from bench_gui.headless.words import mathtext
+from bench_gui.headless.symbols import mathtext
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty
 
 COLUMNS = 4

@@ -9,12 +9,12 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from bench_gui.headless.report.examined import ReportContents, examine
 from bench_gui.headless.report.page import page_of
-from bench_gui.headless.words import with_symbols
-from core.atomic import write_atomically
-from core.units import grouped, milliradians, significant, typeset
-from core.words import capitalised, counted
+from bench_gui.headless.report.sections import ReportContents, examine
+from bench_gui.headless.symbols import with_symbols
+from core.base.atomic import write_atomically
+from core.base.units import grouped, milliradians, significant, typeset
+from core.base.words import capitalised, counted
 
 
 def write_report(path: Path, contents: ReportContents) -> Path:

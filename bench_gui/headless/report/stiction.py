@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bench_gui.headless.words import mathtext
+from bench_gui.headless.symbols import mathtext
 from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
 
 if TYPE_CHECKING:

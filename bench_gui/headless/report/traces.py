@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 
 Array = NDArray[np.float64]

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QHeaderView, QVBoxLayout
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
 from bench_gui.identify.answer.next_panel import NextPanel
+from bench_gui.identify.answer.sentences import search_in_words
 from bench_gui.identify.answer.steps import Step
 from bench_gui.identify.answer.verdict import VerdictCard
-from bench_gui.identify.answer.words import search_in_words
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import Theme

@@ -13,8 +13,8 @@ from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import marked
 from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import Cell, Column, DrawnCells, TextTable
+from core.base.units import FIGURE_DASH, milliradians
 from core.identification.verdict import Answer
-from core.units import FIGURE_DASH, milliradians
 
 BAR_COLUMN = 1
 HELD_OUT, TRAINING, COST = "Held out [mrad]", "Training [mrad]", "Cost [mrad]"

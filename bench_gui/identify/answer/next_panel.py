@@ -9,10 +9,10 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.identify.answer.steps import Step
 from bench_gui.widgets.fields import button, describe, label
-from core.words import counted
+from core.base.words import counted
 
 NARROWEST, LOWEST = 214, 186
 """Smallest size: two steps are visible without scrolling [px]."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.base.units import significant
+from core.base.words import capitalised, counted
 from core.identification.cautions import held_out_words
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -23,10 +25,8 @@ from core.identification.coverage.findings import (
     Finding,
 )
 from core.identification.verdict import Answer
-from core.model import ServoModel
-from core.trajectories import title_of
-from core.units import significant
-from core.words import capitalised, counted
+from core.motion.trajectories import title_of
+from core.servo.model import ServoModel
 
 if TYPE_CHECKING:
     from bench_gui.headless.next_recordings import NextRecordings

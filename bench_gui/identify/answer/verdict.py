@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.page import SideBySide
 from bench_gui.work.progress_row import STEPS

@@ -19,10 +19,10 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.progress_row import ProgressRow
+from core.base.units import FIGURE_DASH, significant
+from core.base.words import capitalised, counted
 from core.identification.defaults import DRAWS
 from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
-from core.units import FIGURE_DASH, significant
-from core.words import capitalised, counted
 from sessions.results.certifying import CertaintyQuestion
 
 MOST_DRAWS = 1000

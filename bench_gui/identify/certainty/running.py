@@ -10,7 +10,7 @@ from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
 from core.identification.evidence.certainty import Certainty
-from core.model import ServoModel
+from core.servo.model import ServoModel
 from sessions.results.certifying import read_certainty
 from sessions.results.folder import CERTAINTY
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.identify.material import Material, judging
 from bench_gui.work.process import Share
+from core.base.words import counted
 from core.identification.coverage.findings import Finding
-from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, vbox
+from core.base.words import capitalised
 from core.identification.coverage.findings import Finding
-from core.words import capitalised
 
 TONES = {"error": "fault", "warning": "moving", "note": "muted"}
 """Theme colour by severity."""

@@ -22,9 +22,9 @@ from bench_gui.widgets.fields import button, hbox, label, restyle, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import TablesInTurn
 from bench_gui.widgets.text_table import Cell, Column
+from core.base.units import fixed, milliradians
+from core.base.words import capitalised, counted
 from core.identification.coverage.findings import ordered
-from core.units import fixed, milliradians
-from core.words import capitalised, counted
 
 HINT = (
     "Check the chosen runs before a fit: which terms they can separate, whether clocks and encoders are sound, which "

@@ -16,7 +16,7 @@ from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 SETTLING = 250
 """Delay before changed runs are checked, because runs are often chosen one after the other [ms]."""

@@ -15,7 +15,7 @@ from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, whole
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
-from core.terms import FRICTION_MODELS, FRICTION_TITLES
+from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:

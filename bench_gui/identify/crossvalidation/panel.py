@@ -26,9 +26,9 @@ from bench_gui.widgets.page import LazyPage, SideBySide
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import TablesInTurn
 from bench_gui.work.progress_row import ProgressRow
-from core.errors import ServoBenchError
-from core.units import about
-from core.words import counted
+from core.base.errors import ServoBenchError
+from core.base.units import about
+from core.base.words import counted
 from sessions.results.crossvalidating import CrossValidated, Question
 
 EMPTY = (

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from bench_gui.identify.crossvalidation.compute import Planned
 from bench_gui.widgets.text_table import Cell, Column
+from core.base.units import FIGURE_DASH, milliradians, significant
+from core.base.words import counted
 from core.identification.choice.model_choice import Choice, CrossValidation, Estimate, Variant
 from core.identification.choice.transfer import TransferTable
-from core.terms import FRICTION_MODELS, FRICTION_TITLES
-from core.units import FIGURE_DASH, milliradians, significant
-from core.words import counted
+from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 from sessions.results.crossvalidating import CrossValidated
 
 Row = list[Cell | str]

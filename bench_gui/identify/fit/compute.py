@@ -18,14 +18,14 @@ from bench_gui.identify.fit.messages import (
     Remedy,
 )
 from bench_gui.work.process import Line, Share
-from core.errors import ServoBenchError
-from core.units import milliradians
+from core.base.errors import ServoBenchError
+from core.base.units import milliradians
 
 if TYPE_CHECKING:
     from core.identification.identify import Progress
     from core.identification.runs.split import Split
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
 
 TELL_PERIOD = 0.1
 """Time between two messages about the same search [s]."""
@@ -64,7 +64,7 @@ def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
 def _identify(job: FitJob, line: Line) -> FitResult:
     from dataclasses import replace
 
-    from core.recording import FIT_CHANNELS
+    from core.motion.recording import FIT_CHANNELS
     from sessions import Session
     from sessions.results.identifying import Watch, load_again, run_identification
     from sessions.results.record import read_record

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench_gui.identify.fit.messages import FitResult
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from sessions.results.folder import result_folders
 from sessions.results.identification import load_identification
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench_gui.work.process import Share
+from core.base.units import milliradians
 from core.identification.evidence.model import Evidence
 from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.identification.verdict import Answer
-from core.model import ServoModel
-from core.units import milliradians
+from core.servo.model import ServoModel
 from sessions.results.folder import FOLDER_TIME
 
 Array = NDArray[np.float64]

@@ -15,9 +15,9 @@ from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, hbox, vbox
+from core.base.units import RADIANS, AngleUnit, milliradians
 from core.identification.overlay import RunOverlay
-from core.trajectories import title_of
-from core.units import RADIANS, AngleUnit, milliradians
+from core.motion.trajectories import title_of
 
 COLUMNS = 600
 """Curves are reduced to the extremes of this many columns, about the width of a pane in pixels."""

@@ -8,13 +8,13 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel
 from bench_gui.state.library import Library
-from bench_gui.work import tasks
+from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
 from core.identification.overlay import RunOverlay
 
 if TYPE_CHECKING:
-    from core.recording import Recording
+    from core.motion.recording import Recording
 
 NOTHING = FitOverlay("", ())
 
@@ -84,7 +84,7 @@ class Overlaying(QObject):
 
         request = result.request
         self._background.submit(
-            "compute", self._compute.call, tasks.fitted_overlay, path, result.train, row.model,
+            "compute", self._compute.call, simulations.fitted_overlay, path, result.train, row.model,
             row.initial, request.dt, request.supply, done=simulated, failed=failed,
         )  # fmt: skip
 

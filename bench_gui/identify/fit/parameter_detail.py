@@ -9,15 +9,15 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, describe, label, vbox
-from core.identification.choice.words import listed
+from core.base.units import significant
+from core.identification.choice.rule import listed
 from core.identification.evidence.certainty import LIMIT, ParameterCertainty
 from core.identification.evidence.model import ParameterEvidence
-from core.parameters import Parameter
-from core.units import significant
+from core.servo.parameters import Parameter
 
 WIDTH = 292
 """Width of the details [px]."""

@@ -22,11 +22,11 @@ from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
+from core.base.numbers import parse_number
+from core.base.units import significant
 from core.identification.request import check_bounds, check_value
-from core.numbers import parse_number
-from core.parameters import Parameter, ParameterSet
-from core.units import significant
+from core.servo.parameters import Parameter, ParameterSet
 
 Frozen = tuple[tuple[str, float], ...]
 Bounds = tuple[tuple[str, float, float], ...]

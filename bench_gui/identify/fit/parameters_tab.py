@@ -26,9 +26,9 @@ from bench_gui.widgets.fields import describe, hbox, label, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from bench_gui.widgets.text_table import ROOT
+from core.base.units import milliradians
 from core.identification.evidence.certainty import Certainty
-from core.model import ServoModel
-from core.units import milliradians
+from core.servo.model import ServoModel
 
 _WIDTHS = {
     **{NAME_COLUMN: 190, SYMBOL_COLUMN: 66, VALUE_COLUMN: 92, INTERVAL_COLUMN: 74, UNIT_COLUMN: 78},

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QPushButton
 
 from bench_gui.widgets.fields import button, describe, restyle
-from core.words import capitalised
+from core.base.words import capitalised
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, Fit
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
+from core.base.words import counted
 from core.identification.request import IdentificationRequest
-from core.words import counted
 from sessions.results.folder import FOLDER, new_result_folder
 from sessions.results.record import IdentificationRecord, newest_unfinished
 

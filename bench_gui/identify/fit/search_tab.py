@@ -14,7 +14,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, describe, hbox, label
 from bench_gui.widgets.tables import plain_table
-from bench_gui.work.tasks import course_of_search
+from bench_gui.work.simulations import course_of_search
 from core.identification.result import step_in_words
 
 NOTHING = "No search yet: press Identify."

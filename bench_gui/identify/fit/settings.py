@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, FitResult, Remedy
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from core.identification.options import IdentificationOptions, option, options_of
 from core.identification.request import IdentificationRequest, search_template, tunable_parameters
 from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
-from core.parameters import ParameterSet
-from core.placement import PlacedPoint
-from core.terms import COMMAND_PATH_TERMS
+from core.practice.placement import PlacedPoint
+from core.servo.parameters import ParameterSet
+from core.servo.terms import COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
     from sessions import RunSummary

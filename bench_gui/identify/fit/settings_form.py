@@ -40,11 +40,11 @@ from bench_gui.widgets.fields import (
     tool,
     vbox,
 )
-from core.catalogue import servos
+from core.base.json_fields import from_plain, plain
 from core.identification.options import options_of
-from core.plain import from_plain, plain
-from core.terms import FRICTION_MODELS, FRICTION_TITLES
-from core.trajectories import title_of
+from core.motion.trajectories import title_of
+from core.servo.catalogue import servos
+from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 
 if TYPE_CHECKING:
     from bench_gui.identify.fit.messages import FitResult

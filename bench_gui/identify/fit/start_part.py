@@ -13,7 +13,7 @@ from bench_gui.identify.fit.settings import obstacle
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.widgets.fields import button, label, vbox
 from bench_gui.widgets.start_button import StartButton
-from core.words import counted
+from core.base.words import counted
 
 
 class StartPart(QWidget):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.widgets.fields import describe, label, vbox
+from core.base.units import milliradians
 from core.identification.coverage.findings import Finding
 from core.identification.evidence.model import Evidence
-from core.units import milliradians
 
 NO_MODEL = "No model is selected: identify first."
 NOTHING = "No warnings: these runs determine every value, and none lies at a bound."

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from bench_gui.headless.next_recordings import NextRecordings
 from bench_gui.identify.material import Material, judging
 from bench_gui.work.process import Share
-from core.plan import GridPlan
+from core.practice.plan import GridPlan
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line
-    from core.model import ServoModel
+    from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

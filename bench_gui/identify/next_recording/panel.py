@@ -23,12 +23,12 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
-from core.catalogue import load_servo
+from core.base.units import significant
+from core.base.words import capitalised, counted
 from core.identification.next.proposal import Proposal
-from core.plan import Cell as PlanCell
-from core.plan import suggested_plan
-from core.units import significant
-from core.words import capitalised, counted
+from core.practice.plan import Cell as PlanCell
+from core.practice.plan import suggested_plan
+from core.servo.catalogue import load_servo
 
 MOST = 24
 WORDS_COLUMN = 5

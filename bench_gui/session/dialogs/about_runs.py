@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPush
 from bench_gui.session.runs.cells import TagField
 from bench_gui.widgets.fields import button, describe, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.words import counted
+from core.base.words import counted
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
 

@@ -15,7 +15,7 @@ from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme, load_theme
 
 if TYPE_CHECKING:
-    from core.recording import Recording
+    from core.motion.recording import Recording
     from sessions.importers import TableImport, UnknownTableError
 
 MOST_TABLES = 50

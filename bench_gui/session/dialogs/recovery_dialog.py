@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QWidget
 
 from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of
-from bench_gui.state.contents import Recovery
+from bench_gui.state.session_contents import Recovery
 from bench_gui.widgets.fields import label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
-from core.units import FIGURE_DASH
-from core.words import counted
+from core.base.units import FIGURE_DASH
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from sessions import RunSummary

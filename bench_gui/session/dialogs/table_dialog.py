@@ -14,9 +14,9 @@ from bench_gui.widgets.fields import FIELD_WIDTH, Section, caption_of, choice, d
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from bench_gui.widgets.text_table import Column as Head
 from bench_gui.widgets.text_table import TextTable
-from core.catalogue import servos
-from core.errors import InputError
-from core.words import capitalised
+from core.base.errors import InputError
+from core.base.words import capitalised
+from core.servo.catalogue import servos
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
@@ -107,7 +107,7 @@ class TableDialog(RunDialog):
         return view
 
     def _channels(self) -> QWidget:
-        from core.recording import REQUIRED_CHANNELS
+        from core.motion.recording import REQUIRED_CHANNELS
         from sessions.importers.columns import units_of
 
         holder = QWidget()

@@ -16,11 +16,11 @@ from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of, used_part
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, number
-from core.trajectories import title_of
-from core.units import RADIANS, AngleUnit
+from core.base.units import RADIANS, AngleUnit
+from core.motion.trajectories import title_of
 
 if TYPE_CHECKING:
-    from core.recording import Recording
+    from core.motion.recording import Recording
     from sessions import Annotation, RunSummary
 
 SHORTEST = 0.02

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench_gui.session.runs.wording import number_of, status_word
-from core.numbers import parse_number
-from core.recording import STATUS_WORDS
-from core.trajectories import title_of
+from core.base.numbers import parse_number
+from core.motion.recording import STATUS_WORDS
+from core.motion.trajectories import title_of
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench_gui.plots.decimate import min_max
 
 if TYPE_CHECKING:
-    from core.recording import Recording
+    from core.motion.recording import Recording
 
 Points = NDArray[np.float32]
 

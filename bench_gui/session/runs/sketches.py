@@ -74,7 +74,7 @@ class Sketches(QObject):
 
 def _drawn(session: Session, identity: str) -> Sketch | None:
     """Return a thumbnail; None for an unreadable run, which is reported where the run is used."""
-    from core.errors import ServoBenchError
+    from core.base.errors import ServoBenchError
 
     try:
         return sketch(session.load(identity), WIDTH)

@@ -12,8 +12,8 @@ from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
 from bench_gui.state.library import Library
 from bench_gui.widgets.text_table import ROOT, Column, Index, TextTable
-from core.trajectories import title_of
-from core.units import grouped
+from core.base.units import grouped
+from core.motion.trajectories import title_of
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary

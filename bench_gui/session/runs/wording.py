@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.recording import STATUS_WORDS
+from core.motion.recording import STATUS_WORDS
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary

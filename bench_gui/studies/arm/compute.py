@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench_gui.work.process import Share
-from core.model import ServoModel
-from core.words import capitalised
+from core.base.words import capitalised
+from core.servo.model import ServoModel
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line

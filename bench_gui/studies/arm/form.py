@@ -14,12 +14,12 @@ from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number, vbox
-from core.catalogue import load_servo, servos
-from core.model import ServoModel
-from core.shipped import load_model, shipped_models
+from core.servo.catalogue import load_servo, servos
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import FRICTION_MODELS, FRICTION_TITLES
 from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.paths import PATHS
-from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
 LINKS_FILE = ""
 """Key of the item "links from a file", in place of an arm's name."""

@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import Array, PlotContents
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.export import gather, on_paper
@@ -21,7 +20,8 @@ from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmVie
 from bench_gui.studies.arm.table import named
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from core.units import AngleUnit
+from core.base.units import AngleUnit
+from core.document.plot import Array, PlotContents
 
 GOAL, TRUTH = "goal", "truth"
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}

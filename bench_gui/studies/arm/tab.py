@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QTableView
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.plots.contents import PlotContents
 from bench_gui.plots.export import FILTERS, TABLE_FILTERS, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
 from bench_gui.studies.arm.compute import ArmView
@@ -24,8 +23,9 @@ from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.progress_row import ProgressRow
-from core.errors import ServoBenchError
-from core.words import counted
+from core.base.errors import ServoBenchError
+from core.base.words import counted
+from core.document.plot import PlotContents
 
 STEPS = 1000
 ABOUT = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from bench_gui.plots.contents import TablePanel
 from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
 from bench_gui.widgets.text_table import Cell, Column
-from core.units import significant
+from core.base.units import significant
+from core.document.plot import TablePanel
 
 ORIGINS = {
     FITTED: "Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer on the arm",

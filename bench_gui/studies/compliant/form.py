@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 
 from bench_gui.studies.compliant.compute import SHAPES, SINE, ComplianceJob
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, hbox, number, vbox
-from core.bench import STANDARD_GRAVITY, Bench
-from core.parameters import Parameter
+from core.base.units import AngleUnit
+from core.servo.bench import STANDARD_GRAVITY, Bench
+from core.servo.parameters import Parameter
 from core.studies.compliant.elastic import ACTUATORS, AwasII, CompliantActuator, QbMove, Sea
 from core.studies.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink
 from core.studies.compliant.modes import Mode, ReferenceName, reference_names
-from core.units import AngleUnit
 
 Field = QDoubleSpinBox
 """Field for a number, or for an angle in the user's unit."""

@@ -11,16 +11,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.compliant.compute import PUSH, ComplianceView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import hbox, vbox
+from core.base.units import AngleUnit
+from core.document.plot import PlotArea
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.modes import Mode
-from core.units import AngleUnit
 
 Array = NDArray[np.float64]
 

@@ -30,9 +30,9 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.work.computation import Computation
-from core.errors import ServoBenchError
-from core.units import AngleUnit, significant
-from core.words import capitalised
+from core.base.errors import ServoBenchError
+from core.base.units import AngleUnit, significant
+from core.base.words import capitalised
 
 PATIENCE = 150
 """Delay between the last change and the simulation [ms]; a burst of edits is simulated once."""

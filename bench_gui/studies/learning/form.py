@@ -22,11 +22,11 @@ from bench_gui.widgets.fields import (
     vbox,
     whole,
 )
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.units import AngleUnit
 from core.studies.compliant.arm import DATASHEET, IDENTIFIED, TWO_JOINTS, CompliantArm, two_joints
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
 from core.studies.compliant.learning import LearningLaw, Reference, minimum_jerk, read_reference, sinusoid
-from core.units import AngleUnit
 
 SPRINGS: dict[str, tuple[str, tuple[CompliantActuator, CompliantActuator]]] = {
     "identified": ("qbMove, identified", IDENTIFIED),

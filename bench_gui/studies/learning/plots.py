@@ -11,16 +11,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import Array
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
+from core.base.units import AngleUnit
+from core.document.plot import Array
+from core.servo.terms import FRICTION_MODELS, RICHEST
 from core.studies.compliant.learning import Iteration
-from core.terms import FRICTION_MODELS, RICHEST
-from core.units import AngleUnit
 
 REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
 JOINT_KEYS = ("joint 1", "joint 2")

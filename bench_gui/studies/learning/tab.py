@@ -19,9 +19,9 @@ from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, restyle, whole
 from bench_gui.widgets.start_button import StartButton, held_by
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
+from core.base.words import capitalised, counted
 from core.studies.compliant.learning import Iteration, in_words, write_input
-from core.words import capitalised, counted
 
 
 class LearningTab(ExploreTab):

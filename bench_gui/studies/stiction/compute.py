@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.base.words import counted
 from core.contact.laws import FrictionLaw
-from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line

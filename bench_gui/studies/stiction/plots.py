@@ -16,10 +16,10 @@ from bench_gui.studies.stiction.compute import PULL, TORQUE, StictionView
 from bench_gui.studies.stiction.form import LAW_TITLES
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
+from core.base.units import AngleUnit
 from core.contact.bristle import Bristle, transformed
 from core.contact.laws import FrictionLaw
 from core.studies.stiction.published import LAWS
-from core.units import AngleUnit
 
 REACH = 5.0
 """Range of the curves as a multiple of v_S or Z·F_S, whichever is larger."""

@@ -17,9 +17,9 @@ from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, restyle, vbox
 from bench_gui.widgets.start_button import held_by
+from core.base.errors import ModelError
+from core.base.words import capitalised
 from core.contact.bristle import Remedy, Verdict, examine
-from core.errors import ModelError
-from core.words import capitalised
 
 
 class StictionTab(ExploreTab):

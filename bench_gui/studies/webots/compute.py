@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.work.process import Share
-from core.model import ServoModel
+from core.servo.model import ServoModel
 from core.studies.webots.fields import ServoFields
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, vbox, whole
-from core.catalogue import load_servo, servos
-from core.shipped import load_model, shipped_models
+from core.base.units import AngleUnit
+from core.servo.catalogue import load_servo, servos
+from core.servo.shipped import load_model, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
-from core.units import AngleUnit
 
 RECORDINGS = "recordings"
 """Key of the session's recordings in the list of models."""

@@ -6,15 +6,15 @@ import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import Array
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.studies.webots.scene import Shown
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from core.terms import RICHEST
-from core.units import AngleUnit
+from core.base.units import AngleUnit
+from core.document.plot import Array
+from core.servo.terms import RICHEST
 
 TARGET, MOTION, SOFT, STOPS = "target", "motion", "soft limits", "stops"
 MOTOR, FORCED, SPRING, DAMPER, PUSH = "motor", "force control", "spring", "damper", "push"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
+from core.servo.bench import Bench
 from core.studies.webots.chain import Chain, single
 from core.studies.webots.experiments import play
 from core.studies.webots.fields import ServoFields, load_of

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QLabel, QPushButton, QTableView, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
 from bench_gui.plots.tools import PlotTools
 from bench_gui.studies.tab import ExploreTab
@@ -27,8 +26,9 @@ from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
 from bench_gui.work.progress_row import ProgressRow
-from core.errors import ServoBenchError
-from core.units import fixed, milliradians, significant
+from core.base.errors import ServoBenchError
+from core.base.units import fixed, milliradians, significant
+from core.document.plot import PlotContents, TablePanel
 
 SETTLED = 40
 """Delay between an edit and the simulation [ms]; a burst of edits is simulated once."""

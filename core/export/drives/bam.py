@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from core.actuator import SLOW_DECAY
-from core.bench import Bench
+from core.base.words import counted
 from core.export.approximation import Form
 from core.export.drives.carrying import Carried, mean_magnitudes
 from core.export.drives.reference import STEP, Limits, delay_steps, engine_errors, in_engine_order
@@ -22,9 +21,10 @@ from core.export.notes import missing_terms, zero_comment
 from core.export.protocol import checked_runs
 from core.export.targets.bam_json import firmware
 from core.export.targets.usd import PER_DEGREE, pendulum_text
-from core.model import ServoModel, with_contact, without_terms
-from core.recording import ServoSettings
-from core.words import counted
+from core.servo.actuator import SLOW_DECAY
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, with_contact, without_terms
+from core.servo.settings import ServoSettings
 
 KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
 """Command path terms that the drives have."""

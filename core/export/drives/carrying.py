@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.export.approximation import MOTOR, Approximation
 from core.export.protocol import checked_runs
 from core.export.references import GridRun, held_back_grid
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import FRICTION_TERMS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import FRICTION_TERMS
 
 Errors = Callable[[ServoModel], list[Array]]
 """Maps a model to its position errors in an engine [rad], one array per run."""

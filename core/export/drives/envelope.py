@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.actuator import ControlLaw
-from core.bench import Bench
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import ServoSettings
+from core.servo.actuator import ControlLaw
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.settings import ServoSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import Approximation, Form, approximate
 from core.export.drives.plain import PlainDrive, drive_of
 from core.export.notes import fit_notes, missing_terms
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,14 +13,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actuator import ControlLaw
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import NO_LIMIT, Form, settings_in_form
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import ServoSettings
+from core.servo.actuator import ControlLaw
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.settings import ServoSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,18 +19,18 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from core.actuator import FAST_DECAY, SLOW_DECAY
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.export.drives.carrying import Carried, Errors, compared
 from core.export.references import GridRun, converged_positions
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Law, Slot, bind
 from core.kernel.step import clip, dry_friction
-from core.model import ServoModel, with_contact, without_terms
-from core.recording import ServoSettings
-from core.terms import CONTACT_TITLES
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.actuator import FAST_DECAY, SLOW_DECAY
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, with_contact, without_terms
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACT_TITLES
 
 STEP = 5e-3
 """Usual time step of a simulation for training [s]."""

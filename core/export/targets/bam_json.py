@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from core.actuator import FAST_DECAY, SLOW_DECAY
-from core.arrays import Array
-from core.errors import ExportError
+from core.base.arrays import Array
+from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported
 from core.export.drives.carrying import Carried, compared, mean_magnitudes
 from core.export.files import require_written, slug
 from core.export.protocol import conditions
 from core.export.references import GridRun, default_bench, own_motion
-from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
-from core.simulation import Motion
-from core.terms import CONTACTS
+from core.motion.simulation import Motion
+from core.servo.actuator import FAST_DECAY, SLOW_DECAY
+from core.servo.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
+from core.servo.terms import CONTACTS
 
 BAM_STEP = 0.005
 """Default time step of Rhoban/bam's simulation [s]."""

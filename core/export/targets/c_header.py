@@ -22,9 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import FAST_DECAY
-from core.bench import Bench
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, require_written, slug
 from core.export.notes import bristle_notes
@@ -32,9 +30,11 @@ from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACTS
+from core.servo.actuator import FAST_DECAY
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 HEADER, PROGRAM = "servobench_friction.h", "servobench_pendulum.c"
 PROGRAM_TIME = 6.0

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
 from core.export.notes import settings_note, zero_comment
@@ -27,8 +26,9 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 PROGRAMS = ("servobench_drake.py", "servobench_servo.py")
 SDF_VERSION = "1.9"

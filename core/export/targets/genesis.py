@@ -29,8 +29,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
+from core.base.guards import is_finite, is_object
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
@@ -48,10 +48,10 @@ from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
-from core.finite import is_finite, is_object
-from core.model import ServoModel, with_contact
-from core.recording import ServoSettings
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, with_contact
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 DRIVES = ("servo", "plain")
 PROGRAM = "servobench_genesis.py"

@@ -22,9 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from core.actuator import FAST_DECAY
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.bam import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
@@ -36,9 +34,11 @@ from core.export.protocol import held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACT_TITLES, CONTACTS
+from core.servo.actuator import FAST_DECAY
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACT_TITLES, CONTACTS
 
 PROGRAMS = ("servobench_isaaclab.py", "servobench_torch.py")
 KEPT = ("error_gain_ratio",)

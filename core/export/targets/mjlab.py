@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.arrays import Array
+from core.base.errors import ExportError
+from core.base.words import counted
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.reference import STEP, as_reference_drive, refusal
 from core.export.files import slug
@@ -31,11 +31,11 @@ from core.export.protocol import measured, rollout_of_scene
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
-from core.model import ServoModel, model_to_bam
-from core.recording import ServoSettings
-from core.terms import CONTACTS
-from core.trajectories import Trajectory, make_trajectory
-from core.words import counted
+from core.motion.trajectories import Trajectory, make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, model_to_bam
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 PROGRAMS = ("servobench_mjlab.py", "servobench_torch.py")
 

@@ -23,8 +23,8 @@ from core.export.protocol import held_commands, measured, rollout_of_scene, tilt
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.model import ServoModel
-from core.terms import CONTACTS
+from core.servo.model import ServoModel
+from core.servo.terms import CONTACTS
 
 PROGRAMS = ("servobench_newton.py", "servobench_torch.py")
 

@@ -23,7 +23,7 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import xml_text
 from core.export.targets.urdf import JOINT, robot_element
-from core.model import ServoModel
+from core.servo.model import ServoModel
 
 PROGRAMS = ("servobench_pybullet.py", "servobench_servo.py")
 LONGEST_STEP = 0.005

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drives.fit import require_gains, torque_law
@@ -29,11 +28,12 @@ from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.protocol import at_gain, measured, tilted
 from core.export.references import GridRun, default_bench
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.simulation import simulate_trajectory
-from core.terms import CONTACTS
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 VERSION = "1.9"
 JOINT = "servo"

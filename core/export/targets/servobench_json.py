@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import ExportError, ModelError
+from core.base.errors import ExportError, ModelError
 from core.export.contract import Check, Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
-from core.model import ServoModel
-from core.terms import CONTACTS
-from core.trajectories import PAPER_TRAJECTORIES
+from core.motion.trajectories import PAPER_TRAJECTORIES
+from core.servo.model import ServoModel
+from core.servo.terms import CONTACTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drives.fit import fit_drive
@@ -33,8 +32,9 @@ from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
-from core.model import ServoModel
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.terms import CONTACTS
 
 FORM = Form(plain_drive=True)
 JOINT = "servo"

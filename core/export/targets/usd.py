@@ -21,8 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
@@ -34,9 +33,10 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 FORM = Form(kept=("error_gain_ratio",))
 PROGRAM = "servobench_physx.py"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evaluate import evaluate
 from core.identification.identify import Progress, identify
@@ -21,9 +21,9 @@ from core.identification.runs.conditions import suited
 from core.identification.runs.folds import Fold, balanced_subset, folds
 from core.identification.search.objective import Batch
 from core.identification.search.warmstart import search_on
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError, StoppedEarly, reading_json
-from core.identification.choice.words import Judged, clustered_mean, in_words, listed, simplest_first
+from core.base.errors import IdentificationError, StoppedEarly, reading_json
+from core.base.json_fields import OrInfinite, from_plain, plain
+from core.identification.choice.rule import Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.runs.folds import Fold, spoken
-from core.model import ServoModel
-from core.plain import OrInfinite, from_plain, plain
+from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, Variant
-from core.identification.choice.words import Contender, choice_in_words, listed, lowest, recommended
+from core.identification.choice.rule import Contender, choice_in_words, listed, lowest, recommended
 
 CROSS_VALIDATION, VALIDATION, TRAINING = "cross-validation", "validation", "training"
 """Evidence of a recommendation, the best first."""

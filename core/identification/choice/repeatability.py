@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError, reading_json
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import from_plain
+from core.base.words import counted
 from core.identification.runs.folds import unit_of
 from core.identification.runs.grouping import SAME_DIGITS, Value
-from core.plain import from_plain
-from core.recording import Recording
-from core.words import counted
+from core.motion.recording import Recording
 
 LARGEST_SHIFT = 0.1
 """Largest difference of the start times of repetitions [s]."""

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from core.base.json_fields import OrInfinite, from_plain, plain, plain_fields
 from core.identification.choice.model_choice import Estimate, clustered_mean
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import unit_of
-from core.model import ServoModel
-from core.plain import OrInfinite, from_plain, plain, plain_fields
-from core.recording import Recording
-from core.terms import NEUTRAL
-from core.terms import TERMS as PHYSICAL
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import NEUTRAL
+from core.servo.terms import TERMS as PHYSICAL
 
 if TYPE_CHECKING:
     from core.identification.search.warmstart import Reduction

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import StoppedEarly
+from core.base.errors import StoppedEarly
+from core.base.json_fields import ArrayOrInfinite, from_plain, plain, plain_fields
 from core.identification.choice.model_choice import Variant
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import FOLD_CONDITIONS, balanced_subset, folds, runs_by_value
 from core.identification.runs.grouping import Value, named
-from core.model import ServoModel
-from core.plain import ArrayOrInfinite, from_plain, plain, plain_fields
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.coverage.doubts import HeaderDoubt, doubt_of, sign_doubt
 from core.identification.coverage.plausibility import implausible_constants, strangeness
 from core.identification.coverage.problem import WIDE, Point, Problem
@@ -25,9 +25,9 @@ from core.identification.coverage.signals import swapped_sign
 from core.identification.coverage.suspects import Fact, Suspect, suspects
 from core.identification.evidence.sensitivity import correlation_length
 from core.identification.search.steps import one_blas_thread
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 REFINED = 8
 """Number of suspects that are fitted together with the parameters: those that explain most when linearised."""
@@ -87,7 +87,7 @@ def audit(
         model: Model fitted to these recordings or to others; its free parameters follow.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

@@ -13,21 +13,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.actuator import DRIVES, FAST_DECAY, SLOW_DECAY, ControlLaw
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.units import milliradians
 from core.identification.coverage.audit import best_fit
 from core.identification.coverage.findings import CAUSES, Finding, named_runs
 from core.identification.coverage.problem import AS_WRITTEN, Correction, Problem
 from core.identification.runs.folds import balanced_subset
 from core.identification.search.objective import Batch
 from core.identification.search.steps import one_blas_thread
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import Recording
-from core.shipped import load_model, shipped_models
-from core.simulation import on_grid, sampling_interval
-from core.terms import COAST_TERMS, Supply
-from core.units import milliradians
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid, sampling_interval
+from core.servo.actuator import DRIVES, FAST_DECAY, SLOW_DECAY, ControlLaw
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import COAST_TERMS, Supply
 
 POOR = 0.1
 """Mean error above which a fact is wrong rather than a parameter [rad]."""
@@ -193,7 +193,7 @@ def standing_apart(
     Args:
         model: Fitted model.
         recordings: Its runs.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
     """
     vectors = np.array([model.parameters.vector(), *_known(model)])
@@ -247,7 +247,7 @@ def explanation(
         model: Fitted model.
         recordings: Its runs.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
         kinds: Kinds of causes to try.
         should_stop: Polled between fits.
@@ -309,7 +309,7 @@ def unexplained(
         model: The model.
         recordings: The recordings on which it errs.
         errors: Its mean absolute error on each of them [rad].
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
     """
     every, total = range(len(errors)), len(recordings)

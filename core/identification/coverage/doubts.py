@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import IdentificationError, reading_json
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import OrUnknown, from_plain, plain_fields
 from core.identification.coverage.findings import Finding, named_runs
 from core.identification.coverage.suspects import Suspect
-from core.plain import OrUnknown, from_plain, plain_fields
-from core.recording import Recording
+from core.motion.recording import Recording
 
 TITLES = {
     "mass": "load",

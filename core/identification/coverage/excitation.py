@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
 from core.identification.coverage.signals import Signals, signals_of, spans
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
 
 REST = 0.01
 """Share of the no-load speed below which a servo is at rest."""

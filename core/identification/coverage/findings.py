@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from core.errors import IdentificationError, reading_json
-from core.plain import OrUnknown, from_plain, plain_fields
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import OrUnknown, from_plain, plain_fields
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
@@ -59,7 +59,7 @@ class Finding:
     @classmethod
     @reading_json("a finding", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Read `core.plain` data.
+        """Read `core.base.json_fields` data.
 
         Raises:
             IdentificationError: The data do not describe a finding.

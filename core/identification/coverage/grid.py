@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.base.json_fields import from_plain, plain
 from core.identification.runs.grouping import SAME_DIGITS
-from core.plain import from_plain, plain
-from core.recording import Recording
+from core.motion.recording import Recording
 
 CONDITIONS = ("trajectory", "mass", "length", "kp", "supply_voltage")
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.base.words import counted
 from core.identification.coverage.findings import Finding, ordered
-from core.terms import Supply
-from core.words import counted
+from core.servo.terms import Supply
 
 if TYPE_CHECKING:
     from core.identification.coverage.doubts import HeaderDoubt
     from core.identification.evidence.residuals import ResidualDiagnosis
-    from core.model import ServoModel
-    from core.recording import Recording
+    from core.motion.recording import Recording
+    from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ def audit_headers(
         model: Model of the recordings' servo.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

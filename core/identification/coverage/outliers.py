@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.catalogue import load_servo
+from core.base.arrays import Array
 from core.identification.coverage.findings import Finding
 from core.identification.coverage.signals import spans
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
 
 COUNTS = 6.0
 """A spike or step is larger than this many encoder counts …"""

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
-from core.model import ServoModel
-from core.recording import Recording
-from core.shipped import load_model, shipped_models
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model, shipped_models
 
 SCATTER = {"kt": 0.05, "R": 0.1}
 """Scatter between units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""

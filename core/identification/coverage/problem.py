@@ -16,20 +16,21 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.identification.coverage.suspects import FACTS, Fact
 from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import Batch, available_threads
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.kernel.layout import bind
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import ServoModel
-from core.parameters import Parameter
-from core.recording import Recording, ServoSettings
-from core.shipped import load_model, shipped_models
-from core.simulation import held_commands, initial_velocity, on_grid
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.motion.simulation import held_commands, initial_velocity, on_grid
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import Supply
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.catalogue import load_servo
 from core.identification.choice.repeatability import Repeatability, Repetitions
 from core.identification.coverage.findings import Finding
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
 
 UNLIKE = 3.0
 """A run differs from its repetitions if the difference is this multiple of the usual one of its trajectory …"""

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from core.actuator import DEFAULT_PERIOD
-from core.errors import IdentificationError, reading_json
-from core.finite import is_object
+from core.base.errors import IdentificationError, reading_json
+from core.base.guards import is_object
+from core.base.json_fields import from_plain, plain_fields
+from core.base.words import counted
+from core.document.table import Tabular
 from core.identification.choice.repeatability import FloorRow, repeatability
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
 from core.identification.coverage.findings import Finding, Severity, ordered
@@ -21,12 +23,10 @@ from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
 from core.identification.runs.conditions import missing_conditions
-from core.model import ServoModel, build_model
-from core.plain import from_plain, plain_fields
-from core.recording import Recording
-from core.tabular import Tabular
-from core.terms import COMMAND_PATH_TERMS, RICHEST
-from core.words import counted
+from core.motion.recording import Recording
+from core.servo.actuator import DEFAULT_PERIOD
+from core.servo.model import ServoModel, build_model
+from core.servo.terms import COMMAND_PATH_TERMS, RICHEST
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

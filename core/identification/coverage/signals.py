@@ -9,10 +9,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.catalogue import load_servo
-from core.recording import Recording
-from core.smoothing import savitzky_golay
+from core.base.arrays import Array
+from core.motion.recording import Recording
+from core.motion.smoothing import savitzky_golay
+from core.servo.catalogue import load_servo
 
 SMOOTHING = 0.05
 """Length of the local parabola from which velocity and acceleration are taken [s]."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.identification.runs.grouping import named
-from core.recording import Recording
+from core.motion.recording import Recording
 
 FACTS = ("mass", "kp", "supply_voltage", "angle_offset")
 """Header facts that can be wrong: the first three as the logarithm of a factor, the offset in rad."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.base.words import counted
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
 from core.identification.runs.conditions import SLOW
-from core.parameters import ParameterSet
-from core.terms import TERMS
-from core.words import counted
+from core.servo.parameters import ParameterSet
+from core.servo.terms import TERMS
 
 FEW_EVENTS = 6
 """Number of breakaways, stops or reversals that suffice for a mean."""
@@ -195,4 +195,4 @@ _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
     "sag": _sag,
     "braking": _braking,
 }
-"""Rules by the evidence that a term needs, see `core.terms.Term.evidence`."""
+"""Rules by the evidence that a term needs, see `core.servo.terms.Term.evidence`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.catalogue import load_servo
+from core.base.json_fields import OrUnknown
 from core.identification.coverage.findings import Finding, named_runs
 from core.identification.coverage.signals import (
     AGREED,
@@ -17,8 +17,8 @@ from core.identification.coverage.signals import (
     signals_of,
     swapped_sign,
 )
-from core.plain import OrUnknown
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
 
 GAP_STEPS = 3.0
 GAP_TIME = 0.015

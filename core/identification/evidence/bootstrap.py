@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.evidence.certainty import Bootstrap, Spread
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, polish
 from core.identification.search.prior import Prior
 from core.identification.search.steps import one_blas_thread
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 FEWEST_DRAWS = 2
 PERCENTILES = (2.5, 97.5)
@@ -52,7 +52,7 @@ def bootstrap(
         draws: Number of draws.
         seed: Random seed.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
         prior: Prior of the fit.
         on_draw: Called with the number of complete draws.

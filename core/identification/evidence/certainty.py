@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.errors import IdentificationError, reading_json
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import OrInfinite, from_plain, plain_fields
+from core.base.units import significant
+from core.document.table import Tabular
 from core.identification.evidence.grade import Grade, grade_of
 from core.identification.evidence.model import NORMAL_95, Evidence
 from core.identification.result import ModelResult
-from core.model import ServoModel
-from core.plain import OrInfinite, from_plain, plain_fields
-from core.tabular import Tabular
-from core.terms import physical_limits
-from core.units import significant
+from core.servo.model import ServoModel
+from core.servo.terms import physical_limits
 
 LIMIT = NORMAL_95**2
 """Deviance at the ends of a 95 % interval: χ² with one degree of freedom, 3.84."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.evidence.sensitivity import SMALLEST, Sensitivity
 
 STRONG = 0.95

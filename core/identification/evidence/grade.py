@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.units import significant, with_uncertainty
+from core.base.units import significant, with_uncertainty
 
 FROZEN, LEFT_OUT = "frozen", "left out"
 """Grades of a value that no search moved, and of a term that has no effect at its value."""

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.actuator import ControlLaw
-from core.errors import IdentificationError, reading_json
-from core.identification.choice.words import listed
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import OrInfinite, from_plain, plain_fields
+from core.base.units import significant
+from core.identification.choice.rule import listed
 from core.identification.evidence.grade import FROZEN, LEFT_OUT, Grade, grade_of
-from core.plain import OrInfinite, from_plain, plain_fields
-from core.terms import FRICTION, NEUTRAL, PUSHED_BY, physical_limits
-from core.units import significant
+from core.servo.actuator import ControlLaw
+from core.servo.terms import FRICTION, NEUTRAL, PUSHED_BY, physical_limits
 
 NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""

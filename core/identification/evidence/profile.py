@@ -16,18 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.evidence.certainty import LIMIT, Profile, ProfilePoint
 from core.identification.evidence.sensitivity import DIFFERENCE, correlation_length, deviance_factor
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, polish, smooth_losses, smooth_scale
 from core.identification.search.prior import Prior
 from core.identification.search.steps import one_blas_thread
-from core.model import ServoModel
-from core.parameters import AT_BOUND_FRACTION
-from core.recording import Recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.parameters import AT_BOUND_FRACTION
+from core.servo.terms import Supply
 
 ROOT = math.sqrt(LIMIT)
 """The search uses the square root of the deviance, which is linear in the parameter if the model is."""

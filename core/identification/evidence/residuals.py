@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.errors import IdentificationError, reading_json
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, reading_json
+from core.base.json_fields import OrUnknown, from_plain, plain_fields
+from core.base.units import significant
 from core.identification.coverage.findings import Finding
 from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
-from core.model import ServoModel
-from core.plain import OrUnknown, from_plain, plain_fields
-from core.recording import Recording
-from core.terms import Supply
-from core.units import significant
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 LARGE = 0.25
 """Smallest effect that is reported, as a share of the model's mean friction."""
@@ -113,7 +113,7 @@ def diagnose_residuals(
         model: The model.
         recordings: The recordings.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
 
     Raises:

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from core.actuator import DEFAULT_PERIOD
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.request import tunable_parameters
 from core.identification.runs.conditions import missing_conditions
 from core.identification.search.objective import DIVERGED, Batch
 from core.identification.search.prior import catalogue_width
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import Recording
-from core.simulation import on_grid
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid
+from core.servo.actuator import DEFAULT_PERIOD
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.terms import Supply
 
 DIFFERENCE = 1e-6
 """Step of the differences, as a share of the catalogue's bounds.
@@ -169,7 +169,7 @@ def judge(
         initial: Values with which its search started.
         recordings: Runs that it was fitted to.
         dt: Time between samples [s], see `Batch`.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         threads: Number of threads. None: all processors.
         others: Other optima, (n_free,) each. Those that the runs cannot distinguish from this one, by the likelihood
             ratio, widen the intervals to include theirs.

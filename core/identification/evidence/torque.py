@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.friction import friction_budget
+from core.base.arrays import Array
 from core.identification.coverage.signals import SMOOTHING
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import held_commands, on_grid, simulate_recording
-from core.smoothing import savitzky_golay
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.motion.simulation import held_commands, on_grid, simulate_recording
+from core.motion.smoothing import savitzky_golay
+from core.servo.friction import friction_budget
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 MOVING = 0.04
 """Share of the no-load speed below which stiction hides the torque."""

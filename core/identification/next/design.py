@@ -19,20 +19,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from core.arrays import Array
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, sensitivity
 from core.identification.next.proposal import Narrowing, Proposal, candidate_cells
 from core.identification.search.objective import available_threads
 from core.identification.search.steps import one_blas_thread
-from core.model import ServoModel
-from core.plan import Cell
-from core.recording import Recording, ServoSettings
-from core.simulation import on_grid, sampling_interval
-from core.terms import Supply
-from core.trajectories import Trajectory, make_trajectory
+from core.motion.recording import Recording
+from core.motion.simulation import on_grid, sampling_interval
+from core.motion.trajectories import Trajectory, make_trajectory
+from core.practice.plan import Cell
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import Supply
 
 __all__ = ["OBJECTIVES", "candidate_cells", "next_best"]
 
@@ -87,7 +88,7 @@ def next_best(
         seed: Random seed of the draws.
         duration: Duration of each cell's run [s].
         dt: Sampling interval [s]. None: that of the recordings, or SAMPLING if there are none.
-        supply: Supply voltage, see `core.simulation.supply_of`.
+        supply: Supply voltage, see `core.motion.simulation.supply_of`.
         bench: Bench for what a cell leaves open, e.g. the arm. None: that of the last recording, or a default one.
         settings: Settings for what a cell leaves open, e.g. other gains. None: those of the last recording or the
             catalogue.

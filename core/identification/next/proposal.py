@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.identification.choice.words import listed
-from core.plan import Cell, GridPlan
-from core.recording import Recording
-from core.trajectories import canonical_name
+from core.identification.choice.rule import listed
+from core.motion.recording import Recording
+from core.motion.trajectories import canonical_name
+from core.practice.plan import Cell, GridPlan
 
 SMALL_SHRINKING = 1.2
 """Factor below which an interval does not count as narrower."""

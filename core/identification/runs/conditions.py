@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
+from core.base.words import counted
 from core.identification.request import IdentificationRequest
-from core.model import ServoModel
-from core.recording import MOTOR_CHANNELS, Recording
-from core.terms import COMMAND_PATH_TERMS
-from core.words import counted
+from core.motion.recording import MOTOR_CHANNELS, Recording
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
+from core.servo.terms import COMMAND_PATH_TERMS
 
 FEWEST_SAMPLES = 20
 """Smallest number of samples of a usable run."""

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError, reading_json
-from core.finite import is_object
+from core.base.errors import IdentificationError, reading_json
+from core.base.guards import is_object
+from core.base.json_fields import plain_fields
+from core.base.words import counted
 from core.identification.runs.grouping import CONDITIONS, Value, group_runs, named
 from core.identification.runs.split import without_equals
-from core.plain import plain_fields
-from core.recording import Recording
-from core.words import counted
+from core.motion.recording import Recording
 
 UNIT = "unit"
 """Unit of the servo that made a run: a condition that only some recordings state."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import InputError
+from core.base.arrays import Array
+from core.base.errors import InputError
 
 Value = str | float
 

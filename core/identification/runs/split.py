@@ -10,11 +10,11 @@ from typing import Protocol
 
 import numpy as np
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
+from core.base.numbers import parse_number
+from core.base.words import counted
 from core.identification.defaults import DEFAULT_RULE
-from core.numbers import parse_number
-from core.trajectories import canonical_name
-from core.words import counted
+from core.motion.trajectories import canonical_name
 
 
 class SplitError(IdentificationError):

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.search.polish import FINE, WIDE, polish
 from core.identification.search.timestep import Simulated
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
-from core.recording import Recording
-from core.terms import NEUTRAL, physical_limits
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.terms import NEUTRAL, physical_limits
 
 WIDENED = 2.0
 """Widths of its interval by which a bound moves."""

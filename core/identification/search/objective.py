@@ -17,18 +17,18 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.options import CHOICES
 from core.identification.runs.conditions import require_own_motor
 from core.identification.search.prior import Prior
 from core.kernel.layout import Setup
 from core.kernel.population import LANES, SUMS, population_kernel
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import held_commands, initial_velocity, on_grid
-from core.smoothing import savitzky_golay
-from core.terms import Metric, Supply
+from core.motion.recording import Recording
+from core.motion.simulation import held_commands, initial_velocity, on_grid
+from core.motion.smoothing import savitzky_golay
+from core.servo.model import ServoModel
+from core.servo.terms import Metric, Supply
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -111,7 +111,7 @@ class Batch:
             model: Model that defines the free parameters and the simulation.
             recordings: The recordings.
             dt: Time between samples [s]. None: that of each regular recording.
-            supply: Supply voltage, see `core.simulation.supply_of`.
+            supply: Supply voltage, see `core.motion.simulation.supply_of`.
             threads: Number of threads. None: all processors.
             prior: Penalty of values in addition to the errors, see `prior_costs`.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.evidence.model import RunOffset
 from core.identification.evidence.sensitivity import correlation_length, deviance_factor
 from core.identification.search.objective import Batch

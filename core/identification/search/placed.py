@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.arrays import Array
-from core.diagram import backdrive_torque, drive_torque
-from core.errors import IdentificationError
-from core.model import ServoModel
-from core.placement import DRIVE, PlacedPoint, nearest_torques
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
+from core.practice.diagram import backdrive_torque, drive_torque
+from core.practice.placement import DRIVE, PlacedPoint, nearest_torques
+from core.servo.model import ServoModel
 
 LARGEST_ERROR = 1.0
 """Error of a model that locks itself [rad]; it is finite so that a search can leave such a model."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.arrays import Array
-from core.catalogue import load_servo
+from core.base.arrays import Array
 from core.identification.evidence.sensitivity import DIFFERENCE, Differences
 from core.identification.search.objective import Batch
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
+from core.servo.catalogue import load_servo
 
 WIDE, FINE = 1e-3, 1e-4
 """Differences of early Jacobians, for pieces and for whole runs, as a share of the catalogue's bounds."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.request import tunable_parameters
-from core.model import ServoModel
-from core.parameters import Parameter, ParameterSet
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter, ParameterSet
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 from cmaes import CMA
 from numpy.typing import NDArray
 
-from core.arrays import Array
+from core.base.arrays import Array
 
 Objective = Callable[[Array], Array]
 Descent = Callable[[Array], tuple[Array, int]]

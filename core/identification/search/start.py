@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from core.parameters import ParameterSet
-from core.terms import COMMAND_PATH, FRICTION, MOTOR_TERMS, NEUTRAL, SPLIT
+from core.servo.parameters import ParameterSet
+from core.servo.terms import COMMAND_PATH, FRICTION, MOTOR_TERMS, NEUTRAL, SPLIT
 
 
 def started(parameters: ParameterSet, start: Mapping[str, float]) -> ParameterSet:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from core.arrays import Array
+from core.base.arrays import Array
 
 FIRST_TRUST = 1e-3
 LEAST_TRUST, MOST_TRUST = 1e-9, 1.0

@@ -22,15 +22,15 @@ from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
-from core.arrays import Array
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
+from core.base.sealed import SEAL, is_broken, sealed
 from core.identification.request import IdentificationRequest, search_template
-from core.model import ServoModel
-from core.parameters import Parameter
-from core.recording import Recording
-from core.sealed import SEAL, is_broken, sealed
-from core.simulation import sampling_interval
-from core.terms import Metric
+from core.motion.recording import Recording
+from core.motion.simulation import sampling_interval
+from core.servo.model import ServoModel
+from core.servo.parameters import Parameter
+from core.servo.terms import Metric
 
 if TYPE_CHECKING:
     from core.identification.search.search import Generation

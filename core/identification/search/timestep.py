@@ -16,15 +16,15 @@ from functools import cache
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.defaults import SEARCH_SHARE
 from core.identification.evidence.sensitivity import correlation_length
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, WIDE, polish
 from core.identification.search.prior import Prior
-from core.model import ServoModel
-from core.recording import Recording
-from core.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.terms import Supply
 
 INTERVAL_SHARE = 0.5
 """Share of the error over √n that the time step of the result may cost; n is the number of independent readings.

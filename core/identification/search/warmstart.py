@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.identification.search.objective import Batch
 from core.identification.search.search import search
-from core.model import ServoModel
-from core.terms import Metric
+from core.servo.model import ServoModel
+from core.servo.terms import Metric
 
 __all__ = ["NEAR", "NEARER", "Reduction", "reduction", "search_on"]
 

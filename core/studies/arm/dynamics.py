@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Law, Slot
 from core.kernel.mathops import sine

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import IdentificationError, ModelError
-from core.friction import lift_friction, require_friction_model
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, ModelError
+from core.base.json_fields import plain
+from core.base.words import counted
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, one_blas_thread, smooth_loss
-from core.parameters import ParameterSet
-from core.plain import plain
-from core.smoothing import interpolated
+from core.motion.smoothing import interpolated
+from core.servo.friction import lift_friction, require_friction_model
+from core.servo.parameters import ParameterSet
+from core.servo.terms import FRICTION_MODELS, FRICTION_TERMS
 from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.dynamics import ARM_AT
 from core.studies.arm.links import ArmLinks, ArmParameters
@@ -36,8 +38,6 @@ from core.studies.arm.parameters import (
 )
 from core.studies.arm.recording import ArmRecording
 from core.studies.arm.windows import Windows, cut_windows
-from core.terms import FRICTION_MODELS, FRICTION_TERMS
-from core.words import counted
 
 SOURCE = "file"
 """Name of the row of the links' own file, with its links and its friction."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import InputError
+from core.base.arrays import Array
+from core.base.errors import InputError
 from core.studies.arm.links import ArmLinks
 
 ROUNDING = 1e-9

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from core.errors import InputError
-from core.finite import is_finite
+from core.base.errors import InputError
+from core.base.guards import is_finite
 
 Pair = tuple[float, float]
 

@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.errors import ModelError
-from core.friction import friction_parameters
-from core.parameters import Parameter, ParameterSet
+from core.base.arrays import Array
+from core.base.errors import ModelError
+from core.servo.friction import friction_parameters
+from core.servo.parameters import Parameter, ParameterSet
+from core.servo.terms import FRICTION
 from core.studies.arm.dynamics import ARM_AT, FRICTION_SLOTS, arm_rows
 from core.studies.arm.links import ArmLinks
-from core.terms import FRICTION
 
 NO_FRICTION = "none"
 """Name used instead of a friction model for an arm without friction."""

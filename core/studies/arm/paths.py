@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import InputError
-from core.smoothing import interpolated
+from core.base.arrays import Array
+from core.base.errors import InputError
+from core.motion.smoothing import interpolated
 from core.studies.arm.kinematics import joint_angles
 from core.studies.arm.links import ArmLinks
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import InputError
-from core.smoothing import interpolated
-from core.words import counted
+from core.base.arrays import Array
+from core.base.errors import InputError
+from core.base.words import counted
+from core.motion.smoothing import interpolated
 
 LARGEST_TEXT = 256 << 20
 """Size limit of a CSV file, uncompressed [B]."""

@@ -11,7 +11,7 @@ import math
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.export.targets.mujoco.xml import numbers, xml_text
 from core.studies.arm.links import ArmLinks, Pair
 

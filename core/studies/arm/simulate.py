@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import ExportError, InputError
+from core.base.arrays import Array
+from core.base.errors import ExportError, InputError
 from core.export.programs import mujoco_engine, program
 from core.export.servo_file import servo_numbers
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.scene import JOINTS, arm_scene
 

@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import InputError
+from core.base.arrays import Array
+from core.base.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
 from core.export.references import default_bench
-from core.model import ServoModel
-from core.shipped import load_model, shipped_models
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import FRICTION_MODELS
 from core.studies.arm.kinematics import tip_positions
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.paths import PATHS, arm_path
 from core.studies.arm.recording import ArmRecording
 from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, ArmMotion, ArmServo, simulate_arm
-from core.terms import FRICTION_MODELS
 
 Pair = tuple[ServoModel, ServoModel]
 

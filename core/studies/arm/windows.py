@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.errors import IdentificationError
-from core.smoothing import savitzky_golay
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
+from core.motion.smoothing import savitzky_golay
 from core.studies.arm.dynamics import simulate_windows
 from core.studies.arm.recording import ArmRecording
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import InputError, ModelError
+from core.base.arrays import Array
+from core.base.errors import InputError, ModelError
 from core.studies.arm.links import ArmLinks, Pair
 from core.studies.compliant.elastic import CompliantActuator, QbMove, constants
 from core.studies.compliant.motor import Motor, Pid, motor_constants, pid_constants

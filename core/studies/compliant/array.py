@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.studies.compliant.joint import CompliantJoint, JointMotion, simulate_joint
 from core.studies.compliant.modes import Mode, reference_names
 

@@ -34,11 +34,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.errors import ModelError
-from core.parameters import Parameter, ParameterSet
+from core.base.arrays import Array
+from core.base.errors import ModelError
+from core.base.words import counted
+from core.servo.parameters import Parameter, ParameterSet
 from core.studies.compliant.kinds import PIVOT_REACH, Kind
-from core.words import counted
 
 CONSTANTS = 8
 """Largest number of parameters of an actuator, the fixed length in the compiled twin."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.studies.arm.kinematics import joint_angles, tip_positions
 from core.studies.arm.links import ArmLinks
 from core.studies.compliant.arm import (

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.atomic import sweep, write_atomically
-from core.bench import Bench
-from core.errors import InputError, ModelError
-from core.finite import is_finite, is_object
-from core.sealed import is_edited, sealed_text
+from core.base.atomic import sweep, write_atomically
+from core.base.errors import InputError, ModelError
+from core.base.guards import is_finite, is_object
+from core.base.sealed import is_edited, sealed_text
+from core.servo.bench import Bench
 from core.studies.compliant.arm import LINK_DAMPING, LINK_FRICTION
 from core.studies.compliant.elastic import ACTUATORS, CompliantActuator
 from core.studies.compliant.joint import CompliantJoint, CompliantLink

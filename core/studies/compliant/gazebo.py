@@ -17,10 +17,10 @@ from pathlib import Path
 
 import yaml
 
-from core.atomic import write_atomically
-from core.bench import STANDARD_GRAVITY
-from core.errors import ExportError
+from core.base.atomic import write_atomically
+from core.base.errors import ExportError
 from core.export.files import slug
+from core.servo.bench import STANDARD_GRAVITY
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
 from core.studies.compliant.joint import safe_step

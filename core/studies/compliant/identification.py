@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.catalogue import load_servo
-from core.errors import IdentificationError, InputError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, InputError
 from core.identification.evaluate import evaluate
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, standard_errors
@@ -34,8 +33,9 @@ from core.identification.runs.conditions import as_own_motor, check_motion
 from core.identification.runs.split import DEFAULT_RULE, Split, split_recordings
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, one_blas_thread, smooth_loss
-from core.parameters import AT_BOUND_FRACTION, Parameter, ParameterSet
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.catalogue import load_servo
+from core.servo.parameters import AT_BOUND_FRACTION, Parameter, ParameterSet
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.files import CompliantUnit, unit_to_json
 from core.studies.compliant.modes import Mode

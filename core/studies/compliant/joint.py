@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
-from core.bench import Bench
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
+from core.servo.bench import Bench
 from core.studies.compliant.elastic import CompliantActuator, QbMove, constants
 from core.studies.compliant.modes import Mode, commands_of
 from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from core.arrays import Array
-from core.atomic import write_atomically
-from core.errors import InputError, ModelError
+from core.base.arrays import Array
+from core.base.atomic import write_atomically
+from core.base.errors import InputError, ModelError
+from core.base.words import counted
 from core.studies.compliant.arm import CompliantArm, link_equilibrium, simulate_compliant_arm
-from core.words import counted
 
 STEP = 5e-3
 """Default sampling interval [s]."""

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.studies.compliant.elastic import CompliantActuator
 
 

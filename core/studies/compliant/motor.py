@@ -17,8 +17,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 
 
 @dataclass(frozen=True, kw_only=True)

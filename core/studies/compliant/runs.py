@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
-from core.errors import IdentificationError, InputError, ModelError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError, InputError, ModelError
 from core.identification.search.objective import DIVERGED, available_threads
-from core.parameters import Parameter, ParameterSet
-from core.recording import Recording
-from core.simulation import held_commands, initial_velocity, on_grid
+from core.motion.recording import Recording
+from core.motion.simulation import held_commands, initial_velocity, on_grid
+from core.servo.bench import Bench
+from core.servo.parameters import Parameter, ParameterSet
 from core.studies.compliant.elastic import constants
 from core.studies.compliant.files import CompliantUnit
 from core.studies.compliant.joint import CompliantJoint, JointKernel, initial_state, safe_substeps

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.studies.compliant.joint import JOINT_OUTPUTS, CompliantJoint, JointKernel, initial_state, safe_substeps
 from core.studies.compliant.modes import Mode, commands_of
 
 
 class CompliantStepper:
-    """Step-by-step simulation of a compliant joint, with the interface of `core.simulation.Stepper`.
+    """Step-by-step simulation of a compliant joint, with the interface of `core.motion.simulation.Stepper`.
 
     The goal is the first reference of the mode: the equilibrium position in modes 3 and 6, the link's position in mode
     1. The preset is fixed. With the torque off, motors and link move freely; ideal motors (modes 2 and 3) stay in

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.base.errors import ModelError
 from core.contact.laws import FrictionLaw, Stribeck
-from core.errors import ModelError
 from core.studies.stiction.joint import (
     Elastoplastic,
     JointDrive,

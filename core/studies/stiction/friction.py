@@ -7,11 +7,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle, require_sound
 from core.contact.implicit import elastoplastic_step, implicit_friction, kept
 from core.contact.laws import FrictionLaw
-from core.errors import ModelError
 
 
 class ElastoplasticFriction:

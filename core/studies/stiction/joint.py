@@ -20,11 +20,11 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle, require_sound
 from core.contact.implicit import elastoplastic_step, friction_function, kept
 from core.contact.laws import FrictionLaw
-from core.errors import ModelError
 
 _ELASTOPLASTIC, _SIGN, _TANH, _KARNOPP = range(4)
 _UNUSED = (1.0, 1.0, 1.0)

@@ -21,12 +21,12 @@ import math
 import numpy as np
 from numba import njit
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle, require_sound
 from core.contact.implicit import kept
 from core.contact.lambert import lambert_w0
 from core.contact.laws import Stribeck
-from core.errors import ModelError
 
 LAST = 6.35
 """Position t of the last node."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.webots.fields import ServoFields
 from core.studies.webots.robot import SimulatedRobot, bench_robot
 from core.studies.webots.servo import ServoDevice

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields
 from core.studies.webots.law import gravity, reached_velocity
 from core.studies.webots.servo import ServoDevice

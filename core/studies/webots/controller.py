@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.webots import api
 from core.studies.webots.robot import SimulatedRobot
 

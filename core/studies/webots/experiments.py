@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.webots.chain import Chain, single
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.servo import ServoDevice

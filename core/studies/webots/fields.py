@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 
 if TYPE_CHECKING:
-    from core.bench import Bench
+    from core.servo.bench import Bench
 
 ROTATIONAL, LINEAR = "rotational", "linear"
 UNITS = {

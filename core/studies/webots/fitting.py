@@ -14,8 +14,8 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import ModelError
+from core.base.arrays import Array
+from core.base.errors import ModelError
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.kernel import AT, DIVERGED, ROW, motion_of, population_errors, row_of
 

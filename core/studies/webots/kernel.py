@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.kernel.compilation import kept_on_disk
 from core.studies.webots import law
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields

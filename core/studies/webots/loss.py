@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.base.words import counted
 from core.export.approximation import Form, approximate
 from core.export.references import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
 from core.identification.evaluate import evaluate
 from core.identification.runs.conditions import as_own_motor
 from core.identification.runs.split import DEFAULT_RULE, split_recordings
-from core.model import ServoModel
-from core.recording import Recording, ServoSettings
-from core.shipped import load_model, nominal_model, shipped_models
-from core.simulation import initial_velocity, on_grid
+from core.motion.recording import Recording
+from core.motion.simulation import initial_velocity, on_grid
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model, nominal_model, shipped_models
 from core.studies.webots.export.fitted_node import model_runs, start_node
 from core.studies.webots.fields import load_of
 from core.studies.webots.fitting import (
@@ -37,7 +39,6 @@ from core.studies.webots.fitting import (
     fitted_numbers,
     run_errors,
 )
-from core.words import counted
 
 Progress = Callable[[float, str], None]
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
-from core.errors import ExportError, InputError, ModelError
+from core.base.arrays import Array
+from core.base.errors import ExportError, InputError, ModelError
+from core.base.guards import is_array
 from core.export.targets.webots.vrml import Node, read_vrml
-from core.finite import is_array
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields, seed_name
 from core.studies.webots.robot import MountedServo
 

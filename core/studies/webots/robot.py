@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.bench import Bench
-from core.errors import InputError
+from core.base.errors import InputError
+from core.servo.bench import Bench
 from core.studies.webots.chain import Chain
 from core.studies.webots.fields import Load, ServoFields, load_of
 from core.studies.webots.servo import MILLISECOND, ServoDevice

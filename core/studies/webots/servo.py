@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.webots.fields import NO_LIMIT, ServoFields
 from core.studies.webots.law import wanted_velocity
 

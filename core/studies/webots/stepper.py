@@ -1,12 +1,12 @@
-"""A Webots servo with the interface of `core.simulation.Stepper`."""
+"""A Webots servo with the interface of `core.motion.simulation.Stepper`."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-from core.bench import Bench
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.bench import Bench
 from core.studies.webots.chain import Chain
 from core.studies.webots.fields import ServoFields, load_of
 from core.studies.webots.servo import ServoDevice

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
+from core.base.arrays import Array
 from core.studies.webots.fields import ServoFields
 from core.studies.webots.servo import FORCE, VELOCITY, ServoDevice
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from core.catalogue import ServoSpec
-from core.errors import InputError
-from core.recording import ServoSettings
+from core.base.errors import InputError
+from core.servo.catalogue import ServoSpec
+from core.servo.settings import ServoSettings
 from drivers import timing
 from drivers.dynamixel.table import ControlTable
 from drivers.emulators.dynamixel.registers import Refusal, Registers

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.catalogue import load_servo, servos
-from core.errors import ServoBenchError
-from core.numbers import parse_number
+from core.base.errors import ServoBenchError
+from core.base.numbers import parse_number
+from core.servo.catalogue import load_servo, servos
 from drivers.emulators.dynamixel.source import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import AddressError
 from drivers.family import AddressField, Family

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 
-from core.catalogue import ServoSpec
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import ServoSpec
 from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
 
 _SIGN_MAGNITUDE_END = 1 << 11

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_servo
-from core.errors import InputError
+from core.base.errors import InputError
+from core.servo.catalogue import load_servo
 from drivers import timing
 from drivers.emulators.dynamixel.device import Device
 from drivers.emulators.dynamixel.joint_series import Mx1Device, Xl320Device
@@ -19,8 +19,8 @@ from drivers.errors import BusError
 from drivers.simulated.hand import SharedHand
 
 if TYPE_CHECKING:
-    from core.bench import Bench
-    from core.model import ServoModel
+    from core.servo.bench import Bench
+    from core.servo.model import ServoModel
     from drivers.emulators.dynamixel.emulator import DynamixelEmulator
 
 SERIES: dict[str, type[Device]] = {"x": XDevice, "mx1": Mx1Device, "xl320": Xl320Device}

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers import timing
 from drivers.emulators.ethercat import veth
 from drivers.emulators.ethercat.commands import add_commands

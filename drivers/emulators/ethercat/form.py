@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.catalogue import load_servo, servos
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
+from core.servo.catalogue import load_servo, servos
 from drivers.emulators.ethercat.source import EthercatEmulation
 from drivers.errors import AddressError
 from drivers.family import AddressField, Family

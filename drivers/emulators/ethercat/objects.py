@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.catalogue import ServoSpec
+from core.servo.catalogue import ServoSpec
 from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry, Type
 from drivers.emulators.ethercat.sii import BufferPlan, Identity, PdoPlan
 

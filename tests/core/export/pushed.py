@@ -10,8 +10,8 @@ import numpy as np
 
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
 STEP, STEPS = 2e-3, 540

@@ -13,7 +13,7 @@ from core.export.drives.bam import deployment_of, drive_notes, drive_values, in_
 from core.export.drives.carrying import Carried
 from core.export.drives.reference import delay_steps
 from core.export.references import default_bench
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}

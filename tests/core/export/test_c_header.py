@@ -17,8 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import export_model
 from core.export.files import slug
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
@@ -32,13 +31,14 @@ from core.export.targets.c_header import (
     program_text,
     write_c,
 )
-from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
-from core.friction import QUADRATIC_GATES, friction_budget
-from core.model import with_contact
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import CONTACTS, FRICTION_MODELS
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.practice.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
+from core.servo.bench import Bench
+from core.servo.friction import QUADRATIC_GATES, friction_budget
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import CONTACTS, FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for
 from tests.core.export.pushed import PATH, STEP, STEPS, low_supply, pushed
 

@@ -8,9 +8,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.base.errors import ExportError
 from core.contact.bristle import Bristle
 from core.contact.laws import Stribeck
-from core.errors import ExportError
 from core.export import export_model
 from core.export.approximation import Approximation
 from core.export.contract import ServoOptions
@@ -30,8 +30,8 @@ from core.export.targets.choreonoid.friction import (
     friction_constants,
     simulate_choreonoid,
 )
-from core.model import with_contact
-from core.shipped import load_model
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
 from core.studies.stiction.friction import ElastoplasticFriction
 from tests.core.conftest import PENDULUM
 

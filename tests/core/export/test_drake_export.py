@@ -9,15 +9,15 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import slug
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets import drake
 from core.export.targets.drake import check_drake, write_drake
-from core.model import build_model
-from core.shipped import load_model
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 others = pytest.mark.exhaustive("a servo with the other law")

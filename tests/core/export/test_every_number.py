@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import yaml
 
-from core.bench import Bench
 from core.export import approximation, export_model
 from core.export.drives import carrying
 from core.export.files import slug
-from core.terms import COMMAND_PATH_TERMS
+from core.servo.bench import Bench
+from core.servo.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import LAW_MODELS, catalogue_model
 
 DEGREES = 180.0 / math.pi

@@ -15,10 +15,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
 from core.export import check_export, export_model, exporters
 from core.export.files import README
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from core.studies.webots.export import fitted_node as webots_servo_fit
 
 NAMES = (

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import protocol
 from core.export.files import slug
 from core.export.servo_file import STANDALONE
@@ -26,8 +26,8 @@ from core.export.targets.genesis import (
     read_drive,
     write_genesis,
 )
-from core.model import build_model
-from core.shipped import load_model
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 needs_genesis = pytest.mark.skipif(not importlib.util.find_spec("genesis"), reason="Genesis is not installed")

@@ -24,9 +24,9 @@ from core.export.targets import isaaclab
 from core.export.targets.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import build_model, with_contact
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.model import build_model, with_contact
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM, catalogue_model
 
 DT = 0.005

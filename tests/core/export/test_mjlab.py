@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.export.contract import ServoOptions
 from core.export.programs import program
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.model import with_contact
-from core.shipped import load_model
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM
 
 needs_mjlab = pytest.mark.skipif(importlib.util.find_spec("mjlab") is None, reason="mjlab is not installed")

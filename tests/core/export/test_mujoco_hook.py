@@ -10,19 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.export import check_export, export_model
 from core.export.files import README
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
-from core.friction import friction_budget
-from core.model import build_model, with_contact
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.bench import Bench
+from core.servo.friction import friction_budget
+from core.servo.model import build_model, with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import FRICTION_MODELS
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 attach = importlib.import_module("core.export.programs").program("servobench_mujoco").attach

@@ -8,14 +8,14 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from core.errors import NotChecked
+from core.base.errors import NotChecked
 from core.export.contract import ServoOptions
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets.c_header import COMPILERS
 from core.export.targets.mujoco.plugin import PLUGIN, check_plugin, load_plugin, write_plugin
-from core.model import build_model
-from core.shipped import load_model
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")

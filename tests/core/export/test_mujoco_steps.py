@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import check_export, export_model, protocol
 from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from tests.core.conftest import catalogue_model, errors_in_mujoco

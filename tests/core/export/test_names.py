@@ -5,13 +5,13 @@ import subprocess
 
 import pytest
 
-from core.atomic import write_atomically
-from core.errors import ExportError
+from core.base.atomic import write_atomically
+from core.base.errors import ExportError
 from core.export import export_model, exporters
 from core.export.files import README, slug
-from core.model import with_contact
-from core.shipped import load_model
-from core.terms import CONTACTS
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import CONTACTS
 
 CC = shutil.which("gcc") or shutil.which("cc")
 MODEL = load_model("mx106", "m1")

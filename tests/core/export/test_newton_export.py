@@ -12,8 +12,8 @@ from core.export.protocol import tilted
 from core.export.references import GridRun, converged_positions
 from core.export.servo_file import servo_numbers
 from core.export.targets.newton import PROGRAMS, simulate_in_newton
-from core.model import with_contact
-from core.shipped import load_model
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM, catalogue_model
 
 needs_newton = pytest.mark.skipif(

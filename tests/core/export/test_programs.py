@@ -11,15 +11,15 @@ import shutil
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import apart, export_model
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.plugin import load_plugin
 from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
 from tests.core.conftest import LAW_MODELS
 from tests.core.export.pushed import PATH, STEP, STEPS, law_model, low_supply, pushed
 

@@ -13,7 +13,7 @@ from core.export.drives.plain import PlainDrive
 from core.export.files import README
 from core.export.protocol import at_gain, conditions, measured
 from core.export.references import converged_positions, default_bench
-from core.shipped import load_model
+from core.servo.shipped import load_model
 
 MODEL = load_model("mx106", "m1")
 EVERY = {

@@ -12,7 +12,7 @@ from core.export.contract import ServoOptions
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.export.targets.pybullet import check_pybullet, write_pybullet
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
 
 LINK = f"""<inertial><origin xyz="0 0 {-LENGTH / 2}"/><mass value="{MASS}"/>

@@ -15,15 +15,15 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export import export_model
 from core.export.drives.bam import drive_values, in_bam_drive
 from core.export.programs import program
-from core.export.randomisation.engines import write_randomisation
-from core.export.randomisation.files import RandomisationOptions, prepare
 from core.export.servo_file import STANDALONE, servo_numbers
 from core.export.targets.isaaclab import dc_motor
 from core.fleet.population import population
+from core.fleet.randomisation.engines import write_randomisation
+from core.fleet.randomisation.files import RandomisationOptions, prepare
 from core.fleet.spread import MEAN, Spread, mean_model
 from tests.core.export.conftest import short_refits
 from tests.core.fleet.specimens import fleet

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.export.contract import ServoOptions
 from core.export.drives.carrying import Carried
 from core.export.drives.reference import FIRMWARE, STEP, as_reference_drive, reference_motion, refusal
@@ -18,9 +17,10 @@ from core.export.references import default_bench
 from core.export.targets.mjlab import EXPORTER
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
 from core.kernel.layout import Slot
-from core.model import build_model
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")

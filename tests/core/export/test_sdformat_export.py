@@ -16,8 +16,8 @@ from core.export.drives.plain import PlainDrive
 from core.export.files import README
 from core.export.references import GridRun
 from core.export.targets.sdformat import check_sdformat, simulate_gz, write_sdformat
-from core.shipped import load_model
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM
 
 GZ = PlainDrive(

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.bench import Bench
 from core.export.programs import program
 from core.export.servo_file import BRISTLE_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
-from core.friction import friction_budget
-from core.model import build_model, with_contact
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import CONTACTS, FRICTION_MODELS
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.friction import friction_budget
+from core.servo.model import build_model, with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import CONTACTS, FRICTION_MODELS
 
 servo = program("servobench_servo")
 STATES = 2000

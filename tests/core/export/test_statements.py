@@ -10,8 +10,8 @@ from bench_gui.cli import main
 from core.export import approximation, check_export, export_model, exporters
 from core.export.files import NOT_CHECKED, README
 from core.export.servo_file import servo_text
-from core.model import with_contact
-from core.shipped import load_model
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 MODEL = with_contact(load_model("mx106", "m6"), "elastoplastic")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, servo_text
-from core.friction import friction_budget
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, STATE, rollout_kernel
-from core.model import with_contact
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.terms import COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.servo.friction import friction_budget
+from core.servo.model import with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
 H = 1.0 / 256.0

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.export import export_model
 from core.export.apart import positions_apart
 from core.export.references import PENDULUM, GridRun
@@ -18,7 +17,8 @@ from core.export.targets.c_header import identifier
 from core.export.targets.mjlab import simulate_in_mjlab
 from core.export.targets.newton import simulate_in_newton
 from core.export.targets.usd import ENGINE_PACKAGES, scene_text
-from core.shipped import load_model
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
 """Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 import yaml
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import ServoOptions
 from core.export.drives.plain import PlainDrive
@@ -17,7 +17,7 @@ from core.export.targets.urdf import (
     controller_text,
     write_urdf,
 )
-from core.shipped import load_model
+from core.servo.shipped import load_model
 
 needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="MuJoCo is not installed")
 

@@ -9,13 +9,13 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from core.errors import NotChecked
+from core.base.errors import NotChecked
 from core.export import protocol
 from core.export.drives.envelope import as_model, envelope_drive_of
 from core.export.files import slug
 from core.export.targets import usd
 from core.export.targets.usd import DRIVE, ENGINE_PACKAGES, UsdOptions, check_usd
-from core.shipped import load_model
+from core.servo.shipped import load_model
 
 Usd, UsdGeom, UsdPhysics = (
     pytest.importorskip(f"pxr.{name}", reason="usd-core is not installed") for name in ("Usd", "UsdGeom", "UsdPhysics")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import printable, slug
 from core.export.programs import program
@@ -29,7 +29,7 @@ from core.export.targets.webots.controller import (
     write_webots,
 )
 from core.export.targets.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

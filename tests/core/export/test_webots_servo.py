@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import printable, slug
 from core.export.references import default_bench
 from core.export.targets.webots.vrml import read_vrml, vrml_text
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from core.studies.webots.export.fitted_node import fit_servo_node, node_errors
 from core.studies.webots.export.target import (
     HEADER,

@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.approximation import Approximation, Form
 from core.export.contract import Check, ExportResult
 from core.export.drives.carrying import Carried
 from core.export.drives.fit import torque_law
 from core.export.files import README, add_notes, readme_section, state_check, write_files
 from core.export.notes import bristle_notes, fit_notes, lead_note, settings_note, step_notes, zero_comment, zero_notes
-from core.export.randomisation.files import (
+from core.export.references import GridRun
+from core.export.targets.bam_json import firmware
+from core.fleet.agreement import Agreement
+from core.fleet.population import population
+from core.fleet.randomisation.files import (
     COMPARED,
     Engine,
     NativeSpread,
@@ -23,14 +26,11 @@ from core.export.randomisation.files import (
     _notes,
     native_spread,
 )
-from core.export.references import GridRun
-from core.export.targets.bam_json import firmware
-from core.fleet.agreement import Agreement
-from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model
-from core.model import with_contact
-from core.recording import ServoSettings
-from core.shipped import load_model
+from core.servo.bench import Bench
+from core.servo.model import with_contact
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 from tests.core.fleet.specimens import fleet
 
 BENCH = Bench(mass=0.5, length=0.15)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.fleet.plan import FleetPlan, FleetRequest, UnitFacts, make_plan
 from core.fleet.simulated import SimulatedUnit, simulated_units
 from core.identification.request import IdentificationRequest
-from core.recording import Recording
+from core.motion.recording import Recording
 
 SERVO = "mx106"
 TRAJECTORIES = ("sin_sin", "lift_and_drop")

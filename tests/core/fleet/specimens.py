@@ -9,7 +9,7 @@ from core.fleet.result import UnitResult
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.result import ModelResult
 from core.identification.runs.split import Split
-from core.shipped import load_model
+from core.servo.shipped import load_model
 
 
 def unit(name, values=None, errors=None, *, friction="m1", mae=3e-3, held=None):

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.fleet.cluster import cluster
 from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from core.errors import IdentificationError, InputError
+from core.base.errors import IdentificationError, InputError
 from core.fleet.driver import Done, FleetWatch, outcome, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.result import Transfer

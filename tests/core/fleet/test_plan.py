@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.fleet.plan import FleetPlan, FleetRequest, UnitFacts, make_plan
 from core.identification.request import IdentificationRequest
 from tests.core.fleet.small import SERVO, Load, facts_of, plan_of, units

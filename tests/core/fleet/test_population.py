@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.fleet.outliers import (
     FALSE_ALARMS,
     FIT,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.fleet.agreement import agreement
 from core.fleet.plan import FleetPlan, FleetRequest
 from core.fleet.population import population
@@ -15,7 +15,7 @@ from core.fleet.simulated import simulated_units
 from core.fleet.spread import MEAN, CentreErrors, Spread, fleet_spread, mean_model
 from core.identification.evaluate import evaluate
 from core.identification.request import IdentificationRequest
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from tests.core.fleet.specimens import fleet, unit
 
 SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05, "friction_base": 0.1, "friction_viscous": 0.1}

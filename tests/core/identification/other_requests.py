@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.bench import Bench
-from core.placement import PlacedPoint
+from core.practice.placement import PlacedPoint
+from core.servo.bench import Bench
 
 POINT = PlacedPoint(
     motor_torque=0.4, angle=0.2, side="drive", bench=Bench(mass=1.0, length=0.1), servo="mx106", uid="one"

@@ -9,20 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
 from core.identification.cautions import cautions
 from core.identification.evaluate import evaluate
 from core.identification.evidence.grade import LEFT_OUT
 from core.identification.identify import Identification, IdentificationRequest, identify
 from core.identification.request import search_template
 from core.identification.search.beyond import FASTER, MOST_TIMES, fastest_goal, logarithmic, up_to_goals, widened
-from core.model import ServoModel, build_model
-from core.parameters import Parameter
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.terms import COMMAND_PATH_TERMS, NEUTRAL, physical_limits
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.parameters import Parameter
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS, NEUTRAL, physical_limits
 
 SERVO = "mx106"
 RATE = 100.0

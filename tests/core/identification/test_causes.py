@@ -28,9 +28,9 @@ from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.conditions import UnusableRuns, check_motion
 from core.identification.runs.split import Split
-from core.model import build_model
-from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS, PUSHED_BY, TERMS
+from core.servo.model import build_model
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS, PUSHED_BY, TERMS
 from tests.core.conftest import PENDULUM, catalogue_model, recorded
 
 HEAVY = replace(PENDULUM, mass=1.0)

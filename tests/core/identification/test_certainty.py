@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from core.bench import Bench
-from core.errors import IdentificationError
-from core.export.randomisation import files as randomisation
+from core.base.errors import IdentificationError
+from core.fleet.randomisation import files as randomisation
 from core.identification.evidence import model as identified
 from core.identification.evidence.bootstrap import bootstrap
 from core.identification.evidence.certainty import (
@@ -31,11 +30,12 @@ from core.identification.evidence.model import Evidence
 from core.identification.evidence.profile import ROOT, Optimum, profile
 from core.identification.evidence.sensitivity import correlation_length, deviance_factor, judge
 from core.identification.result import ModelResult
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
+from core.motion.recording import Recording
+from core.motion.trajectories import PAPER_TRAJECTORIES
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from core.studies.webots import fitting
-from core.trajectories import PAPER_TRAJECTORIES
 from tests.core.conftest import recorded
 
 SERVO = "mx106"

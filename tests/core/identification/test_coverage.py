@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from bench_gui.headless.examples import example_session
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt, doubt_of
@@ -31,8 +30,10 @@ from core.identification.coverage.signals import lagged_correlation
 from core.identification.coverage.suspects import Fact, Suspect
 from core.identification.coverage.timing import encoder_step, timing_of
 from core.identification.search.objective import Batch
-from core.model import ServoModel, build_model
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
+from core.servo.settings import ServoSettings
 from sessions import Session
 from tests.bench.planted import RIGS, Run, negated, plan, plant, record, servo, session, without
 

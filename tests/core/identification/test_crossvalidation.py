@@ -9,14 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError, InputError, StoppedEarly
+from core.base.errors import IdentificationError, InputError, StoppedEarly
 from core.identification.choice.crossvalidation import all_variants, cross_validate
 from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.identify import IdentificationRequest
 from core.identification.runs.folds import balanced_subset, folds, unit_of
-from core.recording import Recording
-from core.shipped import load_model
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
 from tests.core.conftest import recorded
 

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
 from core.identification.next.design import (
     PRIOR_INFORMATION,
@@ -23,11 +21,14 @@ from core.identification.next.design import (
     next_best,
 )
 from core.identification.next.proposal import Narrowing, Proposal
-from core.model import ServoModel, build_model
-from core.plan import Cell, GridPlan, dynamixel_plan
-from core.recording import Recording, ServoSettings
-from core.shipped import load_model
-from core.simulation import simulate_recording
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.practice.plan import Cell, GridPlan, dynamixel_plan
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.settings import ServoSettings
+from core.servo.shipped import load_model
 
 SERVO = "mx106"
 GRID = GridPlan(masses=(0.5, 1.5), lengths=(0.1, 0.2), kps=(8.0, 32.0), duration=3.0)

@@ -12,15 +12,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.fleet import spread
 from core.fleet.outliers import FIT, TRANSFER, find_outliers, robust_deviation
 from core.fleet.plan import FleetPlan, FleetRequest
 from core.fleet.population import population
 from core.fleet.result import FleetResult, Transfer, _best, _contenders
+from core.identification.choice.rule import Contender, recommended
 from core.identification.choice.terms import TERMS, TermCost, TermCosts
 from core.identification.choice.transfer import TransferTable
-from core.identification.choice.words import Contender, recommended
 from core.identification.evaluate import evaluate, step_warning
 from core.identification.fitting import _better_half
 from core.identification.identify import IdentificationRequest, identify
@@ -30,9 +29,10 @@ from core.identification.search.objective import DIVERGED, Batch
 from core.identification.search.search import End, SearchResult, confirmed, search
 from core.identification.search.timestep import few
 from core.identification.search.warmstart import search_on
-from core.model import ServoModel, build_model, with_contact
-from core.recording import Recording
-from core.shipped import load_model
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model, with_contact
+from core.servo.shipped import load_model
 from tests.core.conftest import recorded
 from tests.core.fleet.specimens import fleet, unit
 

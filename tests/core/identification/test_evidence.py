@@ -10,10 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.arrays import Array
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.base.arrays import Array
+from core.base.errors import IdentificationError
 from core.identification.cautions import by_cost, cautions
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
 from core.identification.coverage.findings import Diagnosis, Finding
@@ -41,11 +39,13 @@ from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
 from core.identification.verdict import Verdict
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.trajectories import PAPER_TRAJECTORIES
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.motion.trajectories import PAPER_TRAJECTORIES
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from sessions.results.identification import load_identification, save_identification
 from tests.core.conftest import recorded
 from tests.core.fleet.specimens import unit

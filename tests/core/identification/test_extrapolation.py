@@ -7,19 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.identification.evidence import extrapolation
-from core.identification.evidence.extrapolation import (
-    REACH,
-    beyond_reach,
-    disagreement,
-    reach_of,
-    saturated_beyond,
-    saturated_share,
-)
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
+from core.identification.evidence.extrapolation import disagreement, saturated_beyond, saturated_share
+from core.motion.recording import Recording
+from core.practice.reach import REACH, beyond_reach, reach_of
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import recorded
 
 RIPPLE = 1e-3

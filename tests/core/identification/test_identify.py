@@ -15,9 +15,7 @@ from optuna.storages.journal import JournalFileBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bench_gui.headless.examples import example_session
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.evidence.sensitivity import sensitivity, standard_errors
 from core.identification.identify import IdentificationRequest, Progress, identify
@@ -25,11 +23,13 @@ from core.identification.result import Identification
 from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
 from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.terms import FRICTION_MODELS
-from core.trajectories import PAPER_TRAJECTORIES
+from core.motion.recording import Recording
+from core.motion.trajectories import PAPER_TRAJECTORIES
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
+from core.servo.terms import FRICTION_MODELS
 from sessions import Session
 from tests.core.conftest import recorded
 from tests.independent_servo import with_noise

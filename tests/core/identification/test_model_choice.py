@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION, recommend
-from core.identification.choice.words import Contender, Judged, choice_in_words, clustered_mean, in_words, recommended
+from core.identification.choice.rule import Contender, Judged, choice_in_words, clustered_mean, in_words, recommended
 from core.identification.runs.folds import Fold
-from core.model import build_model
+from core.servo.model import build_model
 
 SERVO = "mx106"
 M1, M3, M6 = (Variant(friction=name) for name in ("m1", "m3", "m6"))

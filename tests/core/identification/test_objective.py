@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification import evaluate as judging
 from core.identification.evaluate import evaluate
 from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import VELOCITY_WEIGHT, Batch, Scores
-from core.model import ServoModel, build_model
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
 from tests.core.conftest import recorded
 
 BENCH = Bench(mass=0.5, length=0.1)

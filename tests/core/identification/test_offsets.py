@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
 from core.identification.search.offsets import Offsets
-from core.model import ServoModel, build_model
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
 from tests.core.conftest import recorded
 
 SERVO = "mx106"

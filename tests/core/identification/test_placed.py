@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.placed import LARGEST_ERROR, PlacedResiduals
-from core.model import build_model
-from core.placement import SIDES, PlacedPoint, expected_angles
-from core.shipped import load_model
+from core.practice.placement import SIDES, PlacedPoint, expected_angles
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from tests.core.conftest import recorded
 
 SERVO = "mx106"

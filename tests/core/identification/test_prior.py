@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
 from core.identification.search.prior import Prior
-from core.model import ServoModel, build_model
-from core.recording import Recording
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
 from tests.core.conftest import recorded
 
 SERVO = "xl330"

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
 from core.identification.choice.repeatability import PARTNERS, repeatability
 from core.identification.coverage.repeats import odd_repetitions
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 
 STEP = 0.005
 

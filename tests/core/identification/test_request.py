@@ -11,18 +11,18 @@ import numpy as np
 import optuna
 import pytest
 
-from core.bench import Bench
-from core.catalogue import new_servo_text
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.options import COARSEST_GRID, options_of
 from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
 from core.identification.search.study import StudyRecord, open_storage, search_settings
-from core.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
-from core.recording import Recording
-from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.catalogue import new_servo_text
+from core.servo.model import MOST_SUBSTEPS, ServoModel, build_model, with_contact
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from tests.core.conftest import recorded
 from tests.core.identification.other_requests import OTHER
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evidence.residuals import ResidualDiagnosis, diagnose_residuals
 from core.identification.evidence.torque import AFTER_TURN, _near_turn, torque_residual
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import Stepper
+from core.motion.recording import Recording
+from core.motion.simulation import Stepper
+from core.servo.model import ServoModel
 from tests.bench.planted import RIGS, Run, plan, record, servo, session
 
 NAME = "mx106"

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.runs.folds import folds
 from core.identification.runs.split import equal_runs, split_recordings
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 
 
 def run(number: int, trajectory: str, kp: float, mass: float) -> Recording:

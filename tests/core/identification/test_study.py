@@ -6,7 +6,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.study import JOURNAL, StudyObjective, open_storage

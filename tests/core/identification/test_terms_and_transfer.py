@@ -10,18 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
 from core.identification.choice.model_choice import Estimate, Variant
 from core.identification.choice.terms import TERMS, TermCost, TermCosts, term_costs
 from core.identification.choice.transfer import TransferTable, transfer_table
 from core.identification.identify import IdentificationRequest
 from core.identification.search.objective import Batch
 from core.identification.search.warmstart import reduction, search_on
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.terms import NEUTRAL
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
+from core.servo.terms import NEUTRAL
 from tests.core.conftest import recorded
 
 SERVO = "mx106"

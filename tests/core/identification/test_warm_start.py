@@ -7,17 +7,17 @@ import functools
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
 from core.identification.search.start import started
-from core.model import ServoModel, build_model
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_recording
-from core.terms import NEUTRAL
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_recording
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, build_model
+from core.servo.shipped import load_model
+from core.servo.terms import NEUTRAL
 from tests.core.conftest import recorded
 
 SERVO = "mx106"

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from core.base.errors import ServoBenchError
 from core.contact.bristle import Bristle
-from core.errors import ServoBenchError
 from core.studies.arm.identification import ArmRequest, identify_arm, split_arm_recordings
 from core.studies.arm.kinematics import joint_angles, tip_positions
 from core.studies.arm.links import ArmParameters

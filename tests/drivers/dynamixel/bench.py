@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from core.catalogue import load_servo
-from core.recording import ServoSettings
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from drivers.dynamixel.servo import DynamixelServo
 from drivers.dynamixel.source import DynamixelSource
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel

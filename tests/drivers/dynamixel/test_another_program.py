@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.catalogue import load_servo
-from core.recording import RunHeader
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
 from drivers.dynamixel.modes import GOAL_REGISTERS
 from drivers.dynamixel.profile import profile_of
 from drivers.dynamixel.watch import HARMLESS, kept_registers

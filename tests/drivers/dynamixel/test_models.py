@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.catalogue import load_servo
-from core.shipped import nominal_model
+from core.servo.catalogue import load_servo
+from core.servo.shipped import nominal_model
 from drivers.dynamixel.identity import _warnings
 from drivers.dynamixel.preparation import Prepared
 from drivers.dynamixel.profile import dynamixels, profile_of

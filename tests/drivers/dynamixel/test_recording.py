@@ -6,9 +6,9 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from core.catalogue import load_servo
-from core.recording import RunHeader
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
 from drivers.emulators.process import EmulatorProcess
 from drivers.recorder import MemorySink, Phase, Recorder
 from drivers.recorder.cycle import Cycle

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.catalogue import parse_servo, servos
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import parse_servo, servos
 from drivers.dynamixel.profile import DynamixelProfile, dynamixels, profile_of, servo_by_model_number
 from drivers.dynamixel.table import Register, load_table, parse_table
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.catalogue import servos
+from core.servo.catalogue import servos
 from drivers.dynamixel.modes import GOAL_REGISTERS, Motor, goal_counts
 from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.errors import ServoFault

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers.emulators.console import Console
 from drivers.emulators.mechanism import Mechanism
 from drivers.errors import CommandError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers.emulators.process import Emulator, EmulatorProcess
 from drivers.errors import BusError, CommandError
 from tests.drivers.machine import end_others, set_limits

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.bench import Bench
+from core.servo.bench import Bench
 from drivers import timing
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess

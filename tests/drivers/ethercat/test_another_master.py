@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from core.catalogue import load_servo
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from drivers.ethercat import nic
 from drivers.recorder import Phase
 from drivers.recorder.cycle import Cycle

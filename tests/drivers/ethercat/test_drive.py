@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.catalogue import load_servo
-from core.recording import ServoSettings
-from core.shipped import nominal_model
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
+from core.servo.shipped import nominal_model
 from drivers import timing
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat import drive as limits

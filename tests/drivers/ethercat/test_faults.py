@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from core.recording import ServoSettings
+from core.servo.settings import ServoSettings
 from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
 from drivers.ethercat import nic
 from drivers.registry import open_servo

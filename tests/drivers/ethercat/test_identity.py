@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from core.catalogue import load_servo
-from core.shipped import nominal_model
+from core.servo.catalogue import load_servo
+from core.servo.shipped import nominal_model
 from drivers.errors import NoAnswer, ServoFault
 from drivers.ethercat.identity import choose, read_nameplate, within_a_turn
 from drivers.ethercat.profile import Profile

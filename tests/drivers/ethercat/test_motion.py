@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.recording import ServoSettings
-from core.shipped import nominal_model
-from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
+from core.servo.shipped import nominal_model
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE

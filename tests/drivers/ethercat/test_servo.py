@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.catalogue import load_servo
-from core.recording import RunHeader, ServoSettings
-from core.shipped import nominal_model
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
+from core.servo.shipped import nominal_model
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from core.catalogue import load_servo
-from core.errors import ModelError
+from core.base.errors import ModelError
+from core.servo.catalogue import load_servo
 from drivers.errors import AddressError, BusError
 from drivers.ethercat import EthercatSource, nic
 from drivers.ethercat.profile import Profile, drives, fitting

@@ -38,7 +38,7 @@ def window(address: str, folder: Path) -> None:
     """The window, in a run that lasts until the slowest of the other programs has begun."""
     from bench_gui import app
     from bench_gui.record import recording
-    from core.trajectories import make_trajectory
+    from core.motion.trajectories import make_trajectory
 
     recording.paper_set = lambda: [make_trajectory("sin_sin", 600.0)]
     # What it prepares once it is there is of no use here.

@@ -11,10 +11,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.catalogue import load_servo
+from core.servo.settings import ServoSettings
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
 from drivers.errors import MotorOn

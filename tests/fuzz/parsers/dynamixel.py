@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from dynamixel_sdk.port_handler import PortHandler
 
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers.dynamixel.bus import BROADCAST, Bus
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.dynamixel.registers import Registers

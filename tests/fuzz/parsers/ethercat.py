@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from functools import cache
 
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers.emulators.ethercat import objects
 from drivers.emulators.ethercat import registers as r
 from drivers.emulators.ethercat.datagrams import circulate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.standalone.servobench_servo import load_servo
 from core.export.targets.choreonoid.body import read_body, read_friction
 from core.export.targets.genesis import read_drive as read_genesis

@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-from core.recording import Recording
+from core.motion.recording import Recording
 from core.studies.arm.links import read_arm_parameters
 from core.studies.arm.recording import read_arm_csv
 from core.studies.compliant.learning import read_reference
-from sessions.contents import Contents
-from sessions.facts import RunFacts
+from sessions.header import RunFacts
 from sessions.importers.bam_json import read_bam
 from sessions.importers.columns import columns_text, parse_columns
 from sessions.importers.kinds import NotARecordingError
@@ -22,6 +21,7 @@ from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
 from sessions.importers.table_runs import TableImport, read_run
 from sessions.run_file.schema import canonical_channels, content_sha256
+from sessions.source_contents import Contents
 from tests.fuzz.mutation import changed_bytes, changed_json, changed_text, either
 from tests.fuzz.parser import Parser, from_file
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.bench import Bench
-from core.catalogue import parse_servo
-from core.errors import ModelError
-from core.model import ServoModel, model_to_bam
+from core.base.errors import ModelError
+from core.servo.bench import Bench
+from core.servo.catalogue import parse_servo
+from core.servo.model import ServoModel, model_to_bam
+from core.servo.terms import FRICTION_MODELS
 from core.studies.compliant.files import read_unit, unit_to_json
-from core.terms import FRICTION_MODELS
 from drivers.dynamixel.table import parse_table
 from tests.fuzz.mutation import changed_json, changed_text
 from tests.fuzz.parser import Parser, from_file

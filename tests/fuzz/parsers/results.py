@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
 from core.fleet.plan import FleetPlan
 from core.fleet.result import Transfer, assembled
 from core.fleet.spread import Spread
 from core.identification.coverage.report import Coverage
 from core.identification.request import search_template
-from core.model import ServoModel
+from core.servo.model import ServoModel
 from sessions.results.certifying import read_certainty
 from sessions.results.crossvalidating import read_crossvalidation
 from sessions.results.folder import RECORD

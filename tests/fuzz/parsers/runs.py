@@ -19,9 +19,9 @@ from unittest import mock
 import numpy as np
 
 from sessions import Session
-from sessions.contents import contents_of
 from sessions.importers.sources import Source, read_source
-from sessions.run_file import trial
+from sessions.run_file import sandbox
+from sessions.source_contents import contents_of
 from sessions.store import Session as Store
 from sessions.writing.part import read_part
 from sessions.writing.recovery import recover
@@ -78,7 +78,7 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 
     def parse(recipe: bytes) -> object:
         # What HDF5 itself wrote does not end a process: no need for the half second of a trial.
-        with mock.patch("sessions.run_file.trial._started", return_value=0):
+        with mock.patch("sessions.run_file.sandbox._started", return_value=0):
             return read(cooked(base(), recipe))
 
     return parse
@@ -86,8 +86,8 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 
 def _as_bytes(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
     def parse(data: bytes) -> object:
-        trial._tried.cache_clear()
-        with mock.patch("sessions.run_file.trial._started", lambda path, _limit: tried(path, LONGEST_TRIAL)):
+        sandbox._tried.cache_clear()
+        with mock.patch("sessions.run_file.sandbox._started", lambda path, _limit: tried(path, LONGEST_TRIAL)):
             return read(data)
 
     return parse

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from bench_gui import settings as window_settings
 from bench_gui.connect.bench import presets
-from core.errors import InputError
-from core.placement import points_from_json, points_to_json
-from core.plan import GridPlan, status
+from core.base.errors import InputError
+from core.practice.placement import points_from_json, points_to_json
+from core.practice.plan import GridPlan, status
 from sessions.annotations import annotations_from, revised
 from sessions.documents import decoded, encoded
 from sessions.index import RunIndex

@@ -12,10 +12,10 @@ from functools import cache
 from typing import Any
 
 from bench_gui.cli import arguments, build_parser
-from core.errors import InputError
+from core.base.errors import InputError
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import split_recordings
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
 from drivers.emulators.console import Console
 from drivers.emulators.dynamixel.emulator import DynamixelEmulator
 from drivers.emulators.dynamixel.source import DynamixelEmulation

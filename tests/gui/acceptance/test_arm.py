@@ -27,8 +27,8 @@ from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
+from core.base.units import DEGREES, RADIANS
 from core.studies.arm import scene, validation
-from core.units import DEGREES, RADIANS
 from tests.gui.test_window import check_names
 
 FIRST_SEEN = BENCH

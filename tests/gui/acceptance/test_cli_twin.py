@@ -10,7 +10,7 @@ import numpy as np
 from bench_gui.cli import main
 from bench_gui.compare.view import ERRORS
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
-from core.sealed import parse_sealed
+from core.base.sealed import parse_sealed
 
 SERVO = "simulated:mx106?clock=virtual&read_jitter=0"
 OWN = {"uid", "started", "finished", "file_time", "sha256"}

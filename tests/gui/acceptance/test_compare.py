@@ -12,8 +12,8 @@ from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
-from core.simulation import on_grid, simulate_recording
-from core.units import significant
+from core.base.units import significant
+from core.motion.simulation import on_grid, simulate_recording
 from sessions import Session
 
 FIRST_SEEN = BENCH

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 
 from bench_gui.shell.tasks import BENCH
 from bench_gui.widgets.fields import AngleBox
-from core.trajectories import make_trajectory
-from core.units import DEGREES
+from core.base.units import DEGREES
+from core.motion.trajectories import make_trajectory
 from drivers.registry import FAMILIES
 from drivers.servo import ServoState
 from tests.drivers.silent_family import IDS

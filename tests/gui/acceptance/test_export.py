@@ -7,7 +7,7 @@ from bench_gui.export.view import NOT_CHECKED
 from bench_gui.shell.tasks import EXPORT
 from core.export import check_export
 from core.export.targets.mujoco.xml import read_setup
-from core.shipped import load_model
+from core.servo.shipped import load_model
 
 FIRST_SEEN = EXPORT
 

@@ -7,12 +7,12 @@ import pytest
 
 from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER, UNITS
 from bench_gui.shell.tasks import COMPARE, FLEET
+from core.base.units import DEGREES, RADIANS
 from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest, make_plan
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
-from core.units import DEGREES, RADIANS
 from sessions import Session
 from tests.core.fleet import small
 from tests.gui.test_window import check_names

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from bench_gui.cli import main
 from bench_gui.identify.tables import INTERVAL_COLUMN, NOTE_COLUMN, START_COLUMN, SYMBOL_COLUMN, UNIT_COLUMN
 from bench_gui.shell.tasks import IDENTIFY
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from sessions import Session
 
 FIRST_SEEN = IDENTIFY

@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from bench_gui.record.estimate import file_size
 from bench_gui.record.plots import PINNED, STRIPS
 from bench_gui.record.view import LIST, LIVE
-from core.plan import GridPlan
+from core.practice.plan import GridPlan
 from drivers.servo import ServoState
 from sessions import Session
 from tests.waiting import FAST
@@ -94,9 +94,9 @@ LONGER = pytest.mark.exhaustive("longer runs")
     [(1.0, 200.0), (4.0, 1000.0), pytest.param(6.0, 200.0, marks=LONGER), pytest.param(20.0, 1000.0, marks=LONGER)],
 )
 def test_the_estimated_size_is_that_of_the_file(tmp_path, duration, rate):
-    from core.bench import Bench
-    from core.recording import RunHeader
-    from core.trajectories import make_trajectory
+    from core.motion.recording import RunHeader
+    from core.motion.trajectories import make_trajectory
+    from core.servo.bench import Bench
     from drivers.recorder import record_inline
     from drivers.registry import open_servo
 

@@ -21,9 +21,9 @@ from bench_gui.record.waiting import waiting_to_json
 from bench_gui.settings import NAME, Settings
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.state.setup import Gains
-from core.plan import suggested_plan
-from core.trajectories import make_trajectory
-from core.units import DEGREES
+from core.base.units import DEGREES
+from core.motion.trajectories import make_trajectory
+from core.practice.plan import suggested_plan
 
 KILLED = -9
 LONG = 600

@@ -9,8 +9,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
 from bench_gui.session.dialogs.recovery_dialog import REASON, RecoveryDialog
 from bench_gui.shell.tasks import BENCH
-from core.bench import Bench
-from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
+from core.motion.recording import SAMPLE_DTYPE, RunHeader
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions import Session, export_bam, export_csv, export_single
 from tests.gui.test_columns import row_of
 from tests.waiting import wait_until

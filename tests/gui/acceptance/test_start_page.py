@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QPushButton
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
-from bench_gui.headless.places import HOME_VARIABLE
+from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.settings import NAME
 from bench_gui.shell.start_page import LOCKED
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
-from core.trajectories import make_trajectory
+from core.motion.trajectories import make_trajectory
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose
 

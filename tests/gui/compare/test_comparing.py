@@ -26,15 +26,15 @@ from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import VALUE_ROLE
-from core.bench import Bench
-from core.diagram import drive_backdrive_diagram
-from core.errors import InputError
+from core.base.errors import InputError
+from core.base.units import DEGREES, RADIANS
 from core.identification.evaluate import evaluate
 from core.identification.runs.grouping import grid_of, group_runs
-from core.placement import BACKDRIVE, DRIVE, PlacedPoint
-from core.shipped import load_model
-from core.trajectories import make_trajectory
-from core.units import DEGREES, RADIANS
+from core.motion.trajectories import make_trajectory
+from core.practice.diagram import drive_backdrive_diagram
+from core.practice.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from sessions import Session
 from tests.gui.conftest import Person
 from tests.gui.session.test_run_words import RUN

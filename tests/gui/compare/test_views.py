@@ -14,12 +14,12 @@ from bench_gui.compare.view import OVERLAY, RESPONSE
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.theme import load_theme
-from core.frequency import NO_BAND, amplitude_density, frequency_response
-from core.recording import CHANNELS
-from core.shipped import load_model
-from core.simulation import on_grid, simulate_recording
-from core.trajectories import make_trajectory
-from core.units import DEGREES, RADIANS
+from core.base.units import DEGREES, RADIANS
+from core.motion.frequency import NO_BAND, amplitude_density, frequency_response
+from core.motion.recording import CHANNELS
+from core.motion.simulation import on_grid, simulate_recording
+from core.motion.trajectories import make_trajectory
+from core.servo.shipped import load_model
 from sessions import Session
 from tests.gui.conftest import Person
 from tests.gui.shared import record_session, shared_window

@@ -15,9 +15,9 @@ from bench_gui.shell.tasks import BENCH
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.widgets.bench_form import BenchForm
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.trajectories import make_trajectory
+from core.base.errors import InputError
+from core.motion.trajectories import make_trajectory
+from core.servo.catalogue import load_servo
 from drivers.limits import Limits
 from drivers.servo import ServoState
 

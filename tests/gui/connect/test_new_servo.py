@@ -4,7 +4,7 @@ import pytest
 
 from bench_gui.connect.servo.own_servo_dialog import ServoDialog, entries_of, filled
 from bench_gui.shell.tasks import BENCH
-from core.catalogue import SERVOS_VARIABLE, load_servo, new_servo_text, own_servo
+from core.servo.catalogue import SERVOS_VARIABLE, load_servo, new_servo_text, own_servo
 
 FIRST_SEEN = BENCH
 

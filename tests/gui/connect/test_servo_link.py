@@ -6,10 +6,11 @@ import threading
 import pytest
 
 from bench_gui.state.servo_link import ServoLink, ServoView, servo_name
-from core.bench import Bench
-from core.errors import ServoBenchError
-from core.recording import RunHeader, ServoSettings
-from core.trajectories import make_trajectory
+from core.base.errors import ServoBenchError
+from core.motion.recording import RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from drivers.errors import NotReady
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase

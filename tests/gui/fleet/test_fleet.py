@@ -32,15 +32,15 @@ from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.fleet.units_table import COLUMNS, HELD_OUT, MARK, TRAINING, UNIT
 from bench_gui.headless.fleet.spreading import JudgedSpread
 from bench_gui.theme import load_theme
+from core.base.units import DEGREES, RADIANS
 from core.fleet.driver import FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest
 from core.fleet.result import assembled
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
-from core.model import ServoModel
-from core.shipped import load_model
-from core.units import DEGREES, RADIANS
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model
 from sessions import Session
 from tests.core.fleet import small
 from tests.core.fleet.specimens import fleet as specimens

@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QFileDialog
 
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.identify.answer import steps
+from bench_gui.identify.answer.sentences import cost, objective, plan_in_words, search_in_words
 from bench_gui.identify.answer.steps import next_steps
-from bench_gui.identify.answer.words import cost, objective, plan_in_words, search_in_words
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
@@ -26,6 +26,7 @@ from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, 
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
 from bench_gui.theme import load_theme
+from core.base.units import fixed, significant, with_uncertainty
 from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -43,10 +44,9 @@ from core.identification.overlay import RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
-from core.model import build_model
-from core.shipped import load_model
-from core.trajectories import title_of
-from core.units import fixed, significant, with_uncertainty
+from core.motion.trajectories import title_of
+from core.servo.model import build_model
+from core.servo.shipped import load_model
 from sessions import Session
 from sessions.results.folder import new_result_folder
 from sessions.results.identifying import Watch, run_identification

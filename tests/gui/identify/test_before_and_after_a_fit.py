@@ -26,14 +26,14 @@ from bench_gui.identify.next_recording.compute import ProposeJob, propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, ProposalTable
 from bench_gui.shell.tasks import BENCH, IDENTIFY
 from bench_gui.work.computation import Computation
-from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.base.errors import IdentificationError
+from core.base.sealed import parse_sealed
 from core.identification.evidence.certainty import ALL
 from core.identification.next.proposal import Narrowing, Proposal
 from core.identification.request import IdentificationRequest
-from core.plan import Cell, GridPlan
-from core.sealed import parse_sealed
-from core.shipped import load_model
+from core.practice.plan import Cell, GridPlan
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from sessions import Session
 from sessions.results.certifying import CertaintyQuestion, read_certainty
 from sessions.results.crossvalidating import Question, folder_for, newest_crossvalidation, read_crossvalidation

@@ -12,7 +12,7 @@ from core.identification.evidence.certainty import FLAGGED, ParameterCertainty, 
 from core.identification.evidence.grade import AT_LEAST, FROZEN, GOOD, LEFT_OUT, OPEN, WEAK
 from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.result import ModelResult
-from core.model import ServoModel, build_model
+from core.servo.model import ServoModel, build_model
 
 
 def evidence_of(model: ServoModel) -> Evidence:

@@ -18,15 +18,15 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoLink, ServoView
-from core.bench import Bench
-from core.errors import IdentificationError, ServoBenchError
-from core.friction import QUADRATIC_GATES
+from core.base.errors import IdentificationError, ServoBenchError
 from core.identification.options import CHOICES
 from core.identification.result import step_in_words
-from core.model import INTEGRATORS
-from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
-from core.shipped import load_model
-from core.terms import COMMAND_PATH_TERMS
+from core.practice.placement import SIDES, PlacedPoint, expected_angles, points_to_json
+from core.servo.bench import Bench
+from core.servo.friction import QUADRATIC_GATES
+from core.servo.model import INTEGRATORS
+from core.servo.shipped import load_model
+from core.servo.terms import COMMAND_PATH_TERMS
 from sessions import Annotation, Session
 from sessions.results.folder import RECORD, new_result_folder, working_on
 from sessions.results.identification import load_latest

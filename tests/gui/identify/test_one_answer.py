@@ -13,23 +13,24 @@ import pytest
 
 from bench_gui.cli.commands import identify as terminal
 from bench_gui.headless.report import ReportContents, page, report, write_report
-from bench_gui.headless.report.examined import Examination, Part
-from bench_gui.headless.words import with_symbols
+from bench_gui.headless.report.sections import Examination, Part
+from bench_gui.headless.symbols import with_symbols
 from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.answer.steps import next_steps
 from bench_gui.identify.fit.messages import FitResult
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.state.models import ModelList
-from core.bench import Bench
+from core.base.units import typeset
 from core.identification.coverage.findings import Diagnosis, Finding
 from core.identification.evaluate import RunScore
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
-from core.model import build_model
-from core.recording import Recording, ServoSettings
-from core.units import typeset
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.settings import ServoSettings
 
 SERVO = "mx106"
 EVIDENCE = {

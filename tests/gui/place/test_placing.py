@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from bench_gui import theme as themes
 from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
+from bench_gui.place.guidance import guidance
 from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
-from bench_gui.place.words import guidance
 from bench_gui.state.servo_link import ServoLink, ServoView
-from core.catalogue import load_servo
-from core.errors import InputError
-from core.placement import (
+from core.base.errors import InputError
+from core.base.units import DEGREES, fixed
+from core.practice.placement import (
     PlacedPoint,
     boundary_torque,
     expected_angles,
@@ -26,8 +26,8 @@ from core.placement import (
     points_to_json,
     suggest_torques,
 )
-from core.shipped import load_model
-from core.units import DEGREES, fixed
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from drivers.recorder.link import EMERGENCY
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoIdentity, ServoState

@@ -24,11 +24,11 @@ from bench_gui.session.runs.table import TRAJECTORY
 from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.theme import load_theme
-from core.mounting import TwinMotion
-from core.plan import GridPlan
-from core.shipped import load_model
-from core.trajectories import make_trajectory
-from core.units import DEGREES, RADIANS, duration
+from core.base.units import DEGREES, RADIANS, duration
+from core.motion.trajectories import make_trajectory
+from core.practice.plan import GridPlan
+from core.practice.twin import TwinMotion
+from core.servo.shipped import load_model
 from drivers.recorder import RunResult
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.servo import ServoIdentity, ServoState

@@ -11,8 +11,11 @@ from bench_gui.controller import Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.state.servo_link import ServoLink
-from core.bench import Bench
-from core.mounting import (
+from core.base.units import DEGREES, RADIANS
+from core.motion.recording import RunHeader
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.practice.twin import (
     ASSUMED_ERROR,
     DIRECTION,
     ERROR_SHARE,
@@ -30,11 +33,8 @@ from core.mounting import (
     half_width,
     in_words,
 )
-from core.recording import RunHeader
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
-from core.units import DEGREES, RADIANS
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.registry import open_servo

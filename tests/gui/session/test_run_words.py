@@ -16,8 +16,9 @@ from bench_gui.session.runs.sketch import sketch
 from bench_gui.session.runs.table import STATUS, RunTable
 from bench_gui.session.runs.wording import judgement, story
 from bench_gui.theme import load_theme
-from core.bench import Bench
-from core.recording import Recording, ServoSettings
+from core.motion.recording import Recording
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions import Annotation, RunSummary
 
 RUN = RunSummary(

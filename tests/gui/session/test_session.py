@@ -10,16 +10,16 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
 from bench_gui.headless.dropped import classify, may_take
-from bench_gui.headless.places import MOST_RECENT, remember
+from bench_gui.headless.folders import MOST_RECENT, remember
 from bench_gui.session.runs.cells import TagField
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
 from bench_gui.shell.tasks import BENCH
 from bench_gui.theme import THEMES, load_theme
-from bench_gui.work import tasks
+from bench_gui.work import simulations
 from bench_gui.work.compute_process import ComputeProcess
-from core.bench import Bench
-from core.recording import RunHeader
-from core.shipped import load_model
+from core.motion.recording import RunHeader
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from drivers.servo import ServoIdentity
 from sessions import Annotation, Session, export_bam, export_csv, export_single
 from tests.gui.conftest import Person
@@ -363,9 +363,9 @@ def test_the_desk_simulates_the_part_that_is_used(session):
     models = {"m1": load_model("mx106", "m1")}
     compute = ComputeProcess()
     try:
-        (whole,) = compute.call(tasks.overlays, session, [first], models).runs
+        (whole,) = compute.call(simulations.overlays, session, [first], models).runs
         opened.annotate(first, Annotation(trim_begin=0.5, trim_end=2.0))
-        (part,) = compute.call(tasks.overlays, session, [first], models).runs
+        (part,) = compute.call(simulations.overlays, session, [first], models).runs
     finally:
         compute.close()
     assert whole.time[-1] == pytest.approx(2.5, abs=0.02)

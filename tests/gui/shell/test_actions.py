@@ -57,7 +57,7 @@ from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.webots.tab import WebotsTab
 from bench_gui.theme import THEMES
-from core.units import ANGLE_UNITS
+from core.base.units import ANGLE_UNITS
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoState
 from tests.gui.conftest import dispose

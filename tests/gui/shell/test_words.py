@@ -8,9 +8,9 @@ from PIL import Image
 from PySide6.QtGui import QImage
 
 from bench_gui.fleet.view import FleetView
-from bench_gui.headless.words import all_symbols, mathtext, with_symbols
-from core.trajectories import make_trajectory
-from core.words import counted
+from bench_gui.headless.symbols import all_symbols, mathtext, with_symbols
+from core.base.words import counted
+from core.motion.trajectories import make_trajectory
 from drivers.errors import CommandError
 from drivers.recorder.run import RunPlan
 from tests.gui.make_screenshots import save_picture

@@ -12,12 +12,12 @@ from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, PUSHED
 from bench_gui.studies.compliant.tab import ComplianceTab
 from bench_gui.theme import load_theme
+from core.base.units import DEGREES, RADIANS
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import ACTUATORS, AwasII, QbMove, Sea
 from core.studies.compliant.gazebo import robot_urdf
 from core.studies.compliant.joint import CompliantJoint
 from core.studies.compliant.modes import Mode
-from core.units import DEGREES, RADIANS
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from bench_gui.studies.learning.form import FILE, SINE, LearningForm
 from bench_gui.studies.learning.plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
 from bench_gui.studies.learning.tab import LearningTab
 from bench_gui.theme import load_theme
-from core.errors import InputError, ModelError
+from core.base.errors import InputError, ModelError
+from core.base.units import RADIANS
 from core.studies.compliant.arm import IDENTIFIED, TWO_JOINTS
 from core.studies.compliant.learning import LearningLaw
-from core.units import RADIANS
 
 
 @pytest.fixture

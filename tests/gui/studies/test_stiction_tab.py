@@ -9,9 +9,9 @@ from bench_gui.controller import Controller
 from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.theme import load_theme
+from core.base.units import DEGREES
 from core.contact.bristle import Remedy, transformed
 from core.contact.laws import Stribeck
-from core.units import DEGREES
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.form import WebotsForm
 from bench_gui.studies.webots.scene import Scene
-from core.bench import Bench
+from core.base.units import DEGREES, RADIANS
 from core.contact.laws import Stribeck
-from core.shipped import load_model
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, TWO_JOINTS, CompliantArm
 from core.studies.compliant.elastic import QbMove
 from core.studies.compliant.joint import CompliantJoint, CompliantLink
@@ -29,7 +30,6 @@ from core.studies.compliant.learning import Iteration, LearningLaw, sinusoid
 from core.studies.compliant.modes import Mode
 from core.studies.webots.fields import ServoFields
 from core.studies.webots.servo import FORCE
-from core.units import DEGREES, RADIANS
 from tests.gui.test_forms import enter
 
 

@@ -20,12 +20,12 @@ from bench_gui.studies.webots.form import FIRST as NODE
 from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import Scene, Shown
 from bench_gui.theme import load_theme
+from core.base.units import DEGREES, RADIANS, significant
 from core.contact.laws import Stribeck
 from core.studies.compliant.joint import CompliantJoint, JointMotion
 from core.studies.compliant.learning import Iteration, LearningLaw
 from core.studies.compliant.modes import Mode
 from core.studies.webots.trace import COLUMNS, Trace
-from core.units import DEGREES, RADIANS, significant
 
 TIME = np.arange(5.0)
 UNITS = pytest.mark.parametrize("unit", [RADIANS, DEGREES], ids=lambda unit: unit.name)

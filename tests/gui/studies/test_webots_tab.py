@@ -12,9 +12,9 @@ from bench_gui.studies.webots.form import FIRST, RECORDINGS
 from bench_gui.studies.webots.scene import PUSHED_FROM, simulated
 from bench_gui.studies.webots.tab import WebotsTab, loss_columns, loss_rows, numbers_text, table_panel
 from bench_gui.theme import load_theme
+from core.base.units import DEGREES
 from core.studies.webots.fields import NO_LIMIT
 from core.studies.webots.servo import FORCE, VELOCITY
-from core.units import DEGREES
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import os
 import time
 
 from bench_gui.work.process import Line, Share
-from core.announcements import announce
-from core.errors import InputError, StoppedEarly
+from core.base.announcements import announce
+from core.base.errors import InputError, StoppedEarly
 
 
 def count(job: int, line: Line) -> int:

@@ -6,7 +6,7 @@ import signal
 import sys
 from contextlib import contextmanager
 
-from core.atomic import SYNC
+from core.base.atomic import SYNC
 
 CHANGES = ("os.mkdir", "os.rename", SYNC)
 """Steps besides opening a file to write; `os.rename` is announced for `os.replace` too."""

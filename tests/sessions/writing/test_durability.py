@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.atomic import SYNC, sync, write_atomically
-from core.errors import ServoBenchError
+from core.base.atomic import SYNC, sync, write_atomically
+from core.base.errors import ServoBenchError
 from sessions import Annotation, Session, SessionError, export_bam, export_csv, export_single, import_paths
 from sessions.writing.locks import COMMITTED, STAGED
 from sessions.writing.part import PART

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import sessions.writing.part as part_module
-from core.recording import SAMPLE_DTYPE
+from core.motion.recording import SAMPLE_DTYPE
 from sessions import Session, SessionError
-from sessions.facts import MAX_TEXT
-from sessions.run_file import trial
+from sessions.header import MAX_TEXT
+from sessions.run_file import sandbox
 from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.writing import recovery
 from sessions.writing.part import PART, row_dtype
@@ -56,8 +56,8 @@ def assert_known_sequence(recording):
 
 @pytest.mark.exhaustive("moments between the steps at which test_durability kills, and several recorders at once")
 def test_kill_at_random_moments_while_recording(session, tmp_path, monkeypatch):
-    # That a damaged part is tried in another process first is tested below and in test_trial.
-    monkeypatch.setattr(trial, "_started", lambda path, limit: 0)
+    # That a damaged part is tried in another process first is tested below and in test_sandbox.
+    monkeypatch.setattr(sandbox, "_started", lambda path, limit: 0)
     lanes = [
         subprocess.Popen(
             [sys.executable, VICTIM, session.path, tmp_path / f"diary{i}", str(KILLS), str(i)],
@@ -264,7 +264,7 @@ def test_an_hdf5_part_of_an_earlier_version_is_recovered(session, header, rows, 
 
 
 def test_an_hdf5_part_with_any_bytes_changed_is_recovered_or_set_aside(session, earlier, monkeypatch):
-    monkeypatch.setattr(trial, "_started", lambda path, limit: tried(path, 1))
+    monkeypatch.setattr(sandbox, "_started", lambda path, limit: tried(path, 1))
     part = earlier("crashed")
     content = part.read_bytes()
     for seed in range(3):

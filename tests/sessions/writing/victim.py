@@ -20,8 +20,9 @@ from types import SimpleNamespace
 import numpy as np
 
 import sessions.writing.writer
-from core.bench import Bench
-from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
+from core.motion.recording import SAMPLE_DTYPE, RunHeader
+from core.servo.bench import Bench
+from core.servo.settings import ServoSettings
 from sessions.writing.writer import SessionSink
 
 HEADER = RunHeader(

@@ -20,10 +20,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from core.bench import Bench
+from core.base.errors import ExportError
+from core.base.guards import is_array, is_object
 from core.contact.bristle import Bristle
 from core.contact.laws import Stribeck
-from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.fit import fit_drive
@@ -39,9 +39,9 @@ from core.export.targets.choreonoid.friction import (
     simulate_choreonoid,
 )
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.finite import is_array, is_object
-from core.model import ServoModel, with_contact
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel, with_contact
+from core.servo.terms import CONTACTS
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)

@@ -19,11 +19,11 @@ from functools import cache
 import numpy as np
 from numba import njit
 
-from core.arrays import Array
+from core.base.arrays import Array
+from core.base.errors import ExportError
 from core.contact.bristle import Bristle, examine
 from core.contact.implicit import elastoplastic_step
 from core.contact.laws import Stribeck
-from core.errors import ExportError
 
 Triple = tuple[float, float, float]
 

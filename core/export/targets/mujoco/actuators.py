@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError, NotChecked
+from core.base.errors import ExportError, NotChecked
 from core.export.approximation import Approximation, Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
@@ -36,9 +35,10 @@ from core.export.targets.mujoco.xml import (
     servo_element,
     xml_text,
 )
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 FRICTIONS = ("coulomb", "lugre")
 VERSIONS = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.files import slug
 from core.export.programs import mujoco_engine
 from core.export.protocol import held_commands
 from core.export.targets.mujoco.xml import BRAKE_GROUP, DRIVE_GROUP
-from core.model import ServoModel
+from core.servo.model import ServoModel
 
 
 def scene_of(folder: Path | str, model: ServoModel) -> Path:

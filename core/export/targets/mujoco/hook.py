@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
 from core.export.notes import bristle_notes
@@ -26,9 +25,10 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
-from core.model import ServoModel
-from core.recording import ServoSettings
-from core.terms import CONTACTS
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
+from core.servo.terms import CONTACTS
 
 PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
 

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
 from core.export.notes import settings_note
@@ -26,8 +25,9 @@ from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
 from core.export.targets.c_header import compiler
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import joint_attributes, pendulum_element, xml_text
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 PROGRAMS = ("servobench_mujoco_plugin.py", "servobench_mujoco_plugin.c", "servobench_friction.h")
 PLUGIN = "servobench.servo"

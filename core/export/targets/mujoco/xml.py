@@ -28,13 +28,13 @@ from pathlib import Path
 
 import numpy as np
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.files import printable
 from core.export.notes import zero_comment
 from core.kernel.layout import NO_SLEW, Slot
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 SYNTAXES = ("3.12", "3.7", "3.1")
 """Syntaxes, each named after the oldest version of MuJoCo that reads it."""

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.bench import Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.fit import torque_law
 from core.export.files import printable, slug
@@ -32,8 +31,9 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_inertial
 from core.export.targets.webots.vrml import Node, Schema, read_vrml, vrml_text
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 
 HEADER = "#VRML_SIM R2023b utf8"
 PROGRAM, LIBRARY = "servobench_webots.py", "servobench_servo.py"

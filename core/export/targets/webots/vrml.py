@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import ExportError
+from core.base.errors import ExportError
 
 LARGEST_FILE = 4_000_000
 """Size limit of a world file [bytes]."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.arrays import Array
-from core.bench import Bench
+from core.base.arrays import Array
 from core.export.drives.fit import torque_law
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
-from core.model import ServoModel
-from core.recording import ServoSettings
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from core.studies.webots.fields import Load, ServoFields, load_of
 from core.studies.webots.fitting import (
     GENERATIONS,
@@ -29,7 +30,6 @@ from core.studies.webots.fitting import (
     run_errors,
 )
 from core.studies.webots.kernel import row_of
-from core.trajectories import make_trajectory
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,11 +15,11 @@ from core.export.notes import settings_note
 from core.export.protocol import conditions
 from core.export.references import default_bench
 from core.export.targets.webots.vrml import Node, Schema, vrml_text
-from core.model import ServoModel
+from core.servo.model import ServoModel
+from core.servo.terms import CONTACTS
 from core.studies.webots.export.fitted_node import fit_servo_node, node_errors
 from core.studies.webots.fields import ServoFields, seed_name
 from core.studies.webots.nodes import read_servo_node
-from core.terms import CONTACTS
 
 HEADER = "#VRML_SIM V6.0 utf8"
 SCHEMA: Schema = {

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import IdentificationError, ModelError
-from core.parameters import ParameterSet
+from core.base.errors import IdentificationError, ModelError
+from core.servo.parameters import ParameterSet
 from core.studies.arm.dynamics import simulate_windows
 from core.studies.arm.identification import ArmFit, ArmIdentification, ArmRequest, identify_arm, split_arm_recordings
 from core.studies.arm.links import ArmLinks, ArmParameters, read_arm_parameters

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.arm.links import ArmLinks, read_arm_parameters
 
 C0 = """I1: 0.02671076499939512

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.arm.kinematics import elbow_positions, joint_angles, tip_positions
 from core.studies.arm.paths import PATHS, arm_path, path_points
 from core.studies.arm.scene import ARMS, links_of_bodies

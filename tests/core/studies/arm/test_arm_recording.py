@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.arm.recording import ArmRecording, read_arm_csv
 
 OURS = "time,q1,q2,v1,v2,tau1,tau2\n0,0.1,0.2,0,0,1,-1\n0.002,0.11,0.19,5,-5,2,-2\n0.0041,0.12,0.18,5,-5,3,-3\n"

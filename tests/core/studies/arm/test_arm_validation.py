@@ -10,15 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.actuator import command_path_parameters
-from core.bench import Bench
-from core.diagram import peak_torque
-from core.errors import ExportError, InputError, ModelError
+from core.base.errors import ExportError, InputError, ModelError
 from core.export.approximation import in_form
-from core.model import build_model
-from core.parameters import ParameterSet
-from core.shipped import load_model
-from core.simulation import simulate_recording
+from core.motion.simulation import simulate_recording
+from core.practice.diagram import peak_torque
+from core.servo.actuator import command_path_parameters
+from core.servo.bench import Bench
+from core.servo.model import build_model
+from core.servo.parameters import ParameterSet
+from core.servo.shipped import load_model
 from core.studies.arm import validation
 from core.studies.arm.kinematics import tip_positions
 from core.studies.arm.links import ArmLinks

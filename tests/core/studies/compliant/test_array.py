@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.compliant.array import JointArray, NamedJoint, simulate_array
 from core.studies.compliant.elastic import AwasII, QbMove, Sea
 from core.studies.compliant.joint import CompliantJoint, simulate_joint

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import InputError, ModelError
+from core.base.errors import InputError, ModelError
 from core.studies.arm.links import ArmLinks
 from core.studies.compliant.arm import (
     DATASHEET,

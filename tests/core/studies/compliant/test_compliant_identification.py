@@ -11,10 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import IdentificationError, ModelError
-from core.recording import CHANNELS, Recording, RunHeader
-from core.shipped import load_model
+from core.base.errors import IdentificationError, ModelError
+from core.motion.recording import CHANNELS, Recording, RunHeader
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
@@ -22,7 +23,6 @@ from core.studies.compliant.joint import simulate_joint
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid
 from core.studies.compliant.runs import GROUPS, LINK, MOTOR, SPRINGS, CompliantRuns, unit_with, unknowns
-from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.loop import Loop

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.arm.kinematics import tip_positions
 from core.studies.compliant.arm import NO_BOX, Box, box_constants
 from core.studies.compliant.compiled import box_kick, contact_force

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.errors import InputError, ModelError
-from core.parameters import Parameter, ParameterSet
+from core.base.errors import InputError, ModelError
+from core.servo.parameters import Parameter, ParameterSet
 from core.studies.compliant.compiled import elastic
 from core.studies.compliant.elastic import (
     ACTUATORS,

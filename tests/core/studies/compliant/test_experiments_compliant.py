@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.compliant.elastic import SEED_ACTUATORS, QbMove, Sea
 from core.studies.compliant.experiments import (
     arm_sinusoids,

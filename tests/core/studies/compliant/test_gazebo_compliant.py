@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from core.bench import STANDARD_GRAVITY, Bench
-from core.errors import ExportError
+from core.base.errors import ExportError
+from core.servo.bench import STANDARD_GRAVITY, Bench
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import SEED_ACTUATORS, AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.gazebo import plugin_element, robot_urdf, write_gazebo

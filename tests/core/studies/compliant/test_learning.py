@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.compliant.arm import CompliantArm
 from core.studies.compliant.learning import (
     CSV_COLUMNS,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from core.bench import Bench
-from core.errors import ModelError
-from core.parameters import Parameter, ParameterSet
+from core.base.errors import ModelError
+from core.servo.bench import Bench
+from core.servo.parameters import Parameter, ParameterSet
 from core.studies.compliant import elastic as elastic_module
 from core.studies.compliant import joint as joint_module
 from core.studies.compliant.array import JointArray, NamedJoint, simulate_array

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.compliant.compiled import ANCHOR, POSITION, VELOCITY, motor_drift, motor_kick, pid_torque
 from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
 

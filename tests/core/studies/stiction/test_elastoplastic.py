@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle, transformed
 from core.contact.implicit import friction_function, implicit_friction
 from core.contact.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
-from core.errors import ModelError
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
 

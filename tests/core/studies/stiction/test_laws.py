@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle, Remedy, examine, require_sound, transformed
 from core.contact.laws import CoulombViscous, Rational, Stribeck
-from core.errors import ModelError
 
 FIG3 = Stribeck(static=2.5, coulomb=0.4, breakaway_speed=0.06, viscous=4.5)
 FIG7 = Rational(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from core.base.errors import ModelError
 from core.contact.bristle import Bristle
 from core.contact.laws import CoulombViscous, Rational
-from core.errors import ModelError
 from core.studies.stiction.experiments import (
     HOUR,
     INTEGRAL,

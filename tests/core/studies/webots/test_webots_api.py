@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.webots import api
 from core.studies.webots.controller import Robot, controller_module
 from core.studies.webots.fields import ServoFields

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.bench import Bench
-from core.errors import InputError, ModelError
-from core.simulation import Stepper
+from core.base.errors import InputError, ModelError
+from core.motion.simulation import Stepper
+from core.servo.bench import Bench
 from core.studies.webots.chain import Chain, single
 from core.studies.webots.experiments import EXPERIMENTS
 from core.studies.webots.fields import LINEAR, Load, ServoFields, load_of

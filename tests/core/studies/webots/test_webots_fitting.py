@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.bench import Bench
-from core.errors import ModelError
-from core.recording import Recording
-from core.shipped import load_model
-from core.simulation import simulate_trajectory
+from core.base.errors import ModelError
+from core.motion.recording import Recording
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
+from core.servo.bench import Bench
+from core.servo.shipped import load_model
 from core.studies.webots.fields import ServoFields, load_of
 from core.studies.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.loss import loss_on_model, loss_on_recordings, recording_runs
-from core.trajectories import make_trajectory
 
 STEP = 0.01
 TRUTH = ServoFields(control_p=12.0, max_velocity=3.0, max_force=0.6, acceleration=25.0, damping_constant=0.05)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.webots.chain import single
 from core.studies.webots.fields import LINEAR, UNITS, ServoFields
 from core.studies.webots.servo import POSITION, VELOCITY

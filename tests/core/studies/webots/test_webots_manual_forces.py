@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import ModelError
+from core.base.errors import ModelError
 from core.studies.webots.chain import Chain, single
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot

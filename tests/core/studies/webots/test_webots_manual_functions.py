@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from core.studies.webots.chain import single
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot, SimulationOver

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from core.studies.webots.fields import LINEAR, Load, ServoFields
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node, read_servo_tree

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from core.catalogue import load_servo
-from core.shipped import nominal_model
-from core.simulation import Stepper
+from core.motion.simulation import Stepper
+from core.servo.catalogue import load_servo
+from core.servo.shipped import nominal_model
 from drivers.emulators.dynamixel import EmulatedDynamixel
 from drivers.simulated.servo import starting_bench
 
@@ -19,7 +19,7 @@ FREE = "load 0.01 0.05"
 
 @pytest.mark.parametrize(("servo", "counts"), [("xl330", 340), ("mx106", 340), ("mx64", -340), ("xm430_w350", 500)])
 def test_position_step_is_the_catalogue_models(connect, servo, counts):
-    """A step of the goal moves the servo as `core.simulation` moves the same model: within 2 steps of the encoder."""
+    """A step of the goal moves the servo as `simulation` moves the same model: within 2 steps of the encoder."""
     client = connect(servo, wire_time=False)
     spec = load_servo(servo)
     model = nominal_model(spec)

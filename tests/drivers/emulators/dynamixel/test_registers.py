@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers.dynamixel.table import load_table
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.dynamixel.registers import Refusal, Registers

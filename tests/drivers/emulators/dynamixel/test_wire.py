@@ -9,7 +9,7 @@ import time
 import pytest
 import serial
 
-from core.errors import ServoBenchError
+from core.base.errors import ServoBenchError
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.dynamixel.line import Line
 from drivers.emulators.dynamixel.wire import same_rate

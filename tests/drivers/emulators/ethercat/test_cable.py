@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import InputError
+from core.base.errors import InputError
 from drivers.emulators.ethercat import EthercatEmulation, emulator, veth
 from drivers.emulators.ethercat.datagrams import ETHERTYPE, FIRST_DATAGRAM, Command
 from drivers.emulators.process import EmulatorProcess

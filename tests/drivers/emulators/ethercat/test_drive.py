@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from core.catalogue import load_servo
-from core.shipped import load_model
+from core.servo.catalogue import load_servo
+from core.servo.shipped import load_model
 from drivers.emulators.ethercat.drive import DriveState
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism

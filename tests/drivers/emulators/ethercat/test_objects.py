@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from core.shipped import load_model
+from core.servo.shipped import load_model
 from tests.drivers.emulators.ethercat.wire import download, upload
 
 KT = load_model("erob80_50", "m6").values["kt"]

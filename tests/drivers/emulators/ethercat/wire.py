@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.catalogue import load_servo
+from core.servo.catalogue import load_servo
 from drivers.emulators.ethercat.datagrams import Command, circulate
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism

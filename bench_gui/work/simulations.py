@@ -1,0 +1,258 @@
+"""Tasks of the compute process: simulate, evaluate, export.
+
+Results are plain data, so that unpickling them does not load the compiler into the window's process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from bench_gui.identify.fit.messages import CostCurve, FitOverlay
+    from core.motion.frequency import FrequencyResponse
+    from core.motion.recording import Recording, RunHeader
+    from core.motion.trajectories import Trajectory
+    from core.practice.twin import Cause, Start, TwinMotion
+    from core.servo.model import ServoModel
+    from core.servo.terms import Supply
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRun:
+    """One run simulated by several models, at common times."""
+
+    id: str
+    time: Array
+    """Time from the first sample [s], (n,)."""
+    position: dict[str, Array]
+    """Model key → position [rad], (n,)."""
+    shown: dict[str, Array]
+    """Model key → requested channel, (n,); empty if simulations do not have it."""
+    error: dict[str, Array]
+    """Model key → simulated − measured of that channel, (n,)."""
+    mae: dict[str, float]
+    """Model key → mean absolute position error of the run [rad]."""
+
+
+@dataclass(frozen=True)
+class Overlays:
+    """Simulated runs, and the problems."""
+
+    runs: tuple[SimulatedRun, ...]
+    mean_mae: Mapping[str, float]
+    """Model key → mean error over its simulated runs [rad]."""
+    problems: tuple[str, ...] = ()
+    spectrum: Mapping[str, tuple[Array, Array]] = field(default_factory=dict[str, tuple[Array, Array]])
+    """Model key → frequency [Hz] and amplitude density of its error [unit of the channel/√Hz], both (m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Frequency response of a run from goal to position, measured and simulated."""
+
+    measured: FrequencyResponse | None
+    """Measured response; None if there is none, see `reason`."""
+    simulated: Mapping[str, FrequencyResponse]
+    """Simulated responses by model key."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of models on runs, without motions."""
+
+    mae: Mapping[str, Mapping[str, float]]
+    """Model key → run id → mean absolute error [rad]; NaN if the simulation failed."""
+    problems: tuple[str, ...] = ()
+
+
+_LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
+"""Cached recordings by session, run and used part; the latest requested ones are last."""
+MOST_LOADED = 64_000_000
+"""Size of the cache of recordings [bytes of samples]."""
+
+FEWEST_DRIVEN = 64
+"""Fewest samples with the motor on for a frequency response."""
+
+
+def warm_up(servo: str) -> None:
+    """Load the compiled kernels of a servo, so that the first overlay does not wait for them."""
+    from core.motion.simulation import simulate_trajectory
+    from core.motion.trajectories import make_trajectory
+    from core.servo.bench import Bench
+    from core.servo.shipped import load_model, shipped_models
+
+    shipped = shipped_models(servo)
+    if shipped:
+        model = load_model(servo, shipped[-1])
+        trajectory = make_trajectory("nothing", 0.05)
+        simulate_trajectory(model, trajectory, Bench(mass=0.1, length=0.1), model.default_settings(), 0.005)
+
+
+def overlays(
+    session: Path, runs: Sequence[str], models: Mapping[str, ServoModel], channel: str = "position"
+) -> Overlays:
+    """Simulate runs of a session with the models of their servo; channel: the displayed one."""
+    from core.base.errors import ServoBenchError
+    from core.identification.evaluate import evaluate, step_warning
+    from core.motion.frequency import amplitude_density
+    from core.motion.simulation import on_grid, simulate_recording
+
+    recordings = _load(session, runs)
+    found = {r.id: SimulatedRun(r.id, on_grid(r)[0].time - r.time[0], {}, {}, {}, {}) for r in recordings}
+    means: dict[str, float] = {}
+    spectrum: dict[str, tuple[Array, Array]] = {}
+    problems: list[str] = []
+    for key, model in models.items():
+        fitting = [r for r in recordings if _is_of(r, model)]
+        if not fitting:
+            problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
+            continue
+        try:
+            verdict = evaluate(model, fitting)
+            for recording, score in zip(fitting, verdict.runs, strict=True):
+                motion, run = simulate_recording(model, recording), found[recording.id]
+                run.position[key], run.mae[key] = motion.position, score.mae
+                shown = getattr(motion, channel, None)
+                if shown is not None:
+                    run.shown[key] = shown
+                    measured = on_grid(recording)[0].channels.get(channel)
+                    if measured is not None:
+                        run.error[key] = shown - measured
+            means[key] = verdict.mean_mae
+            warning = step_warning(model, fitting)
+            if warning:
+                problems.append(f"{model.title}: {warning}")
+            known = [run for run in found.values() if np.isfinite(run.error.get(key, math.nan)).all()]
+            if known:
+                spectrum[key] = amplitude_density([r.error[key] for r in known], [r.time[1] for r in known])
+        except ServoBenchError as error:
+            problems.append(str(error))
+    return Overlays(tuple(found.values()), means, tuple(problems), spectrum)
+
+
+def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Responses:
+    """Compare the frequency response of a run with models."""
+    from core.motion.frequency import NO_BAND, TOO_SHORT, driven_stretch, frequency_response
+    from core.motion.simulation import on_grid, simulate_recording
+
+    recording = _load(session, [run])[0]
+    grid, step = on_grid(recording)
+    driven = driven_stretch(grid.torque_enable)
+    if driven.stop - driven.start < FEWEST_DRIVEN:
+        return Responses(None, {}, TOO_SHORT)
+    goal = grid.goal_position[driven]
+    measured = frequency_response(goal, grid.position[driven], step)
+    if measured is None:
+        return Responses(None, {}, NO_BAND)
+    simulated = {
+        key: frequency_response(goal, simulate_recording(model, recording).position[driven], step)
+        for key, model in models.items()
+        if _is_of(recording, model)
+    }
+    return Responses(measured, {key: response for key, response in simulated.items() if response is not None})
+
+
+def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str, ServoModel]) -> Errors:
+    """Return errors of models, by key, each on its own runs; no motions, which would be large for long sessions."""
+    from core.base.errors import ServoBenchError
+    from core.identification.evaluate import evaluate
+
+    found: dict[str, dict[str, float]] = {}
+    problems: list[str] = []
+    for key, model in models.items():
+        found[key] = dict.fromkeys(runs[key], math.nan)
+        try:
+            fitting = [r for r in _load(session, runs[key]) if _is_of(r, model)]
+            if fitting:
+                found[key].update({score.id: score.mae for score in evaluate(model, fitting).runs})
+            else:
+                problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
+        except ServoBenchError as error:
+            problems.append(str(error))
+    return Errors(found, tuple(problems))
+
+
+def _is_of(recording: Recording, model: ServoModel) -> bool:
+    """Return whether a recording was made by the model's servo with its own motor."""
+    return recording.settings.servo == model.servo and recording.settings.actuator is None
+
+
+def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
+    from sessions import Session
+
+    opened = Session.open(session)
+    annotations = opened.annotations()
+    keys = {}
+    for run in runs:
+        part = (annotations[run].trim_begin, annotations[run].trim_end) if run in annotations else (None, None)
+        keys[run] = (str(session), run, *part)
+    missing = [run for run in runs if keys[run] not in _LOADED]
+    fresh = dict(zip(missing, opened.load_for_fit(missing), strict=True))
+    recordings = [fresh[run] if run in fresh else _LOADED.pop(keys[run]) for run in runs]
+    _LOADED.update(zip(keys.values(), recordings, strict=True))
+    size = sum(map(_size, _LOADED.values()))
+    for key in list(_LOADED):
+        if size <= MOST_LOADED:
+            break
+        size -= _size(_LOADED.pop(key))
+    return recordings
+
+
+def _size(recording: Recording) -> int:
+    return sum(values.nbytes for values in recording.channels.values())
+
+
+def foresee(
+    model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
+) -> TwinMotion:
+    """Simulate a run that is being recorded, for its live twin."""
+    from core.practice import twin
+
+    return twin.foresee(model, trajectory, header, start, position_step)
+
+
+def explain(
+    model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, time: Array, position: Array
+) -> tuple[Cause, ...]:
+    """Explain a motion that left the band of its twin."""
+    from core.practice import twin
+
+    return twin.explain(model, trajectory, header, start, time, position)
+
+
+def fitted_overlay(
+    session: Path,
+    runs: Sequence[str],
+    model: ServoModel,
+    initial: ServoModel | None,
+    dt: float | None,
+    supply: Supply,
+) -> FitOverlay:
+    """Simulate runs as in a fit, and select the worst and the median one.
+
+    initial: model at the start of the search, simulated on the same runs; None: not shown.
+    """
+    from bench_gui.identify.fit.messages import FitOverlay
+    from core.identification.overlay import worst_and_median
+    from sessions import Session
+
+    recordings = Session.open(session).load_for_fit(runs)
+    return FitOverlay(model.friction, worst_and_median(model, recordings, initial, dt=dt, supply=supply))
+
+
+def course_of_search(folder: Path) -> tuple[CostCurve, ...]:
+    """Read the searches of a result from its journal; raise IdentificationError if there is none."""
+    from bench_gui.headless.report.traces import read_traces
+
+    traces = read_traces(folder)
+    return tuple((trace.friction, trace.repeat, trace.evaluations, trace.best) for trace in traces)

@@ -1,0 +1,1 @@
+"""Foundations of all rooms: errors, units, guards, files that are written whole."""

@@ -1,0 +1,1 @@
+"""Results as data: tables and plots, which window, terminal and paper render."""

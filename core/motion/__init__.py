@@ -1,0 +1,1 @@
+"""Motions: trajectories, recordings, simulation, comparison."""

@@ -1,0 +1,1 @@
+"""Work at the bench: plan, live twin, zero, placing by hand, feedforward."""

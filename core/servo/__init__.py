@@ -1,0 +1,1 @@
+"""Servos: parameters, friction, actuator, model, catalogue, and the bench on which one is mounted."""

@@ -1,0 +1,178 @@
+"""Actuators: control law, motor and command path (seed 004, sections IV-A to IV-C).
+
+An actuator is described by data only; the kernel's step computes it. The voltage law (eqs 12, 13) drives the motor
+with duty cycle × supply voltage, the current law (eqs 14, 15) with a current. Eq. (14) states the current limit I_emf
+due to the voltage once for both directions. Here each direction has its own, (±U − k_t·θ̇)/R: this is what a bridge can
+do, and the published parameters were fitted with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.base.errors import ModelError
+from core.base.guards import is_finite
+from core.kernel.layout import Law, Setup, Slot
+from core.servo.bench import Bench
+from core.servo.parameters import Parameter
+from core.servo.settings import ServoSettings
+from core.servo.terms import COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TERMS
+
+LAWS = ("voltage", "current")
+SLOW_DECAY, FAST_DECAY = "slow decay", "fast decay"
+DRIVES = (SLOW_DECAY, FAST_DECAY)
+EARLIER_DRIVES = {"brake": SLOW_DECAY, "coast": FAST_DECAY}
+"""Words of earlier versions, whose servo files and models name the entry "bridge"."""
+DEFAULT_PERIOD = 1e-3
+"""Control period of a servo with integral or derivative gain whose file states none [s]."""
+SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
+"""Bounds of a control period that is known [s]; a shorter one would need millions of time steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlLaw:
+    """Law by which the servo's firmware turns a position error into a motor command."""
+
+    law: str
+    """"voltage" (the output is a duty cycle) or "current" (the output is in A)."""
+    drive: str = SLOW_DECAY
+    """State of the H-bridge between two PWM pulses while the torque is on.
+
+    With slow decay it shorts the motor, whose current goes on and brakes. With fast decay it opens, and the current
+    dies out (voltage law only). What it does while the torque is off is another matter, see `release_braking`.
+    """
+    error_gain: float = 1.0
+    """Output per rad of error and per unit of the servo's P gain."""
+    integral_ratio: float = 0.0
+    """Integral gain [1/s] per unit of the servo's I gain, relative to `error_gain`."""
+    derivative_ratio: float = 0.0
+    """Derivative gain [s] per unit of the servo's D gain, relative to `error_gain`."""
+    output_limit: float
+    """Largest duty cycle [1] or current [A] (I_heat of eq. 14)."""
+    damping: float = 0.0
+    """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
+    control_period: float = 0.0
+    """Time between two actions of the law [s]; 0 if it is not known. See `period`."""
+
+    def __post_init__(self) -> None:
+        if self.law not in LAWS:
+            raise ModelError(f"no control law {self.law!r}; there are {', '.join(LAWS)}")
+        if self.drive not in DRIVES or (self.drive == FAST_DECAY and self.law != "voltage"):
+            raise ModelError(f"a {self.law} law with a {self.drive!r} drive does not exist")
+        for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping", "control_period"):
+            value = getattr(self, name)
+            if not is_finite(value) or value < 0:
+                raise ModelError(f"control law: {name} = {value!r} must be a finite number of at least 0")
+        if self.control_period and not SHORTEST_PERIOD <= self.control_period <= LONGEST_PERIOD:
+            raise ModelError(
+                f"control law: control_period = {self.control_period:g} s must be {SHORTEST_PERIOD:g} to "
+                f"{LONGEST_PERIOD:g} s, or 0 if it is not known"
+            )
+
+    @property
+    def kernel_law(self) -> Law:
+        """Compiled step that computes the law."""
+        if self.law == "current":
+            return Law.CURRENT
+        return Law.COAST if self.drive == FAST_DECAY else Law.VOLTAGE
+
+    @property
+    def control_unit(self) -> str:
+        """Unit of the law's output."""
+        return "A" if self.law == "current" else "V"
+
+    def period(self, settings: ServoSettings) -> float:
+        """Return the time between two actions of the law [s], 0 for a law that is simulated as a continuous one.
+
+        A proportional law is continuous unless its period is known. Integral and derivative gains act once a period,
+        DEFAULT_PERIOD if it is not known.
+        """
+        sampled = settings.ki * self.integral_ratio > 0.0 or settings.kd * self.derivative_ratio > 0.0
+        return self.control_period or (DEFAULT_PERIOD if sampled else 0.0)
+
+    def fill(self, rows: np.ndarray) -> None:
+        """Write the law into kernel rows (n, ROW), per unit of the servo's own gains."""
+        rows[:, Slot.KP] = self.error_gain
+        rows[:, Slot.KI] = self.error_gain * self.integral_ratio
+        rows[:, Slot.KD] = self.error_gain * self.derivative_ratio
+        rows[:, Slot.KV] = self.damping
+        rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
+        rows[:, Slot.CONTROL_PERIOD] = self.control_period or DEFAULT_PERIOD
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for a model file."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ControlLaw:
+        """Read the data of `to_json`.
+
+        Raises:
+            ModelError: The data do not describe a control law.
+        """
+        known = dict(data)
+        if "bridge" in known:
+            word = known.pop("bridge")
+            known.setdefault("drive", EARLIER_DRIVES.get(word, word) if isinstance(word, str) else word)
+        try:
+            return cls(**known)
+        except TypeError as error:
+            raise ModelError(f"control law: {error}") from None
+
+
+def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
+    """Return the part of a kernel row that depends on bench, settings and time step, (len(Setup),).
+
+    Args:
+        law: Control law.
+        bench: Bench.
+        settings: Gains and supply voltage.
+        step: Time step [s].
+
+    Raises:
+        ModelError: The settings have a velocity gain, but the control law does not.
+    """
+    setup = np.zeros(len(Setup))
+    setup[Setup.STEP] = step
+    setup[Setup.KP] = settings.kp
+    setup[Setup.KI] = settings.ki
+    setup[Setup.KD] = settings.kd
+    if law.damping or settings.damping:
+        share = 1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
+        if math.isnan(share):
+            raise ModelError("the recording has a velocity gain (damping), but the servo's control law has none")
+        setup[Setup.KV] = share * math.sqrt(settings.kp)
+    setup[Setup.INERTIA] = bench.inertia
+    setup[Setup.GRAVITY_TORQUE] = bench.gravity_torque
+    setup[Setup.ANGLE_OFFSET] = bench.angle_offset
+    return setup
+
+
+def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], drive: str) -> list[Parameter]:
+    """Return the motor parameters and the angle offset of the bench; bounds by name as (start, lower, upper)."""
+    others = (*(COAST_TERMS if drive == FAST_DECAY else ()), *MOUNTING_TERMS)
+    return [
+        *(Parameter.of_term(name, bounds=bounds[name]) for name in MOTOR_TERMS),
+        *(Parameter.of_term(name) for name in others),
+    ]
+
+
+def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[Parameter]:
+    """Return the parameters of the named command path terms.
+
+    Args:
+        terms: Names of the terms.
+        speed_scale: No-load speed [rad/s].
+
+    Raises:
+        ModelError: There is no such term.
+    """
+    for name in terms:
+        if name not in COMMAND_PATH:
+            raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH)}")
+    return [Parameter.of_term(name, speed_scale=speed_scale) for name in terms]
