@@ -222,7 +222,11 @@ class ModelFits:
     def fit(
         self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
     ) -> ModelResult:
-        """Fit one model by every repeat, or by the repeats of these numbers, and keep the best."""
+        """Fit one model by every repeat, or by the repeats of these numbers, and keep the best.
+
+        In order: search, search with a finer time step if the first was too long, leave out terms that the runs do not
+        need, take the final time step and polish, fit the offsets of the runs, and judge the evidence.
+        """
         started = time.monotonic()
         request, template = self.request, self._templates[friction]
         how = Simulated(**self._options, prior=Prior.about(template, request.prior))
