@@ -197,8 +197,8 @@ def example(folder: str | Path | None = None) -> Session:
         >>> len(session.runs())
         8
     """
-    from bench_gui.headless.examples import example_session
     from sessions import Session
+    from sessions.folders import example_session
 
     return Session.open(example_session(None if folder is None else Path(folder)))
 
@@ -655,10 +655,10 @@ def certainty(
         >>> certain.friction
         'm1'
     """
-    from bench_gui.headless.folders import result_folder
     from core.identification.defaults import DRAWS, PROFILED
     from sessions import Session
     from sessions.results.certifying import CertaintyQuestion, run_certainty
+    from sessions.results.folder import result_folder
 
     path = session.path if isinstance(session, Session) else Path(session)
     question = CertaintyQuestion(

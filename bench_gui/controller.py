@@ -13,14 +13,13 @@ from bench_gui.compare.comparison import Comparison
 from bench_gui.connect.bench.presets import Preset
 from bench_gui.connect.connecting import DEFAULT_SERVO, Connecting
 from bench_gui.export.exporting import Exporting
-from bench_gui.headless.folders import remember
 from bench_gui.identify.identifying import Identifying
 from bench_gui.log.journal import SERVO, FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
-from bench_gui.settings import Settings, texts
+from bench_gui.settings import Settings, remember, texts
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView

@@ -16,10 +16,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
-from bench_gui.headless.folders import home
 from core.base.atomic import sweep, write_atomically
 from core.base.errors import ServoBenchError
 from core.base.sealed import EDITED, is_broken, sealed_text
+from sessions.folders import home
 
 NAME = "settings.json"
 FORMAT = 1
@@ -27,6 +27,15 @@ SAVE_AFTER = 500
 """Time within which changes are saved together [ms]."""
 LARGEST_FILE = 20_000_000
 """Largest accepted file, larger than ten thousand queued runs need [bytes]."""
+MOST_RECENT = 10
+"""Recently opened sessions that are remembered."""
+
+
+def remember(recent: list[str], path: Path) -> list[str]:
+    """Return the recently opened sessions with this one first and without deleted ones."""
+    this = str(path.absolute())
+    others = [other for other in recent if other != this and Path(other).exists()]
+    return [this, *others][:MOST_RECENT]
 
 
 def _one_of(*known: str) -> Callable[[Any], bool]:

@@ -162,7 +162,7 @@ def _open_window(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from bench_gui.headless.display import DisplayTrial, require_qt
-    from bench_gui.headless.examples import example_session
+    from sessions.folders import example_session
 
     require_qt()
     trial = DisplayTrial()

@@ -301,7 +301,7 @@ def session_place(text: str) -> str:
     """
     if text != EXAMPLE_NAME or Path(text).exists():
         return text
-    from bench_gui.headless.examples import example_session
+    from sessions.folders import example_session
 
     return str(example_session())
 

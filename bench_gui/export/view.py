@@ -23,7 +23,6 @@ from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
 from bench_gui.headless.exporting import Exported
-from bench_gui.headless.folders import as_person_writes
 from bench_gui.icons import icon
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
@@ -31,6 +30,7 @@ from bench_gui.widgets.fields import EmptyState, Section, button, choice, descri
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
 from core.base.words import capitalised
+from sessions.folders import as_person_writes
 
 PREVIEW_AFTER = 300
 """Choices that follow each other faster than this share one preview [ms]."""

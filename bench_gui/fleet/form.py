@@ -15,7 +15,6 @@ from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
 from bench_gui.fleet.session_list import SessionList
 from bench_gui.fleet.summary import FleetSummary
-from bench_gui.headless.folders import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
@@ -25,6 +24,7 @@ from core.identification.request import IdentificationRequest
 from core.servo.catalogue import load_servo, servos
 from core.servo.shipped import shipped_models
 from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, FRICTION_TITLES, RICHEST
+from sessions.folders import as_person_writes, home
 
 SESSIONS, SIMULATED = "sessions", "simulated"
 TRIED = 8

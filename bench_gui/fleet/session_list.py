@@ -10,10 +10,10 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, Q
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from bench_gui.fleet.reading import SeenSession, sessions_under
-from bench_gui.headless.folders import as_person_writes
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 from core.base.words import counted
+from sessions.folders import as_person_writes
 
 HEIGHT = 112
 """[px]"""

@@ -28,7 +28,6 @@ from bench_gui.headless.fleet.spreading import (
     judge,
     write,
 )
-from bench_gui.headless.folders import as_person_writes
 from bench_gui.plots.bars import BarChart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
@@ -41,6 +40,7 @@ from bench_gui.work.process import Share
 from core.base.units import FIGURE_DASH, significant
 from core.base.words import capitalised, counted
 from core.document.plot import BarPanel, BarSeries, TablePanel
+from sessions.folders import as_person_writes
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),

@@ -9,10 +9,10 @@ from pathlib import Path
 from PySide6.QtCore import QSortFilterProxyModel, Qt
 
 from bench_gui.fleet.summary import FleetSummary, Mark, ModelSummary, ParameterSummary, UnitSummary
-from bench_gui.headless.folders import as_person_writes
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
 from core.base.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
 from core.document.plot import TablePanel
+from sessions.folders import as_person_writes
 
 UNLIKE = "outlier"
 """Word in the mark of an outlier, for the filter."""

@@ -17,7 +17,6 @@ from bench_gui.fleet.spread_tab import SpreadTab
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
 from bench_gui.fleet.transfer_map import ORDERS, TransferMap
 from bench_gui.fleet.units_tab import UnitsTab
-from bench_gui.headless.folders import home
 from bench_gui.icons import icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
 from bench_gui.theme import Theme
@@ -27,6 +26,7 @@ from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tabs import Segments
 from core.base.words import capitalised, counted
 from core.document.plot import PlotContents, TablePanel
+from sessions.folders import home
 
 UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
 _TABS = [

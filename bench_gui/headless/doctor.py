@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bench_gui.headless.display import INSTALL_WINDOW, DisplayTrial, NoWindowError, require_qt
-from bench_gui.headless.folders import HOME_VARIABLE, as_person_writes, home
 from core.base.errors import ServoBenchError
 from core.servo.catalogue import broken_servos, own_folder, servos
 from drivers.finding import MachineCheck
 from drivers.priority import raise_priority
 from drivers.registry import FAMILIES, check_buses, family_module
+from sessions.folders import HOME_VARIABLE, as_person_writes, home
 
 PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py")
 EXTRAS = {

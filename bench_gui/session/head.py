@@ -10,11 +10,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy, QToolButton, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.headless.folders import as_person_writes
 from bench_gui.icons import icon
 from bench_gui.session.runs.filter import HINT
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool, vbox
+from sessions.folders import as_person_writes
 
 if TYPE_CHECKING:
     from bench_gui.session.dialogs.questions import Questions

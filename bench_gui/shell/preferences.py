@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.controller import Controller
-from bench_gui.headless.folders import HOME_VARIABLE, as_person_writes, home
 from bench_gui.record.countdown import LONGEST_COUNTDOWN
 from bench_gui.shell.menus import Menus
 from bench_gui.widgets.fields import ElidedLabel, Section, button, choice, describe, number
+from sessions.folders import HOME_VARIABLE, as_person_writes, home
 
 WIDTH, HEIGHT = 460, 520
 CHOICE_WIDTH = 150

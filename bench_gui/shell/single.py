@@ -13,8 +13,8 @@ from pathlib import Path
 from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from bench_gui.headless.folders import home
 from drivers import timing
+from sessions.folders import home
 
 LARGEST_MESSAGE = 10_000
 """[bytes]"""

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless.dropped import Dropped, classify
-from bench_gui.headless.folders import new_session_folder, results_home
 from bench_gui.state.choice import Choice, choice_of
 from bench_gui.state.session_contents import Contents, read_contents, recovery_of
 from bench_gui.state.watching import SessionWatch
 from bench_gui.work.background import Background
 from core.base.errors import StoppedEarly
 from core.base.words import counted
+from sessions.folders import new_session_folder
+from sessions.results.folder import results_home
 from sessions.results.identification import load_latest
 
 if TYPE_CHECKING:
@@ -171,8 +172,8 @@ class Library(QObject):
         """Open the user's copy of the example session."""
 
         def work() -> Contents:
-            from bench_gui.headless.examples import example_session
             from sessions import Session
+            from sessions.folders import example_session
 
             return read_contents(Session.open(example_session()))
 

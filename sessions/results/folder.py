@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 from core.base.atomic import write_atomically
 from core.base.errors import IdentificationError
 from core.base.sealed import parse_sealed, sealed_text
+from sessions.folders import home
 
 FOLDER = "results"
 """Folder of a session with one subfolder per identification."""
@@ -58,6 +59,30 @@ def result_folders(results: Path, file: str = RESULT) -> list[Path]:
         return sorted((entry for entry in results.iterdir() if (entry / file).is_file()), reverse=True)
     except OSError:
         return []
+
+
+def results_home(session: Path) -> Path:
+    """Return the folder for results of a session: the session itself, or a separate folder for an exported file."""
+    return session if session.is_dir() else home() / session.stem
+
+
+def result_folder(session: Path, name: str | None = None) -> Path:
+    """Return the folder of an identification.
+
+    Args:
+        session: The session.
+        name: Name of an identification in the session, or any folder; None: the newest one of the session.
+
+    Raises:
+        IdentificationError: The session has no identification.
+    """
+    kept = results_home(session) / FOLDER
+    if name is not None:
+        return kept / name if (kept / name).is_dir() else Path(name)
+    folders = result_folders(kept)
+    if not folders:
+        raise IdentificationError(f"{session}: no identification found; run bench identify, or name its folder")
+    return folders[0]
 
 
 def read_file(folder: Path, name: str) -> Any:

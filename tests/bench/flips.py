@@ -27,9 +27,7 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.cli import main as bench
 from bench_gui.connect.bench import presets
-from bench_gui.headless.examples import example_session
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
-from bench_gui.headless.folders import HOME_VARIABLE, home
 from bench_gui.headless.report.traces import read_traces
 from bench_gui.settings import Settings
 from bench_gui.state.setup import BenchSetup
@@ -46,6 +44,7 @@ from core.servo.model import ServoModel
 from core.studies.compliant.elastic import Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from sessions import Annotation, Session, export_single
+from sessions.folders import HOME_VARIABLE, example_session, home
 from sessions.results.certifying import read_certainty
 from sessions.results.crossvalidating import read_crossvalidation
 from sessions.results.identification import load_identification

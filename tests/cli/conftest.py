@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
+from sessions.folders import example_session
 
 
 class Said(NamedTuple):

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bench_gui.headless.examples import example_session
 from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
 from core.servo.model import ServoModel
 from core.servo.shipped import load_model
 from sessions import Annotation, Session
+from sessions.folders import example_session
 from sessions.results.folder import FOLDER, RESULT
 from sessions.results.identification import load_identification, save_identification
 from tests.core.fleet.specimens import unit

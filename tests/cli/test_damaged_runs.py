@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import DAMAGED, main
-from bench_gui.headless.examples import example_session
 from core.fleet.store import FleetStore
 from sessions import Annotation, Session
+from sessions.folders import example_session
 
 RUN = "0003_sin_sin_kp100"
 SENTENCE = "1 of 8 runs cannot be read and is left out: "

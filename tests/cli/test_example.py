@@ -10,8 +10,8 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.arguments import session_place
-from bench_gui.headless.folders import HOME_VARIABLE
 from sessions import Session
+from sessions.folders import HOME_VARIABLE
 from sessions.results.identification import load_identification
 
 README = Path(__file__).parents[2] / "README.md"

@@ -11,13 +11,13 @@ import h5py
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from bench_gui.headless.report.of_session import report_of
 from bench_gui.settings import Settings
 from core.base.sealed import parse_sealed, sealed_text
 from core.fleet.plan import UnitFacts
 from core.fleet.store import FleetStore
 from sessions import Annotation, Session
+from sessions.folders import example_session
 from sessions.results.identification import load_identification, save_identification
 
 RED = "\x1b[31m"

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from bench_gui.compare.comparison import Comparison
-from bench_gui.headless.examples import example_session
 from bench_gui.state.library import Library
 from bench_gui.state.models import CATALOGUE, ModelList
 from sessions import Annotation, Session
+from sessions.folders import example_session
 
 RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400")
 

@@ -25,7 +25,6 @@ from bench_gui.cli.arguments import (
     positive_float,
     positive_int,
 )
-from bench_gui.headless.examples import example_session
 from core.base.errors import IdentificationError
 from core.identification.options import IdentificationOptions, options_of
 from core.identification.request import IdentificationRequest
@@ -34,6 +33,7 @@ from core.servo.settings import ServoSettings
 from core.servo.shipped import load_model
 from core.servo.terms import FRICTION_MODELS
 from sessions import Annotation, Session
+from sessions.folders import example_session
 
 RUNS = ("0001_lift_and_drop_kp100", "0003_sin_sin_kp100")
 TAGGED = "0003_sin_sin_kp100"
@@ -182,7 +182,7 @@ def test_fleet(reach, session, tmp_path) -> None:
 
 
 def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("bench_gui.headless.folders.result_folder", lambda place, name: Path(place) / "results" / name)
+    monkeypatch.setattr("sessions.results.folder.result_folder", lambda place, name: Path(place) / "results" / name)
     words = ["certainty", session, "--result", "r1", "--friction-model", "M2", "--profile", "kt,R", "--bootstrap", "7",
              "--seed", "5", "--threads", "3"]  # fmt: skip
     question = reach("sessions.results.certifying.run_certainty", *words)["question"]

@@ -13,14 +13,13 @@ import pytest
 
 from bench_gui.headless import doctor
 from bench_gui.headless.comparison_tables import GAP, Judged, motion_panels
-from bench_gui.headless.folders import result_folder
 from bench_gui.headless.place.measuring import summary
 from bench_gui.headless.report import page
 from core.base.errors import IdentificationError
 from core.practice.placement import PlacedPoint, boundary_torque
 from core.servo.bench import Bench
 from core.servo.shipped import load_model
-from sessions.results.folder import FOLDER, RESULT, result_folders
+from sessions.results.folder import FOLDER, RESULT, result_folder, result_folders
 from sessions.results.identification import load_latest
 
 

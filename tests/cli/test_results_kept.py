@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.headless.examples import example_session
 from bench_gui.headless.report import page
 from bench_gui.headless.report.commands import identify_command
 from bench_gui.headless.report.traces import SearchTrace
@@ -26,6 +25,7 @@ from core.identification.search.study import StorageError
 from core.practice.placement import PlacedPoint, points_from_json, points_to_json
 from core.servo.bench import Bench
 from sessions import Annotation, Session
+from sessions.folders import example_session
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
 from sessions.results.identification import load_identification
 from sessions.results.identifying import Watch, load_again, run_identification

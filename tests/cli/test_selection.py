@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import DAMAGED, main
-from bench_gui.headless.examples import example_session
 from core.base.sealed import parse_sealed
 from sessions import Annotation, Session, selection_text
+from sessions.folders import example_session
 from sessions.results.identification import load_identification
 
 SENTENCE = "6 of 9 runs: 0003 damaged, 0004 excluded (slipped), 0007 not chosen; 0009 repeats 0002 byte for byte"

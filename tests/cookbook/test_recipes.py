@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_gui.headless.folders import HOME_VARIABLE
+from sessions.folders import HOME_VARIABLE
 from tests.cookbook.recipe import blocks, follow, follow_in_a_shell, hold_to
 
 ROOT = Path(__file__).resolve().parents[2]

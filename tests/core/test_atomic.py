@@ -9,7 +9,6 @@ import pytest
 
 from bench_gui import settings
 from bench_gui.connect.bench.presets import Presets
-from bench_gui.headless.folders import HOME_VARIABLE, home
 from core.base import atomic
 from core.base.atomic import sweep, sweep_tree, temporary_file, write_atomically
 from core.base.errors import ServoBenchError
@@ -20,6 +19,7 @@ from core.servo.model import ServoModel
 from core.servo.shipped import load_model
 from core.studies.compliant.files import read_unit
 from sessions import Session, export_single
+from sessions.folders import HOME_VARIABLE, home
 from sessions.results.identification import load_identification
 from tests.sessions.writing.steps import heard
 

@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bench_gui.headless.examples import example_session
 from core.base.errors import ExportError
 from core.export import export_model
 from core.export.targets.genesis import DRIVE_NUMBERS
@@ -37,6 +36,7 @@ from core.studies.compliant.files import CompliantUnit, unit_to_json
 from sessions import Session, export_csv
 from sessions.annotations import Annotation
 from sessions.documents import encoded
+from sessions.folders import example_session
 from sessions.single_file import export_single
 from tests.fuzz.parser import SEEDS
 

@@ -4,9 +4,9 @@ import pytest
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
-from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.shell.tasks import RECORD
 from core.base.units import RADIANS
+from sessions.folders import HOME_VARIABLE
 from tests.gui.conftest import Person, dispose
 
 

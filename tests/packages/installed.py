@@ -13,8 +13,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.shell.single import hand_over
+from sessions.folders import HOME_VARIABLE
 from tests import waiting
 
 LONG = 600.0

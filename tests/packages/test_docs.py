@@ -13,9 +13,9 @@ import pytest
 
 import servobench
 from bench_gui.cli import COMMANDS
-from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.help.pages import pages
 from core.motion.recording import CHANNELS
+from sessions.folders import HOME_VARIABLE
 
 REASON = "builds the site: pip install 'servobench[docs]'"
 for _package in ("mkdocs", "material", "mkdocstrings", "latex2mathml", "nbconvert"):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_gui.headless.examples import example_session
 from bench_gui.identify.fit.messages import FitResult
 from core.base.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
@@ -22,6 +21,7 @@ from core.servo.model import build_model
 from core.servo.shipped import load_model
 from core.servo.terms import COMMAND_PATH_TERMS
 from sessions import Session
+from sessions.folders import example_session
 from sessions.results.folder import RESULT
 from sessions.results.identification import load_identification, load_latest
 from sessions.results.identifying import Watch, run_identification

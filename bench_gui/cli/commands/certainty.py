@@ -58,11 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute the uncertainties, save and print them."""
-    from bench_gui.headless.folders import result_folder
     from bench_gui.headless.interrupt import Interrupt
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
-    from sessions.results.folder import CERTAINTY
+    from sessions.results.folder import CERTAINTY, result_folder
     from sessions.results.identification import load_identification
 
     session = Path(arguments.session)

@@ -25,9 +25,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the report and print its path."""
     from pathlib import Path
 
-    from bench_gui.headless.folders import result_folder
     from bench_gui.headless.report.of_session import report_of
     from sessions import selection_damage, selection_note
+    from sessions.results.folder import result_folder
     from sessions.results.identification import load_identification
 
     session = Path(arguments.session)

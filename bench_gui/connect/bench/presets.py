@@ -16,7 +16,6 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.headless.folders import home
 from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.undo import change
@@ -26,6 +25,7 @@ from core.base.sealed import is_edited, sealed_text
 from core.practice.plan import suggested_plan
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
+from sessions.folders import home
 
 NAME = "benches.json"
 FORMAT, VERSION = "servobench-benches", 1

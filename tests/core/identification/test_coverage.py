@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_gui.headless.examples import example_session
 from core.base.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
@@ -35,6 +34,7 @@ from core.servo.bench import Bench
 from core.servo.model import ServoModel, build_model
 from core.servo.settings import ServoSettings
 from sessions import Session
+from sessions.folders import example_session
 from tests.bench.planted import RIGS, Run, negated, plan, plant, record, servo, session, without
 
 GRID = 0.01

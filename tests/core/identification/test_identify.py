@@ -14,7 +14,6 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bench_gui.headless.examples import example_session
 from core.base.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.evidence.sensitivity import sensitivity, standard_errors
@@ -31,6 +30,7 @@ from core.servo.model import ServoModel, build_model
 from core.servo.shipped import load_model
 from core.servo.terms import FRICTION_MODELS
 from sessions import Session
+from sessions.folders import example_session
 from tests.core.conftest import recorded
 from tests.independent_servo import with_noise
 

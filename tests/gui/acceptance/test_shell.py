@@ -32,7 +32,6 @@ from PySide6.QtWidgets import (
 from bench_gui.app import make_window
 from bench_gui.compare.view import OVERLAY
 from bench_gui.controller import Controller
-from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.settings import NAME
 from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
 from bench_gui.theme import THEMES, load_theme
@@ -40,6 +39,7 @@ from bench_gui.widgets.tabs import Segments
 from core.base.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
+from sessions.folders import HOME_VARIABLE
 from tests.gui.conftest import dispose
 from tests.gui.test_window import check_names
 

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QPushButton
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
-from bench_gui.headless.folders import HOME_VARIABLE
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.settings import NAME
 from bench_gui.shell.start_page import LOCKED
@@ -17,6 +16,7 @@ from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD
 from bench_gui.state.servo_link import SIMULATED
 from core.motion.trajectories import make_trajectory
 from drivers.servo import ServoState
+from sessions.folders import HOME_VARIABLE
 from tests.gui.conftest import Person, dispose
 
 

@@ -10,9 +10,9 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
 from bench_gui.headless.dropped import classify, may_take
-from bench_gui.headless.folders import MOST_RECENT, remember
 from bench_gui.session.runs.cells import TagField
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
+from bench_gui.settings import MOST_RECENT, remember
 from bench_gui.shell.tasks import BENCH
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import simulations

@@ -11,10 +11,10 @@ import pytest
 from PySide6.QtCore import QDir, QLockFile
 
 from bench_gui.app import run_window
-from bench_gui.headless.folders import home
 from bench_gui.shell import single
 from core.base import sealed
 from core.base.errors import ServoBenchError
+from sessions.folders import home
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on this system")
 
