@@ -89,13 +89,13 @@ if not all(map(_is_ours, _ROOMS)):
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bench_gui.headless.next_recordings import NextRecordings
     from core.base.errors import ServoBenchError
     from core.export.contract import Check, ExportResult
     from core.export.exporting import check_export
     from core.identification.coverage.report import Coverage
     from core.identification.evaluate import Evaluation
     from core.identification.evidence.certainty import Certainty
+    from core.identification.next.proposal import NextRecordings
     from core.identification.result import Identification, ModelResult
     from core.motion.comparison import Comparison
     from core.motion.recording import Recording
@@ -122,7 +122,7 @@ _PLACES = {
     "ExportResult": "core.export.contract",
     "Identification": "core.identification.result",
     "ModelResult": "core.identification.result",
-    "NextRecordings": "bench_gui.headless.next_recordings",
+    "NextRecordings": "core.identification.next.proposal",
     "Recording": "core.motion.recording",
     "ServoBenchError": "core.base.errors",
     "ServoModel": "core.servo.model",
@@ -721,14 +721,14 @@ def propose(
         >>> len(sb.propose(sb.example(), "xl330:m6", count=2).proposals)
         2
     """
-    from bench_gui.headless.next_recordings import catalogue_model, next_recordings, plan_to_offer
-    from core.practice.plan import suggested_plan
-    from core.servo.catalogue import load_servo
+    from core.identification.next.design import next_recordings
+    from core.practice.plan import PLAN_DOCUMENT, plan_to_offer
+    from core.servo.shipped import catalogue_model
 
     runs = _runs(data)
     wanted = catalogue_model(runs.servo()) if model is None else load_model(model)
-    session = runs.session
-    plan = suggested_plan(load_servo(wanted.servo)) if session is None else plan_to_offer(session, wanted.servo)
+    kept = None if runs.session is None else runs.session.document(PLAN_DOCUMENT)
+    plan = plan_to_offer(kept, wanted.servo)
     return next_recordings(wanted, runs.recordings, plan, count=count, objective=objective)
 
 

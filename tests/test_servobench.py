@@ -208,7 +208,7 @@ class TestArguments:
         )
 
     def test_of_a_proposal(self, reach, session):
-        target = "bench_gui.headless.next_recordings.next_recordings"
+        target = "core.identification.next.design.next_recordings"
         given = reach(target, sb.propose, session, "xl330:m2", count=2, objective="widths")
         assert (given["model"], given["count"], given["objective"]) == (sb.load_model("xl330:m2"), 2, "widths")
         assert [run.id for run in given["recordings"]] == [run.id for run in session.runs()]

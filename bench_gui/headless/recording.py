@@ -13,7 +13,7 @@ from bench_gui.headless.run_header import run_header
 from core.base.errors import InputError
 from core.motion.recording import RunHeader
 from core.motion.trajectories import Trajectory
-from core.practice.plan import Cell, GridPlan, PlanStatus, changes_by_hand, status
+from core.practice.plan import PLAN_DOCUMENT, Cell, GridPlan, PlanStatus, changes_by_hand, status
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from core.servo.settings import ServoSettings
@@ -25,7 +25,6 @@ from sessions import Session
 USUAL_RATE = 200.0
 """Default sample rate [Hz]."""
 FAST_OPTION = ("clock", "virtual")
-PLAN_DOCUMENT = "plan"
 Show = Callable[[float, str], None]
 """Called with the completed share, 0 … 1, and a progress message."""
 Ask = Callable[[str], bool]

@@ -32,6 +32,6 @@ class Material:
 
 def judging(model: ServoModel | None, servo: str) -> ServoModel:
     """Return the model that judges recordings; `None` stands for the servo's catalogue model."""
-    from bench_gui.headless.next_recordings import catalogue_model
+    from core.servo.shipped import catalogue_model
 
     return catalogue_model(servo) if model is None else model

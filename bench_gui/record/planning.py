@@ -20,12 +20,10 @@ from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
 from bench_gui.work.background import Background
 from core.base.errors import ServoBenchError
-from core.practice.plan import Cell, GridPlan, PlanStatus, status, suggested_plan
+from core.practice.plan import PLAN_DOCUMENT, Cell, GridPlan, PlanStatus, status, suggested_plan
 
 if TYPE_CHECKING:
     from drivers.recorder import RunResult
-
-DOCUMENT = "plan"
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,7 @@ def _stored_plan(path: Path) -> _StoredPlan:
     session = Session.open(path)
     plan, excluded, problem = None, frozenset(), ""
     try:
-        data: Any = session.document(DOCUMENT)
+        data: Any = session.document(PLAN_DOCUMENT)
         plan = None if data is None else GridPlan.from_json(data)
     except ServoBenchError as error:
         problem = str(error)
@@ -230,7 +228,7 @@ def _write(path: Path, data: dict[str, Any]) -> None:
 
     session = Session.open(path)
     if not session.read_only:
-        session.set_document(DOCUMENT, data)
+        session.set_document(PLAN_DOCUMENT, data)
 
 
 def _exclude(path: Path, run: str, reason: str) -> None:

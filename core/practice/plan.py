@@ -20,6 +20,8 @@ from core.servo.bench import STANDARD_GRAVITY, Bench
 from core.servo.catalogue import ServoSpec, load_servo
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
+PLAN_DOCUMENT = "plan"
+"""Name of the document in which a session keeps its plan."""
 RUN_OVERHEAD = 3.5
 """Time that a run takes in addition to its trajectory [s], until one is measured: to the start, to rest, back to 0 rad.
 """
@@ -300,6 +302,19 @@ def suggested_plan(spec: ServoSpec) -> GridPlan:
     if spec.name.startswith("erob80"):
         return erob_plan()
     return dynamixel_plan() if spec.name in ("mx64", "mx106") else scaled_plan(spec)
+
+
+def plan_to_offer(kept: Any | None, servo: str) -> GridPlan:
+    """Return the plan of a session, or the grid suggested for the servo.
+
+    Args:
+        kept: The session's PLAN_DOCUMENT; None if it has none, or if there is no session.
+        servo: Catalogue name.
+
+    Raises:
+        InputError: The session's plan is damaged.
+    """
+    return suggested_plan(load_servo(servo)) if kept is None else GridPlan.from_json(kept)
 
 
 def _condition(mass: float, length: float, kp: float, trajectory: str) -> tuple[str, str, str, str]:

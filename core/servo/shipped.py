@@ -11,7 +11,7 @@ from core.base.errors import ModelError
 from core.servo.catalogue import load_servo
 from core.servo.model import ServoModel, build_model
 from core.servo.servo_spec import ServoSpec
-from core.servo.terms import FRICTION_MODELS, RICHEST
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, RICHEST
 
 PUBLISHED = "-published"
 """End of the names of models as published: `mx106:m6-published` is the original of `mx106:m6`."""
@@ -62,3 +62,8 @@ def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
     if friction in shipped_models(spec.name):
         return load_model(spec.name, friction)
     return replace(build_model(spec.name, friction), name=f"{spec.title} {friction.upper()}, start values")
+
+
+def catalogue_model(servo: str) -> ServoModel:
+    """Return the model used if none was identified: M6 with command path at the catalogue's start values."""
+    return build_model(servo, RICHEST, command_path=COMMAND_PATH_TERMS)

@@ -196,7 +196,7 @@ def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
 def test_next(reach, session) -> None:
     grid = ["--masses", "0.1,0.2", "--lengths", "0.12", "--gains", "150,250", "--trajectories", "sin_sin"]
     common = ["next", session, *CHOSEN, *grid, "--count", "2", "--objective", "widths"]
-    given = reach("bench_gui.headless.next_recordings.next_recordings", *common, "--model", "xl330:m2", but=("servo",))
+    given = reach("core.identification.next.design.next_recordings", *common, "--model", "xl330:m2", but=("servo",))
     plan = given.pop("plan")
     assert (plan.masses, plan.lengths, plan.kps, plan.trajectories) == (
         (0.1, 0.2), (0.12,), (150.0, 250.0), ("sin_sin",),

@@ -19,7 +19,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench_gui.headless.next_recordings import NextRecordings
+    from core.identification.next.proposal import NextRecordings
     from core.motion.recording import Recording
     from core.practice.plan import GridPlan
     from core.servo.model import ServoModel
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Choose the recordings and print them."""
-    from bench_gui.headless.next_recordings import next_recordings
+    from core.identification.next.design import next_recordings
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -98,10 +98,10 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[R
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:
-    from bench_gui.headless.next_recordings import FRICTION, catalogue_model
     from core.base.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
-    from core.servo.terms import COMMAND_PATH_TERMS
+    from core.servo.shipped import catalogue_model
+    from core.servo.terms import COMMAND_PATH_TERMS, RICHEST
 
     if arguments.model:
         return model_from(arguments.model)
@@ -113,7 +113,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     parameters = catalogue_model(servo).parameters.free
     request = IdentificationRequest(
         servo=servo,
-        models=(FRICTION,),
+        models=(RICHEST,),
         command_path=COMMAND_PATH_TERMS,
         trials=QUICK_TRIALS * len(parameters),
         validation="none",
@@ -122,7 +122,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     bar = ProgressBar(arguments.quiet or arguments.json)
 
     def progress(step: Progress) -> None:
-        bar.show(step.done, f"{FRICTION.upper()} fitted quickly")
+        bar.show(step.done, f"{RICHEST.upper()} fitted quickly")
 
     model = identify(request, recordings, on_progress=progress).results[0].model
     bar.clear()
@@ -132,13 +132,14 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
 def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) -> GridPlan:
     from dataclasses import replace
 
-    from bench_gui.headless.next_recordings import plan_to_offer
     from core.motion.trajectories import canonical_name
+    from core.practice.plan import PLAN_DOCUMENT, plan_to_offer
 
     given = {"masses": arguments.masses, "lengths": arguments.lengths, "kps": arguments.gains}
     if arguments.trajectories:
         given["trajectories"] = tuple(canonical_name(name) for name in arguments.trajectories)
-    return replace(plan_to_offer(session, model.servo), **{name: value for name, value in given.items() if value})
+    plan = plan_to_offer(session.document(PLAN_DOCUMENT), model.servo)
+    return replace(plan, **{name: value for name, value in given.items() if value})
 
 
 def _show(arguments: argparse.Namespace, found: NextRecordings) -> None:

@@ -29,7 +29,7 @@ from core.motion.trajectories import title_of
 from core.servo.model import ServoModel
 
 if TYPE_CHECKING:
-    from bench_gui.headless.next_recordings import NextRecordings
+    from core.identification.next.proposal import NextRecordings
 
 MOST = 3
 PROPOSE, QUEUE, COVERAGE = "propose", "queue", "coverage"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench_gui.headless.next_recordings import NextRecordings
 from bench_gui.identify.material import Material, judging
 from bench_gui.work.process import Share
+from core.identification.next.proposal import NextRecordings
 from core.practice.plan import GridPlan
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ProposeJob:
 
 def propose(job: ProposeJob, line: Line) -> NextRecordings:
     """Return the recordings that would reduce the uncertainty most."""
-    from bench_gui.headless.next_recordings import next_recordings
+    from core.identification.next.design import next_recordings
 
     material = job.material
     return next_recordings(

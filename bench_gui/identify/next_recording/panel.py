@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.headless.next_recordings import NextRecordings
 from bench_gui.identify.chosen import chosen_material, latest_model, servo_to_propose_for
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import ProposeJob
@@ -25,7 +24,7 @@ from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
 from core.base.units import significant
 from core.base.words import capitalised, counted
-from core.identification.next.proposal import Proposal
+from core.identification.next.proposal import NextRecordings, Proposal
 from core.practice.plan import Cell as PlanCell
 from core.practice.plan import suggested_plan
 from core.servo.catalogue import load_servo

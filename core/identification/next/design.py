@@ -23,19 +23,19 @@ from core.base.arrays import Array
 from core.base.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, sensitivity
-from core.identification.next.proposal import Narrowing, Proposal, candidate_cells
+from core.identification.next.proposal import Narrowing, NextRecordings, Proposal, candidate_cells
 from core.identification.search.objective import available_threads
 from core.identification.search.steps import one_blas_thread
 from core.motion.recording import Recording
 from core.motion.simulation import on_grid, sampling_interval
 from core.motion.trajectories import Trajectory, make_trajectory
-from core.practice.plan import Cell
+from core.practice.plan import Cell, GridPlan
 from core.servo.bench import Bench
 from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.terms import Supply
 
-__all__ = ["OBJECTIVES", "candidate_cells", "next_best"]
+__all__ = ["OBJECTIVES", "candidate_cells", "next_best", "next_recordings"]
 
 OBJECTIVES = ("volume", "widths")
 """Quantity that a choice minimises: the joint interval's volume, or the product of the parameters' half widths."""
@@ -55,6 +55,45 @@ SAMPLING = 0.005
 
 SWEEPS = 20
 """Number of sweeps of the sampler, each from the current values."""
+
+
+def next_recordings(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    plan: GridPlan,
+    *,
+    count: int,
+    objective: str = "volume",
+    dt: float | None = None,
+    supply: Supply = "logged",
+    threads: int | None = None,
+    on_run: Callable[[float], object] = lambda done: None,
+) -> NextRecordings:
+    """Choose the best of a plan's conditions that are not recorded yet; arguments as for `next_best`.
+
+    Raises:
+        IdentificationError: All conditions of the plan are recorded.
+    """
+    proposals = next_best(
+        model,
+        recordings,
+        candidate_cells(plan, recordings),
+        count,
+        objective=objective,
+        duration=plan.duration,
+        dt=dt,
+        supply=supply,
+        threads=threads,
+        on_run=on_run,
+    )
+    return NextRecordings(
+        servo=model.servo,
+        model=model.title,
+        runs=len(recordings),
+        objective=objective,
+        plan=plan,
+        proposals=proposals,
+    )
 
 
 @one_blas_thread()

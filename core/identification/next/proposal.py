@@ -6,10 +6,12 @@ This module does not load the compiler, so proposals can be sent to the window's
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.base.words import counted
+from core.document.table import Tabular
 from core.identification.choice.rule import listed
 from core.motion.recording import Recording
 from core.motion.trajectories import canonical_name
@@ -108,6 +110,54 @@ class Proposal:
             "volume_factor": self.factor,
             "words": self.words,
             "parameters": [narrowing.to_json() for narrowing in self.narrowings],
+        }
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NextRecordings(Tabular):
+    """Proposed recordings, each rated given the ones before it, and the basis of the rating."""
+
+    servo: str
+    model: str
+    """Title of the model."""
+    runs: int
+    """Number of existing recordings."""
+    objective: str
+    plan: GridPlan
+    """Possible recordings."""
+    proposals: tuple[Proposal, ...]
+
+    def heading(self) -> str:
+        """Return the basis of the proposals."""
+        return self.basis
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the conditions of each proposal and its effect."""
+        cells = [proposal.cell for proposal in self.proposals]
+        return {
+            "motion": [cell.trajectory for cell in cells],
+            "mass [kg]": [cell.mass for cell in cells],
+            "length [m]": [cell.length for cell in cells],
+            "kp": [cell.kp for cell in cells],
+            "shrinks by": [proposal.factor for proposal in self.proposals],
+            "determines": [proposal.words for proposal in self.proposals],
+        }
+
+    @property
+    def basis(self) -> str:
+        """Basis of the rating as a sentence."""
+        runs = counted(self.runs, "run")
+        return f"{self.model} after {runs}; volume of its joint 95 % interval, each line given those above it"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "servo": self.servo,
+            "model": self.model,
+            "runs": self.runs,
+            "duration": self.plan.duration,
+            "objective": self.objective,
+            "proposals": [proposal.to_json() for proposal in self.proposals],
         }
 
 

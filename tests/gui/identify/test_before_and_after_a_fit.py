@@ -11,7 +11,6 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.controller import Controller
-from bench_gui.headless.next_recordings import catalogue_model, next_recordings
 from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.certainty.panel import CertaintyPanel
@@ -29,11 +28,12 @@ from bench_gui.work.computation import Computation
 from core.base.errors import IdentificationError
 from core.base.sealed import parse_sealed
 from core.identification.evidence.certainty import ALL
+from core.identification.next.design import next_recordings
 from core.identification.next.proposal import Narrowing, Proposal
 from core.identification.request import IdentificationRequest
 from core.practice.plan import Cell, GridPlan
 from core.servo.catalogue import load_servo
-from core.servo.shipped import load_model
+from core.servo.shipped import catalogue_model, load_model
 from sessions import Session
 from sessions.results.certifying import CertaintyQuestion, read_certainty
 from sessions.results.crossvalidating import Question, folder_for, newest_crossvalidation, read_crossvalidation
