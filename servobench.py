@@ -221,11 +221,10 @@ def load_servo(servo: str | Path | ServoSpec) -> ServoSpec:
         >>> sb.load_servo("xl330").title
         'Dynamixel XL330-M288'
     """
-    from bench_gui.cli.arguments import servo_text
-    from core.servo.catalogue import load_servo
+    from core.servo.catalogue import keep_servo_files, load_servo
     from core.servo.servo_spec import ServoSpec
 
-    return servo if isinstance(servo, ServoSpec) else load_servo(servo_text(str(servo)))
+    return servo if isinstance(servo, ServoSpec) else load_servo(keep_servo_files(str(servo)))
 
 
 def load_model(model: str | Path | ServoModel) -> ServoModel:
@@ -245,10 +244,10 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
         >>> sb.load_model("mx106:m6").friction
         'm6'
     """
-    from bench_gui.cli.arguments import model_from
     from core.servo.model import ServoModel
+    from core.servo.shipped import open_model
 
-    return model if isinstance(model, ServoModel) else model_from(str(model))
+    return model if isinstance(model, ServoModel) else open_model(str(model))
 
 
 def write_model(model: ServoModel, path: str | Path) -> Path:

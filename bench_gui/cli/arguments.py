@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,13 @@ from core.identification.options import CHOICES, IdentificationOptions, options_
 from core.servo.terms import FRICTION_MODELS, Integrator
 
 if TYPE_CHECKING:
-    from core.base.errors import InputError
-    from core.motion.recording import Recording
     from core.servo.bench import Bench
     from core.servo.model import ServoModel
-    from sessions import Selection, Session
+    from core.servo.servo_spec import ServoSpec
 
 OPTIONS = options_of(IdentificationOptions)
 SERVO_ARGUMENTS = ("servo", "emulator")
 """Arguments of any command that hold a servo's name or address."""
-_SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
-"""A path that is the whole text or a part of an address; drive letters are allowed."""
 EXAMPLE_NAME = "example"
 OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (unless ./{EXAMPLE_NAME} exists)'
 _FORMER = {
@@ -252,25 +248,16 @@ def add_servo_files(arguments: argparse.Namespace) -> None:
 
 
 def servo_text(text: str) -> str:
-    """Return a servo's name or address, with a servo file (my.toml) replaced by the name of its servo.
+    """Return a servo's name or address without servo files, see `keep_servo_files`."""
+    from core.servo.catalogue import keep_servo_files
 
-    The file is checked and copied into the folder of the user's servos, so that later commands, other processes,
-    sessions and models find the servo by name.
-
-    Raises:
-        ModelError: The file is not a valid servo.
-    """
-    return _SERVO_FILE.sub(lambda found: _added(found[0]), text)
+    return keep_servo_files(text, _check_buses)
 
 
-def _added(path: str) -> str:
-    from core.servo.catalogue import add_servo, read_servo_file
+def _check_buses(spec: ServoSpec) -> None:
     from drivers.registry import check_buses
 
-    spec = read_servo_file(path)
     check_buses(spec)
-    add_servo(spec)
-    return spec.name
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -396,134 +383,8 @@ def bench_from(arguments: argparse.Namespace) -> Bench:
 
 
 def model_from(text: str, integrator: Integrator | None = None, substeps: int | None = None) -> ServoModel:
-    """Load a model given as a file or as SERVO:VARIANT.
-
-    SERVO:VARIANT of the user's own servo is a model at its start values.
-
-    Raises:
-        ModelError: There is no such model, or its file is damaged.
-    """
+    """Load a model as `open_model`, with another integrator or number of substeps if given."""
     from core.motion.simulation import with_integration
-    from core.servo.catalogue import load_servo
-    from core.servo.model import ServoModel
-    from core.servo.shipped import PUBLISHED, load_model, nominal_model
+    from core.servo.shipped import open_model
 
-    servo, colon, variant = text.rpartition(":")
-    friction = variant.lower()
-    if not colon or Path(text).exists() or friction.removesuffix(PUBLISHED) not in FRICTION_MODELS:
-        model = ServoModel.read(text)
-    else:
-        spec = load_servo(servo_text(servo))
-        own = spec.file and friction in FRICTION_MODELS
-        model = nominal_model(spec, friction) if own else load_model(spec.name, friction)
-    return with_integration(model, integrator, substeps)
-
-
-def recordings_from(
-    session: Session, arguments: argparse.Namespace, channels: Container[str] | None = None
-) -> tuple[list[Recording], Selection]:
-    """Load the runs of `runs_from`, trimmed, and describe which runs of the session are used.
-
-    Unless every run is used, one line on standard error says so. Damaged runs are skipped, see `say_damage`.
-
-    Args:
-        session: The session.
-        arguments: Parsed options of `add_recordings`.
-        channels: As in `Session.load_for_fit`.
-
-    Raises:
-        SessionError: A run of --runs is damaged.
-        InputError: No run is left.
-    """
-    load = session.load_for_fit if arguments.runs else session.load_readable
-    recordings = load(runs_from(session, arguments), channels)
-    asked = arguments.runs or (_tagged(session, arguments.tag) if arguments.tag else None)
-    selection = session.selection(recordings, asked)
-    if not recordings:
-        raise _nothing_usable(session, selection)
-    say_selection("" if selection.complete else selection.text)
-    say_damage(arguments, selection.damage)
-    return recordings, selection
-
-
-def say_damage(arguments: argparse.Namespace, *sentences: str) -> None:
-    """Print on standard error which damaged runs were skipped, and make the command exit with `DAMAGED`.
-
-    sentences: as `Selection.damage`; empty ones are ignored.
-    """
-    for text in filter(None, dict.fromkeys(sentences)):
-        print(f"warning: {text}", file=sys.stderr)
-        arguments.damage = True
-
-
-def say_selection(text: str) -> None:
-    """Print a selection's sentence on standard error, unless it is empty."""
-    if text:
-        print(f"note: {text}", file=sys.stderr)
-
-
-def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
-    """Return the ids of the runs that --runs, --tag and --sample select.
-
-    Failed runs, and simulated runs beside real ones, are used only if named. Excluded runs are never used.
-
-    Raises:
-        InputError: No run is left, or --runs names an excluded run.
-    """
-    chosen = _usable(session, arguments.runs, arguments.tag)
-    if arguments.sample is None:
-        return chosen
-    from sessions.sampling import sample_of
-
-    wanted = set(chosen)
-    runs = [run for run in session.runs() if run.id in wanted]
-    return [run.id for run in sample_of(runs, arguments.sample, arguments.sample_seed)]
-
-
-def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> list[str]:
-    from shlex import quote
-
-    from core.base.errors import InputError
-    from sessions import fit_runs
-
-    place, annotations = session.path, session.annotations()
-    usable = session.fit_ids(ids or None)
-    for identity in ids or ():
-        if identity not in usable:
-            raise InputError(
-                f"{place}: run {identity} is excluded{_because(annotations[identity].reason)}; "
-                f"to use it: bench annotate {quote(str(place))} {identity} --include"
-            )
-    if not usable and any(run.exit_status == "success" for run in session.runs()):
-        raise InputError(f"{place}: all finished runs are excluded; to use some: bench annotate SESSION RUN… --include")
-    if not usable:
-        raise _nothing_usable(session, session.selection(()))
-    if not tags:
-        return usable
-    tagged = _tagged(session, tags)
-    if not ids:
-        # A tag selects simulated runs too if no real run has it.
-        usable = fit_runs([run for run in session.runs() if run.id in tagged], annotations)
-    chosen = [identity for identity in usable if identity in tagged]
-    if not chosen:
-        raise InputError(
-            f"{place}: none of the runs has the tag {' or '.join(tags)}; see bench runs {quote(str(place))}"
-        )
-    return chosen
-
-
-def _tagged(session: Session, tags: list[str]) -> set[str]:
-    return {identity for identity, note in session.annotations().items() if not set(tags).isdisjoint(note.tags)}
-
-
-def _nothing_usable(session: Session, selection: Selection) -> InputError:
-    from core.base.errors import InputError
-
-    others = "" if selection.complete else f" ({selection.damage or selection.text})"
-    return InputError(f"{session.path}: the session has no finished runs{others}; record or import some")
-
-
-def _because(reason: str) -> str:
-    from sessions.errors import shown
-
-    return f" ({shown(reason)})" if reason else ""
+    return with_integration(open_model(text, _check_buses), integrator, substeps)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -40,6 +41,7 @@ __all__ = [
     "add_servo",
     "adopt_servo",
     "broken_servos",
+    "keep_servo_files",
     "load_servo",
     "new_servo_text",
     "own_folder",
@@ -58,6 +60,8 @@ LARGEST_SERVO_FILE = 30_000
 """Largest servo file [bytes]. The longest shipped one has 3,000; models and runs carry the files of users' servos."""
 SERVO_FILE = "servo_file"
 """Entry of a model file and of a recording's provenance that holds the file of a servo that is not shipped."""
+SERVO_FILE_NAME = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
+"""A path that is the whole text or a part of an address; drive letters are allowed."""
 TEMPLATE = "new_servo.toml"
 TEMPLATE_NAME = "my_servo"
 
@@ -177,6 +181,29 @@ def add_servo(spec: ServoSpec) -> None:
         ) from None
     replaced = earlier is not None or spec.name in broken
     LOG.warning("servo %s: %s %s", spec.name, "replaced the earlier version in" if replaced else "kept in", path)
+
+
+def keep_servo_files(text: str, check: Callable[[ServoSpec], object] = lambda spec: None) -> str:
+    """Return a servo's name or address, with a servo file (my.toml) replaced by the name of its servo.
+
+    The file is added to the user's servos, so that later commands, other processes, sessions and models find the servo
+    by name.
+
+    Args:
+        text: Name, address or servo file.
+        check: Called with each servo before it is added; raises ModelError for one that is not usable.
+
+    Raises:
+        ModelError: The file is not a valid servo.
+    """
+
+    def kept(path: re.Match[str]) -> str:
+        spec = read_servo_file(path[0])
+        check(spec)
+        add_servo(spec)
+        return spec.name
+
+    return SERVO_FILE_NAME.sub(kept, text)
 
 
 def servo_provenance(name: str) -> dict[str, str]:

@@ -1,14 +1,16 @@
-"""Models that come with the servos of the catalogue."""
+"""Models that come with the servos of the catalogue, and the model that a text names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 import resources
 from core.base.errors import ModelError
-from core.servo.catalogue import load_servo
+from core.servo.catalogue import keep_servo_files, load_servo
 from core.servo.model import ServoModel, build_model
 from core.servo.servo_spec import ServoSpec
 from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, RICHEST
@@ -67,3 +69,24 @@ def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
 def catalogue_model(servo: str) -> ServoModel:
     """Return the model used if none was identified: M6 with command path at the catalogue's start values."""
     return build_model(servo, RICHEST, command_path=COMMAND_PATH_TERMS)
+
+
+def open_model(text: str, check: Callable[[ServoSpec], object] = lambda spec: None) -> ServoModel:
+    """Load a model given as a file or as SERVO:VARIANT.
+
+    SERVO:VARIANT of the user's own servo is a model at its start values.
+
+    Args:
+        text: A model file, or a servo (name or servo file) with one of its variants.
+        check: See `keep_servo_files`.
+
+    Raises:
+        ModelError: There is no such model, or its file is damaged.
+    """
+    servo, colon, variant = text.rpartition(":")
+    friction = variant.lower()
+    if not colon or Path(text).exists() or friction.removesuffix(PUBLISHED) not in FRICTION_MODELS:
+        return ServoModel.read(text)
+    spec = load_servo(keep_servo_files(servo, check))
+    own = spec.file and friction in FRICTION_MODELS
+    return nominal_model(spec, friction) if own else load_model(spec.name, friction)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import build_parser, main
-from bench_gui.cli.arguments import say_damage
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
 from core.identification.evaluate import Evaluation, RunScore
 from core.motion.recording import Recording

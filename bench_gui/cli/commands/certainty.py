@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_options, add_session, any_int, comma_list, say_damage
+from bench_gui.cli.arguments import add_options, add_session, any_int, comma_list
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.identification.defaults import DRAWS, PROFILED
 from core.servo.terms import FRICTION_MODELS

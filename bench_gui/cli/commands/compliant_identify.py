@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Identify the actuator, compare it with a servo model, save and print."""
     from pathlib import Path
 
-    from bench_gui.cli.arguments import recordings_from
+    from bench_gui.cli.session_runs import recordings_from
     from bench_gui.headless.interrupt import Interrupt
     from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.studies.compliant.modes import Mode

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, model_from, recordings_from
+from bench_gui.cli.arguments import add_recordings, model_from
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:

@@ -10,14 +10,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import (
-    add_options,
-    add_recordings,
-    comma_list,
-    options_from,
-    positive_int,
-    recordings_from,
-)
+from bench_gui.cli.arguments import add_options, add_recordings, comma_list, options_from, positive_int
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 

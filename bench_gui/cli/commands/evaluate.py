@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
+from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
 from core.base.words import counted
 

@@ -9,7 +9,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, say_damage, session_place
+from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, session_place
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import add_json, print_json
 from core.base.numbers import parse_number
 from core.base.words import counted

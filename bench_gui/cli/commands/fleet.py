@@ -8,14 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import (
-    add_options,
-    comma_list,
-    options_from,
-    positive_int,
-    say_damage,
-    session_place,
-)
+from bench_gui.cli.arguments import add_options, comma_list, options_from, positive_int, session_place
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 from core.base.words import counted
 

@@ -18,8 +18,8 @@ from bench_gui.cli.arguments import (
     comma_list,
     model_from,
     options_from,
-    recordings_from,
 )
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import (
     ProgressBar,
     add_json,

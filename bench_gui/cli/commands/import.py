@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import any_number, say_damage
+from bench_gui.cli.arguments import any_number
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 from core.base.words import counted
 

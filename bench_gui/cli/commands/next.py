@@ -5,15 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import (
-    add_recordings,
-    comma_list,
-    model_from,
-    options_from,
-    positive_int,
-    positive_numbers,
-    recordings_from,
-)
+from bench_gui.cli.arguments import add_recordings, comma_list, model_from, options_from, positive_int, positive_numbers
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from bench_gui.cli.arguments import add_session, say_damage, say_selection
+from bench_gui.cli.arguments import add_session
+from bench_gui.cli.session_runs import say_damage, say_selection
 
 EXAMPLES = """\
 examples:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_session, add_tag, say_damage
+from bench_gui.cli.arguments import add_session, add_tag
+from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:

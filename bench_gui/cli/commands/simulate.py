@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
+from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import add_json, print_json
 from core.base.words import counted
 

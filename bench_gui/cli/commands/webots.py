@@ -28,10 +28,10 @@ from bench_gui.cli.arguments import (
     named_list,
     positive_float,
     positive_int,
-    recordings_from,
     session_place,
 )
 from bench_gui.cli.files import print_written, write_file
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from core.base.numbers import parse_number
 from core.servo.terms import FRICTION_MODELS
