@@ -9,12 +9,14 @@ import re
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
+from bench_gui.headless.pace import Pace
 from core.base.announcements import listen
 from core.base.errors import shown
-from core.base.time_left import TimeLeft
-from core.base.units import about
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
@@ -101,9 +103,8 @@ def milliradians(value: float | None) -> float | None:
 
 
 class ProgressBar:
-    """Progress on standard error: a bar on a terminal, otherwise one line a minute."""
+    """Progress on standard error: a bar on a terminal, otherwise one line a minute. On leaving it the bar is erased."""
 
-    WIDTH = 28
     PERIOD = 60.0
     """Time between two lines [s]."""
 
@@ -115,44 +116,53 @@ class ProgressBar:
             clock: Function that returns the time [s].
         """
         self._quiet, self._clock = quiet, clock
-        self._terminal = sys.stderr.isatty()
-        self._length = 0
-        self._share = 0.0
-        self._time_left = TimeLeft(clock)
+        self._bar = None if quiet or not sys.stderr.isatty() else _bar()
+        self._pace = Pace(clock)
         self._next_line = clock() + self.PERIOD
         listen(None if quiet else self._announced)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None  # later announcements are lines of their own
+
     def show(self, share: float, text: str, recorded: bool = False) -> None:
         """Show a share of 0 … 1, the time left and a text; recorded: it was done by an earlier command."""
-        self._share = share
-        self._time_left.told(share, recorded)
-        left = self._time_left.left()
-        text = text if left is None else f"{about(left)} left: {text}"
-        if self._quiet:
-            return
-        if self._terminal:
-            self._draw(text)
-        elif self._clock() >= self._next_line:
+        left = self._pace.left(share, recorded)
+        text = f"{left}: {text}" if left else text
+        if self._bar is not None:
+            self._bar.n = min(share, 1.0)
+            self._bar.set_description_str(text)
+        elif not self._quiet and self._clock() >= self._next_line:
             self._next_line = self._clock() + self.PERIOD
             print(f"{100 * share:.0f} % {text}", file=sys.stderr, flush=True)
 
     def _announced(self, text: str) -> None:
-        if self._terminal:
-            self._draw(text)
+        if self._bar is not None:
+            self._bar.set_description_str(text)
         else:
             print(text, file=sys.stderr, flush=True)
 
-    def _draw(self, text: str) -> None:
-        full = round(self.WIDTH * min(max(self._share, 0.0), 1.0))
-        line = f"[{'█' * full}{'·' * (self.WIDTH - full)}] {100 * self._share:3.0f} % {text}"
-        print("\r" + line.ljust(self._length), end="", file=sys.stderr, flush=True)
-        self._length = len(line)
-
     def clear(self) -> None:
-        """Erase the bar."""
-        if self._length:
-            print("\r" + " " * self._length + "\r", end="", file=sys.stderr, flush=True)
-            self._length = 0
+        """Erase the bar until more is shown."""
+        if self._bar is not None:
+            self._bar.clear()
+
+
+def _bar() -> tqdm:
+    from tqdm import tqdm  # takes 0.1 s, and only a terminal needs it
+
+    tqdm.monitor_interval = 0  # without its thread, since commands fork
+    return tqdm(
+        total=1.0,
+        file=sys.stderr,
+        leave=False,
+        dynamic_ncols=True,
+        bar_format="|{bar:10}| {percentage:3.0f} % {desc}",
+    )
 
 
 def duration(seconds: float) -> str:

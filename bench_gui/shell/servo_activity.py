@@ -78,9 +78,6 @@ class UnderWay(QObject):
             share = view.done / view.length
         told = Share(share, f"{which}{run.trajectory.title}" + (f", {doing}" if doing else ""))
         self._activities.tell(self.recording, told)
-        # The length of a run is known, and so is that of the runs behind it in the queue.
-        left = (view.length - view.done) / run.header.rate if view.phase is Phase.RUN else 0.0
-        self.recording.known_left = left + queue.time(queue.waiting) or None
         waiting = len(queue.waiting)
         more = f" and {waiting} more in the queue" if waiting else ""
         self.recording.missed = f"a recording: {run.trajectory.title}{more}"

@@ -11,16 +11,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from bench_gui.headless.pace import Pace
 from bench_gui.work.process import Share
-from core.base.time_left import TimeLeft
-from core.base.units import about, duration
 
 SOON = 1.0
 """Duration after which work is listed [s]."""
 KEPT = 600.0
 """Time for which finished work stays in the list [s]."""
-PERIOD = 0.25
-"""Update period of the time left [s]."""
 
 
 class State(Enum):
@@ -56,17 +53,13 @@ class Activity:
     """Current step, or outcome."""
     share: float | None = None
     """Completed share, 0 … 1; None while unknown."""
-    left: float | None = None
-    """Estimated time to its end [s]; None while unknown."""
-    known_left: float | None = None
-    """Known time to its end [s], instead of an estimate."""
+    left: str = ""
+    """Estimated time to its end; empty while unknown."""
     at: float = 0.0
     """Time of its start or end [s]."""
-    took: float | None = None
-    """Duration of the last completed job [s]."""
     listed: bool = False
     """True once it has taken long enough to be listed."""
-    _time_left: TimeLeft | None = field(default=None, repr=False)
+    pace: Pace | None = field(default=None, repr=False)
 
     @property
     def running(self) -> bool:
@@ -78,12 +71,7 @@ class Activity:
         """Current step and time left, or the outcome."""
         if self.state is State.STOPPING:
             return "stopping…"
-        left = ""
-        if self.running and self.known_left is not None:
-            left = f"{duration(self.known_left)} left"
-        elif self.running and self.left is not None:
-            left = f"{about(self.left)} left"
-        return ", ".join(part for part in (self.text, left) if part)
+        return ", ".join(part for part in (self.text, self.left) if part)
 
     @property
     def in_words(self) -> str:
@@ -105,7 +93,6 @@ class Activities(QObject):
         self._clock = clock
         self._all: list[Activity] = []
         self._changed = False
-        self._shown_at = 0.0
 
     @property
     def running(self) -> list[Activity]:
@@ -131,15 +118,15 @@ class Activities(QObject):
     def begin(self, activity: Activity, text: str = "") -> None:
         """Start a job."""
         self._put(activity, State.RUNNING, text)
-        activity.share = activity.left = activity.known_left = activity.file = None
+        activity.share = activity.file = None
         activity.listed = False
-        activity._time_left = TimeLeft(self._clock)
+        activity.pace = Pace(self._clock)
 
     def tell(self, activity: Activity, share: Share) -> None:
         """Set the progress of a job."""
         activity.share, activity.text = share.done, share.text
-        if activity._time_left is not None:
-            activity._time_left.told(share.done, share.recorded)
+        if activity.pace is not None:
+            activity.left = activity.pace.left(share.done, share.recorded)
         self._changed = True
 
     def note(self, activity: Activity, text: str) -> None:
@@ -155,9 +142,7 @@ class Activities(QObject):
     def end(self, activity: Activity, state: State, text: str) -> None:
         """End a job with an outcome."""
         if activity.running:
-            took = self._clock() - activity.at
-            activity.listed = activity.listed or took >= SOON
-            activity.took = took if state is State.DONE else activity.took
+            activity.listed = activity.listed or self._clock() - activity.at >= SOON
             self._put(activity, state, text)
 
     def forget(self, activity: Activity) -> None:
@@ -174,21 +159,12 @@ class Activities(QObject):
                 each.listed = self._changed = True
             if each.listed and not each.running and now - each.at >= KEPT:
                 each.listed, self._changed = False, True
-        if self._changed or (self.running and now - self._shown_at >= PERIOD):
-            for each in self.running:
-                each.left = self._left(each)
-            self._changed, self._shown_at = False, now
+        if self._changed:
+            self._changed = False
             self.changed.emit()
-
-    def _left(self, activity: Activity) -> float | None:
-        """Estimate the time left from the progress, or from the duration of the last job."""
-        left = None if activity._time_left is None else activity._time_left.left()
-        if left is None and activity.share is None and activity.took is not None:
-            left = activity.took - (self._clock() - activity.at)
-        return None if left is None or left <= 0.0 else left
 
     def _put(self, activity: Activity, state: State, text: str) -> None:
         """Move a job to the end of the list."""
         self._all = [*(each for each in self._all if each is not activity), activity]
-        activity.state, activity.text, activity.at = state, text, self._clock()
+        activity.state, activity.text, activity.left, activity.at = state, text, "", self._clock()
         self._changed = True

@@ -8,7 +8,9 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.terminal import ProgressBar
+from bench_gui.headless.pace import Pace
 from core.base.announcements import announce
+from core.base.units import about
 
 
 class Terminal(io.StringIO):
@@ -19,11 +21,10 @@ class Terminal(io.StringIO):
 def thirteen_minutes(quiet: bool = False) -> None:
     """Two shares a second at a steady pace, the text of a search."""
     now = [0.0]
-    bar = ProgressBar(quiet, clock=lambda: now[0])
-    for step in range(2 * 780):
-        now[0] = step / 2.0
-        bar.show(now[0] / 780.0, "M6 25.60 mrad")
-    bar.clear()
+    with ProgressBar(quiet, clock=lambda: now[0]) as bar:
+        for step in range(2 * 780):
+            now[0] = step / 2.0
+            bar.show(now[0] / 780.0, "M6 25.60 mrad")
 
 
 def test_without_a_terminal_there_is_one_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,6 +46,22 @@ def test_what_was_done_before_is_no_basis_for_the_time_left(capsys: pytest.Captu
     assert capsys.readouterr().err == "60 % about 4 min left: M6\n"
 
 
+def test_a_second_stage_has_its_own_pace() -> None:
+    """No estimate before 2 s and 1 %; a share smaller than the last begins another stage."""
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    said = []
+    for now[0], share in ((0.0, 0.0), (1.0, 0.1), (60.0, 0.1), (70.0, 0.0), (270.0, 0.005), (370.0, 0.5)):
+        said.append(pace.left(share))
+    assert said == ["", "", "about 9 min left", "", "", "about 5 min left"]
+
+
+def test_an_estimate_is_said_no_finer_than_it_is() -> None:
+    assert [about(s) for s in (3.0, 42.0, 150.0, 1490.0, 4000.0, 16_549_200.0)] == [
+        "a few seconds", "about 40 s", "about 2 min", "about 25 min", "about 1 h 07 min", "about 4597 h",
+    ]  # fmt: skip
+
+
 def test_quiet_is_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (None, Terminal()):
         if stream is not None:
@@ -61,10 +78,28 @@ def test_announcements_are_shown_with_the_progress(
     announce("compiling the kernels (once)")
     assert capsys.readouterr().err == "compiling the kernels (once)\n"
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    bar = ProgressBar()
-    bar.show(0.4, "M1")
+    with ProgressBar() as bar:
+        bar.show(0.4, "M1")
+        announce("compiling the kernels (once)")
+        assert terminal.getvalue().endswith("40 % compiling the kernels (once)")
     announce("compiling the kernels (once)")
-    assert terminal.getvalue().endswith("40 % compiling the kernels (once)")
+    assert terminal.getvalue().endswith("\rcompiling the kernels (once)\n")
+
+
+def test_a_command_that_fails_leaves_nothing_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+
+    def run(_: object) -> None:
+        with ProgressBar() as bar:
+            bar.show(0.4, "M1")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench_gui.cli.commands.models.run", run)
+    assert main(["models"]) == 130
+    *_, drawn, erased, message = terminal.getvalue().split("\r")
+    assert "40 % M1" in drawn
+    assert (erased.strip(), message) == ("", "bench: stopped by the user\n")
+    assert len(erased) >= len(drawn)
 
 
 @pytest.mark.parametrize(("options", "shown"), [([], "compiling\n"), (["--json"], "")])

@@ -1,7 +1,6 @@
 """Parts of the window by themselves, at the numbers where they say something else. No window, no servo."""
 
 import math
-from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 
 from bench_gui.compare.channels import shown
 from bench_gui.compare.heat_map import HeatTable
-from bench_gui.controller import Controller
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
@@ -26,7 +24,6 @@ from bench_gui.record.run_list import RunList
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
-from bench_gui.shell.servo_activity import UnderWay
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
@@ -200,20 +197,6 @@ def test_what_a_run_will_take():
     assert [size_in_words(count) for count in (999_499, 1_000_000, 2_540_000)] == ["999 kB", "1.0 MB", "2.5 MB"]
     now = datetime(2026, 3, 6, 23, 30)
     assert [end_time(seconds, now) for seconds in (60.0, 1799.0, 1800.0)] == ["23:31", "23:59", "Sat 00:00"]
-
-
-def test_the_time_left_of_a_run_goes_by_its_own_rate(qapp, tmp_path, monkeypatch):
-    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
-    controller = Controller("simulated:mx106")
-    motion, rate = make_trajectory("steps"), controller.setup.rate
-    header = replace(controller.setup.header(motion, controller.servo.address), rate=rate / 4.0)
-    controller.queue.running = QueuedRun(1, motion, header)
-    controller.servo.view = ServoView(phase=Phase.RUN, done=100, length=300)
-    under_way = UnderWay(controller)
-    controller.queue.changed.emit()
-    assert under_way.recording.known_left == pytest.approx(800.0 / rate)
-    controller.queue.running = None
-    controller.close()
 
 
 @pytest.mark.parametrize(

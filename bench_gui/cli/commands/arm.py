@@ -144,14 +144,14 @@ def _validate(arguments: argparse.Namespace) -> None:
     links, truth = _arm_from(arguments)
     gains = arguments.gains or list(GAINS)
     timestep = arguments.timestep or TIMESTEP
-    bar = ProgressBar(arguments.quiet or arguments.json)
     if arguments.recording is None:
-        bar.show(0.0, "fitted M1")
-        candidates = arm_candidates(truth, arguments.models)
-        found = validate_arm(
-            links, truth, candidates, arguments.paths or tuple(PATHS), gains, arguments.period or PERIOD, timestep,
-            bar.show,
-        )  # fmt: skip
+        with ProgressBar(arguments.quiet or arguments.json) as bar:
+            bar.show(0.0, "fitted M1")
+            candidates = arm_candidates(truth, arguments.models)
+            found = validate_arm(
+                links, truth, candidates, arguments.paths or tuple(PATHS), gains, arguments.period or PERIOD, timestep,
+                bar.show,
+            )  # fmt: skip
     else:
         from core.studies.arm.recording import read_arm_csv
 
@@ -163,7 +163,6 @@ def _validate(arguments: argparse.Namespace) -> None:
         candidates = arm_candidates(truth, arguments.models)
         case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates}, timestep)
         found = ArmValidation(truth=truth, candidates=candidates, cases=(case,))
-    bar.clear()
     files = [] if arguments.output is None else _write(Path(arguments.output), links, found)
     if arguments.json:
         print_json({"joints": [m.title for m in truth], "cases": found.rows(), "files": [str(file) for file in files]})

@@ -84,8 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     source = read_arm_parameters(arguments.links)
     recordings = [read_arm_csv(file) for file in arguments.recordings]
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
         found = identify_arm(
             recordings,
             source,
@@ -93,7 +92,6 @@ def run(arguments: argparse.Namespace) -> None:
             on_progress=lambda model, share: bar.show(share, f"{model} (Ctrl+C keeps the best)"),
             should_stop=lambda: interrupt.asked,
         )
-    bar.clear()
     if arguments.output:
         _save(Path(arguments.output), found)
     if arguments.json:

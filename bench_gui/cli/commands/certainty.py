@@ -75,14 +75,12 @@ def run(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
         threads=arguments.threads,
     )
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
         made = run_certainty(
             question,
             on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
             should_stop=lambda: interrupt.asked,
         )
-    bar.clear()
     say_damage(arguments, selection_damage(load_identification(question.folder).recommended.model.provenance))
     if arguments.json:
         print_json(made.to_json())

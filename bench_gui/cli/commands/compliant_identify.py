@@ -115,8 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
         dt=arguments.dt,
         threads=arguments.threads,
     )
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
         found = identify_compliant(
             recordings,
             request,
@@ -124,7 +123,6 @@ def run(arguments: argparse.Namespace) -> None:
             should_stop=lambda: interrupt.asked,
         )
         rigid = rigid_errors(recordings, found.split, arguments.seed)
-    bar.clear()
     result = {
         **found.to_json(),
         "rigid_m1": {"train_mae": rigid[0], "validation_mae": rigid[1]},

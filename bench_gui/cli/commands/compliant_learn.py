@@ -115,14 +115,13 @@ def run(arguments: argparse.Namespace) -> None:
         presets=pair_of(arguments.presets, "--presets"),
     )
     reference = _reference(arguments)
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    found = learn(
-        arm.with_gravity(arguments.gravity),
-        reference,
-        law,
-        lambda each: bar.show(each.number / law.iterations, in_words(float(each.worst.max()))),
-    )
-    bar.clear()
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
+        found = learn(
+            arm.with_gravity(arguments.gravity),
+            reference,
+            law,
+            lambda each: bar.show(each.number / law.iterations, in_words(float(each.worst.max()))),
+        )
     numbers = [
         {
             "iteration": each.number,

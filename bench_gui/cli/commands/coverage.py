@@ -43,13 +43,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     model = model_from(arguments.model) if arguments.model else None
     recordings, selection = recordings_from(Session.open(arguments.session), arguments)
-    bar = ProgressBar(arguments.quiet or arguments.json)
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
 
-    def looked(done: int) -> None:
-        bar.show(done / len(recordings), f"{done} of {counted(len(recordings), 'run')}")
+        def looked(done: int) -> None:
+            bar.show(done / len(recordings), f"{done} of {counted(len(recordings), 'run')}")
 
-    seen = coverage(recordings, model=model, threads=arguments.threads, on_run=looked)
-    bar.clear()
+        seen = coverage(recordings, model=model, threads=arguments.threads, on_run=looked)
     audited: HeaderAudit | None = None
     if model is not None:
         from core.identification.coverage.headers import audit_headers

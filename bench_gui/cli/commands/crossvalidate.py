@@ -90,8 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
         terms=arguments.term_costs,
     )
     folder = Path(arguments.output) if arguments.output else None
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
         made = run_crossvalidation(
             question,
             recordings,
@@ -103,7 +102,6 @@ def run(arguments: argparse.Namespace) -> None:
             ),
             selection=selection,
         )
-    bar.clear()
     if arguments.json:
         print_json(made.to_json())
     else:

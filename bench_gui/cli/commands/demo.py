@@ -27,9 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the demo and print its results."""
     from bench_gui.headless.demo import run_demo
 
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    outcome = run_demo(arguments.output, fast=arguments.fast, seed=arguments.seed, show=bar.show)
-    bar.clear()
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
+        outcome = run_demo(arguments.output, fast=arguments.fast, seed=arguments.seed, show=bar.show)
     if arguments.json:
         print_json(outcome.to_json())
         return

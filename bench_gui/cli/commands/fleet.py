@@ -97,22 +97,20 @@ def run(arguments: argparse.Namespace) -> None:
         return _tell(store.result(), folder, arguments)
     units = gather_units(sessions, arguments.servo)
     plan = make_plan(_request(arguments, units[0].servo), units, load_unit)
-    bar = ProgressBar(arguments.quiet or arguments.json)
     last: list[FleetProgress] = []
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
 
-    def progress(step: FleetProgress) -> None:
-        last[:] = [step]
-        if step.note:
-            bar.clear()
-            print(step.note, file=sys.stderr)
-        what = f", {step.unit} {step.friction.upper() or 'on all units'}" if step.unit else ""
-        bar.show(step.share, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
+        def progress(step: FleetProgress) -> None:
+            last[:] = [step]
+            if step.note:
+                bar.clear()
+                print(step.note, file=sys.stderr)
+            what = f", {step.unit} {step.friction.upper() or 'on all units'}" if step.unit else ""
+            bar.show(step.share, f"{step.done} of {step.tasks}{what} (Ctrl+C keeps what is done)")
 
-    with Interrupt() as interrupt:
         watch = FleetWatch(progressed=progress, should_stop=lambda: interrupt.asked)
         engine = EngineChoice(scheduler=arguments.scheduler, workers=arguments.workers)
         result = run_fleet_job(plan, load_unit, store, engine, watch)
-    bar.clear()
     if not arguments.json:
         _say_effort(plan, last[0], arguments.quiet)
     return _tell(result, folder, arguments, last[0].computed)

@@ -108,15 +108,14 @@ def run(arguments: argparse.Namespace) -> None:
     # Free the list of runs, which is large for long sessions.
     del session
     folder = Path(arguments.output)
-    bar = ProgressBar(arguments.quiet or arguments.json)
+    with Interrupt() as interrupt, ProgressBar(arguments.quiet or arguments.json) as bar:
 
-    def progress(step: Progress, recorded: bool = False) -> None:
-        best = step.generation.overall_best_value * 1e3
-        trial = f" {step.trial}" if step.trial else ""
-        text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations"
-        bar.show(step.done, f"{text} (Ctrl+C keeps the best)", recorded)
+        def progress(step: Progress, recorded: bool = False) -> None:
+            best = step.generation.overall_best_value * 1e3
+            trial = f" {step.trial}" if step.trial else ""
+            text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations"
+            bar.show(step.done, f"{text} (Ctrl+C keeps the best)", recorded)
 
-    with Interrupt() as interrupt:
         watch = Watch(
             progressed=progress,
             recalled=partial(progress, recorded=True),
@@ -132,7 +131,6 @@ def run(arguments: argparse.Namespace) -> None:
             resume=arguments.resume,
             storage=arguments.storage,
         )
-    bar.clear()
     if finding.problem:
         raise InputError(finding.problem)
     found = with_crossvalidation(finding.identification, folder)

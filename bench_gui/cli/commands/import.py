@@ -71,18 +71,17 @@ def run(arguments: argparse.Namespace) -> None:
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths
 
-    bar = ProgressBar(arguments.quiet or arguments.json)
     skipped: dict[str, list[str]] = {}
     damage: list[str] = []
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
 
-    def progress(event: ImportEvent) -> None:
-        bar.show(event.done / max(event.total, 1), event.file)
-        if event.skipped:
-            skipped.setdefault(event.skipped, []).append(event.file)
-        damage.append(event.damage)
+        def progress(event: ImportEvent) -> None:
+            bar.show(event.done / max(event.total, 1), event.file)
+            if event.skipped:
+                skipped.setdefault(event.skipped, []).append(event.file)
+            damage.append(event.damage)
 
-    ids = import_paths(arguments.paths, arguments.output, progress, _tables(arguments))
-    bar.clear()
+        ids = import_paths(arguments.paths, arguments.output, progress, _tables(arguments))
     say_damage(arguments, *damage)
     if arguments.json:
         lines = [f"{file}: {reason}" for reason, files in skipped.items() for file in files]

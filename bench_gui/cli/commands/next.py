@@ -112,14 +112,12 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
         validation="none",
         **options_from(arguments),
     )
-    bar = ProgressBar(arguments.quiet or arguments.json)
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
 
-    def progress(step: Progress) -> None:
-        bar.show(step.done, f"{RICHEST.upper()} fitted quickly")
+        def progress(step: Progress) -> None:
+            bar.show(step.done, f"{RICHEST.upper()} fitted quickly")
 
-    model = identify(request, recordings, on_progress=progress).results[0].model
-    bar.clear()
-    return model
+        return identify(request, recordings, on_progress=progress).results[0].model
 
 
 def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) -> GridPlan:

@@ -100,18 +100,17 @@ def run(arguments: argparse.Namespace) -> int:
         rate=arguments.rate,
         fast=arguments.fast,
     )
-    bar = ProgressBar(arguments.quiet or arguments.json)
     grid = _grid(arguments)
     if grid is None:
-        results = record_plan(plan, arguments.output, bar.show)
-        bar.clear()
+        with ProgressBar(arguments.quiet or arguments.json) as bar:
+            results = record_plan(plan, arguments.output, bar.show)
         if arguments.json:
             print_json([result.to_json() for result in results])
         else:
             _list(results)
         return 0 if all(result.exit_status == "success" for result in results) else 1
-    results, state = record_grid(grid, plan, arguments.output, bar.show, lambda change: _ask(bar, change))
-    bar.clear()
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
+        results, state = record_grid(grid, plan, arguments.output, bar.show, lambda change: _ask(bar, change))
     done, total = len(state.done), len(grid)
     if arguments.json:
         print_json({"runs": [result.to_json() for result in results], "done": done, "total": total})

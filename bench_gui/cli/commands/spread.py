@@ -93,10 +93,8 @@ def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], l
     from core.fleet.randomisation.files import RandomisationOptions
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
-    bar = ProgressBar(arguments.quiet or arguments.json)
-    found = write_spread(spread, arguments.to, Path(arguments.output), options, bar.show, force=arguments.force)
-    bar.clear()
-    return found
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
+        return write_spread(spread, arguments.to, Path(arguments.output), options, bar.show, force=arguments.force)
 
 
 def _print(spread: Spread, outliers: Outliers, note: str) -> None:

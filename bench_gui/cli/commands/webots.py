@@ -333,23 +333,22 @@ def _fit(arguments: argparse.Namespace) -> None:
     from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
 
-    bar = ProgressBar(arguments.quiet or arguments.json)
     used: dict[str, Any] = {}
-    if _is_session(arguments.source):
-        recordings, selection = recordings_from(Session.open(arguments.source), arguments)
-        used = {"selection": selection.to_json()}
-        found = loss_on_recordings(
-            recordings,
-            _models(arguments.models, recordings[0].settings.servo),
-            validation=arguments.validation,
-            dt=arguments.dt,
-            progress=bar.show,
-        )
-    else:
-        model = model_from(arguments.source)
-        step = {} if arguments.dt is None else {"step": arguments.dt}
-        found = loss_on_model(model, _models(arguments.models, model.servo), progress=bar.show, **step)
-    bar.clear()
+    with ProgressBar(arguments.quiet or arguments.json) as bar:
+        if _is_session(arguments.source):
+            recordings, selection = recordings_from(Session.open(arguments.source), arguments)
+            used = {"selection": selection.to_json()}
+            found = loss_on_recordings(
+                recordings,
+                _models(arguments.models, recordings[0].settings.servo),
+                validation=arguments.validation,
+                dt=arguments.dt,
+                progress=bar.show,
+            )
+        else:
+            model = model_from(arguments.source)
+            step = {} if arguments.dt is None else {"step": arguments.dt}
+            found = loss_on_model(model, _models(arguments.models, model.servo), progress=bar.show, **step)
     files = []
     if arguments.output:
         files.append(write_file(arguments.output, node_text(f"Servo of the {found.title}", found.fit.node)))

@@ -75,19 +75,6 @@ def test_the_time_left_is_told_beside_what_a_job_is_at(activities, clock):
     assert job.words == "10 of 100 fits"
 
 
-def test_where_no_share_is_told_the_time_of_the_last_one_counts(activities, clock):
-    job = Activity("Report")
-    activities.begin(job, "starting")
-    pass_by(activities, clock, 20.0)
-    assert job.words == "starting"
-    activities.end(job, State.DONE, "written")
-    activities.begin(job, "starting")
-    pass_by(activities, clock, 5.0)
-    assert job.words == "starting, about 15 s left"
-    pass_by(activities, clock, 30.0)
-    assert job.words == "starting"
-
-
 def test_the_line_and_the_list_show_it_end_it_and_lead_to_its_result(activities, clock, qtbot, tmp_path, monkeypatch):
     opened, asked, page = [], [], QWidget()
     monkeypatch.setattr("PySide6.QtGui.QDesktopServices.openUrl", lambda url: opened.append(url.toLocalFile()))
