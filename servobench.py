@@ -27,6 +27,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -426,9 +427,9 @@ def record(
     Example:
         >>> session = sb.record("mx106", "simulated_mx106", mass=1.0, length=0.1)
     """
-    from bench_gui.headless.recording import RecordingPlan, record_plan
     from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
     from core.servo.bench import Bench
+    from drivers.recorder.planned import RecordingPlan, record_plan
     from sessions import Session
 
     plan = RecordingPlan(
@@ -439,7 +440,7 @@ def record(
         fast=True,
     )
     with _progress("Record", progress) as show:
-        record_plan(plan, session, show)
+        record_plan(plan, partial(Session.open_or_create, session), show)
     return Session.open(session)
 
 

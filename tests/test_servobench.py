@@ -155,13 +155,13 @@ class TestArguments:
         np.testing.assert_allclose(run.channels["current"], 0.5 * time)
 
     def test_of_a_record(self, reach, place):
-        target, motions = "bench_gui.headless.recording.record_plan", ["sin_sin"]
+        target, motions = "drivers.recorder.planned.record_plan", ["sin_sin"]
         given = reach(target, sb.record, "mx64", place / "lab", mass=0.3, length=0.2, trajectories=motions, kp=9.0)
         plan = given["plan"]
         assert (plan.servo, plan.kp, plan.fast) == ("simulated:mx64", 9.0, True)
         assert plan.bench == sb.Bench(mass=0.3, length=0.2)
         assert [trajectory.name for trajectory in plan.trajectories] == ["sin_sin"]
-        assert given["session_path"] == place / "lab"
+        assert given["open_store"].args == (place / "lab",)
 
     def test_of_an_import(self, reach, place):
         given = reach("sessions.import_paths", sb.import_logs, "a.csv", place / "lab", columns="time=t:ms",

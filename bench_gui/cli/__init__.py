@@ -15,9 +15,9 @@ from importlib import import_module
 
 from bench_gui.cli.arguments import OR_EXAMPLE, CommandParser, add_servo_files, session_place
 from bench_gui.cli.terminal import Visible
-from bench_gui.headless.interrupt import Interrupt
 from core.base.announcements import listen
 from core.base.errors import ServoBenchError
+from core.base.interrupt import Interrupt
 
 WRONG_USAGE = 2
 INTERRUPTED = 130

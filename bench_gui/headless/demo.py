@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench_gui.headless.recording import RecordingPlan, record_plan
 from bench_gui.headless.report import ReportContents, write_report
 from core.base.errors import InputError
 from core.export import export_model
@@ -21,6 +21,7 @@ from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.servo.bench import Bench
 from core.servo.shipped import load_model
 from core.servo.terms import RICHEST
+from drivers.recorder.planned import RecordingPlan, record_plan
 from sessions import Session
 from sessions.results.identification import save_identification
 
@@ -136,7 +137,7 @@ def _record(session: Path, fast: bool, seed: int, show: Callable[[float, str], N
         )
         record_plan(
             plan,
-            session,
+            partial(Session.open_or_create, session),
             lambda share, text, base=base: show(base + 0.1 * share / len(conditions), f"recording: {text}"),
         )
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from bench_gui.headless.run_header import DIRECTIONS, run_header
 from bench_gui.state.setup import Gains
 from core.base.errors import InputError
 from core.base.guards import is_array, is_finite
-from core.motion.recording import RunHeader
+from core.motion.recording import DIRECTIONS, RunHeader, run_header
 from core.motion.trajectories import Trajectory, make_trajectory
 from core.practice.plan import Cell
 from core.servo.bench import Bench

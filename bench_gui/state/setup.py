@@ -11,11 +11,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.headless.run_header import DIRECTIONS, run_header
 from bench_gui.undo import change
 from core.base.errors import InputError
 from core.base.guards import is_finite
-from core.motion.recording import RunHeader
+from core.motion.recording import DIRECTIONS, RunHeader, run_header
 from core.motion.trajectories import Trajectory
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec

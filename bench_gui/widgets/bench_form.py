@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QPushButton, QRadioButton, QWidget
 
-from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import LARGEST_GAIN, BenchSetup
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, hbox, number
 from core.base.errors import ServoBenchError
 from core.base.units import AngleUnit
+from core.motion.recording import DIRECTIONS
 
 _POINT_MASS = (
     ("mass", "Load", "Mass at the end of the rod", "kg", 0.0, 50.0, 3, 0.05),

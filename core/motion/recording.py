@@ -21,7 +21,9 @@ from core.base.errors import InputError
 from core.base.guards import is_array
 from core.base.words import counted
 from core.document.table import Tabular
+from core.motion.trajectories import Trajectory
 from core.servo.bench import Bench
+from core.servo.catalogue import servo_provenance
 from core.servo.settings import ServoSettings
 
 
@@ -65,6 +67,9 @@ FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "posit
 
 STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
 """Displayed word for each way a run can end, by its stored name."""
+
+DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
+"""Direction in which the pendulum turns, as seen by the user, when the servo's angle increases."""
 
 TRIM_TOLERANCE = 1e-9
 """Tolerance for rounding when a trim time is compared with a sample time [s]."""
@@ -277,6 +282,25 @@ class RunHeader:
     rate: float
     """Nominal sampling rate [Hz]."""
     provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def run_header(
+    trajectory: Trajectory, bench: Bench, settings: ServoSettings, rate: float, address: str, direction: int = 1
+) -> RunHeader:
+    """Return the header of a run; address: that of the servo, direction: one of DIRECTIONS."""
+    return RunHeader(
+        trajectory=trajectory.name,
+        bench=bench,
+        settings=settings,
+        rate=rate,
+        provenance={
+            "servo_address": address,
+            "positive_direction": DIRECTIONS[direction],
+            "trajectory_parameters": trajectory.parameters.numbers(),
+            "trajectory_duration": trajectory.duration,
+            **servo_provenance(settings.servo),
+        },
+    )
 
 
 class SampleSink(Protocol):

@@ -3,6 +3,7 @@
 The program holds a `recorder.Recorder`, whose process is its `child`. `process` runs on the other side. `loop`, made of
 the cycles in `cycle`, is the one loop that both the process and `inline` use. Both sides share three things: a `ring`
 of live samples, a `control` block of flags and heartbeats, and a pipe for requests and events that are not urgent.
+`planned` records several runs one after the other.
 """
 
 from drivers.recorder.inline import InlineHold, record_inline

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -59,11 +60,11 @@ def run_case(name: str, folder: str) -> None:
     """Everything with one emulated servo."""
     from bench_gui.headless.place.measuring import PlacementPlan, place_points
     from bench_gui.headless.place.virtual_hand import VirtualHand
-    from bench_gui.headless.recording import RecordingPlan, record_plan
     from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
     from core.practice.placement import suggest_torques
     from drivers.emulators.process import EmulatorProcess
     from drivers.emulators.registry import emulator_source
+    from drivers.recorder.planned import RecordingPlan, record_plan
     from drivers.registry import ServoAddress
     from drivers.scan import scan
     from sessions import Session
@@ -84,7 +85,7 @@ def run_case(name: str, folder: str) -> None:
                 kp=kp,
                 rate=case.rate,
             )
-            runs = record_plan(plan, folder, lambda share, text: None)
+            runs = record_plan(plan, partial(Session.open_or_create, folder), lambda share, text: None)
             line(
                 f"{name}: four trajectories, gain {kp:g}",
                 ", ".join(run.exit_status for run in runs),

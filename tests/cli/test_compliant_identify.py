@@ -2,14 +2,15 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from bench_gui.headless.recording import RecordingPlan, record_plan
 from core.motion.trajectories import make_trajectory
 from core.servo.bench import Bench
 from core.studies.compliant.elastic import Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
+from drivers.recorder.planned import RecordingPlan, record_plan
 from sessions import Session
 
 TRUTH = CompliantUnit(actuator=Sea(stiffness=24.0))
@@ -29,9 +30,15 @@ def folder(tmp_path_factory):
         fast=True,
     )
     for bench in (plan.bench, Bench(mass=0.4, length=0.1)):
-        runs = record_plan(replace(plan, bench=bench), home / "sea", lambda share, text: None)
+        runs = record_plan(
+            replace(plan, bench=bench), partial(Session.open_or_create, home / "sea"), lambda share, text: None
+        )
         assert [run.exit_status for run in runs] == ["success"] * 2
-    record_plan(replace(plan, servo="simulated:mx106"), home / "servo", lambda share, text: None)
+    record_plan(
+        replace(plan, servo="simulated:mx106"),
+        partial(Session.open_or_create, home / "servo"),
+        lambda share, text: None,
+    )
     return home
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import COMMANDS, TRACEBACK_VARIABLE, main
-from bench_gui.headless.interrupt import Interrupt
-from bench_gui.headless.recording import RecordedRun
 from core.base.errors import InputError, ServoBenchError
+from core.base.interrupt import Interrupt
 from core.base.words import counted
 from drivers.errors import DriverError
+from drivers.recorder.planned import RecordedRun
 from sessions import Session
 
 
@@ -90,7 +90,7 @@ def ended(status: str, reason: str = "", identity: str = "0001_x") -> RecordedRu
 def test_a_recording_of_which_any_run_failed_is_a_failure(capsys, stub, tmp_path, how) -> None:
     good, bad = ended("success"), ended(how, "the bus fell silent", "")
     for runs, code in (([good, good], 0), ([good, bad], 1), ([bad, good], 1), ([bad], 1)):
-        stub("bench_gui.headless.recording.record_plan", runs)
+        stub("drivers.recorder.planned.record_plan", runs)
         assert main(["record", "-o", str(tmp_path)]) == code
         assert main(["record", "--json", "-o", str(tmp_path)]) == code
         lines = capsys.readouterr().out.splitlines()
@@ -101,7 +101,7 @@ def test_a_recording_of_which_any_run_failed_is_a_failure(capsys, stub, tmp_path
 
 @pytest.mark.parametrize(("complete", "code"), [(True, 0), (False, 1)])
 def test_a_grid_that_is_not_complete_is_a_failure(capsys, stub, tmp_path, complete, code) -> None:
-    stub("bench_gui.headless.recording.record_grid", ([ended("success")], Of(done=[1, 2, 3], complete=complete)))
+    stub("drivers.recorder.planned.record_grid", ([ended("success")], Of(done=[1, 2, 3], complete=complete)))
     words = ["record", "--plan", "paper", "--masses", "0.1,0.2", "--lengths", "0.1", "--kps", "5", "--trajectory",
              "sin_sin", "half_sine", "--repetitions", "1", "-o", str(tmp_path)]  # fmt: skip
     assert main(words) == code

@@ -264,15 +264,15 @@ def test_record(reach, tmp_path) -> None:
     words = ["record", "--servo", "simulated:mx64", "--trajectory", "sin_sin", "half_sine", "--duration", "3.5",
              "--rate", "125", *PENDULUM, *LAW, "--fast", "-o", tmp_path]  # fmt: skip
     grid = ("plan", "masses", "lengths", "kps", "repetitions")
-    given = reach("bench_gui.headless.recording.record_plan", *words, but=grid)
+    given = reach("drivers.recorder.planned.record_plan", *words, but=grid)
     plan = given["plan"]
     differs(plan)
     assert [(t.name, t.duration) for t in plan.trajectories] == [("sin_sin", 3.5), ("half_sine", 3.5)]
     assert {name: getattr(plan, name) for name in SETTINGS} == SETTINGS
     assert (plan.servo, plan.bench, plan.rate, plan.fast) == ("simulated:mx64", BENCH, 125.0, True)
-    assert given["session_path"] == str(tmp_path)
+    assert given["open_store"].args == (str(tmp_path),)
     more = ["--plan", "paper", "--masses", "0.1,0.7", "--lengths", "0.12", "--kps", "5,6", "--repetitions", "4"]
-    grid = reach("bench_gui.headless.recording.record_grid", *words, *more)["grid"]
+    grid = reach("drivers.recorder.planned.record_grid", *words, *more)["grid"]
     assert (grid.masses, grid.lengths, grid.kps, grid.repetitions) == ((0.1, 0.7), (0.12,), (5.0, 6.0), 4)
     assert (grid.trajectories, grid.duration) == (("sin_sin", "half_sine"), 3.5)
 

@@ -6,6 +6,7 @@ import io
 import json
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -13,13 +14,12 @@ import pytest
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.commands.record import _ask, _grid
 from bench_gui.cli.terminal import ProgressBar
-from bench_gui.headless import recording
-from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
 from core.base.errors import InputError
 from core.practice.plan import GridPlan, dynamixel_plan, suggested_plan
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
-from drivers.recorder import RunResult
+from drivers.recorder import RunResult, planned
+from drivers.recorder.planned import RecordingPlan, _record_live, _Run, grid_status
 from drivers.servo import ServoIdentity
 from sessions import Annotation, Session
 
@@ -125,8 +125,8 @@ def test_a_run_that_does_not_end_well_is_the_last(tmp_path, monkeypatch, capsys,
         record=lambda *_: None,
         wait=lambda progress: result,
     )
-    monkeypatch.setattr(recording, "Recorder", lambda _: nullcontext(recorder))
-    monkeypatch.setattr(recording, "record_inline", lambda *_: result)
+    monkeypatch.setattr(planned, "Recorder", lambda _: nullcontext(recorder))
+    monkeypatch.setattr(planned, "record_inline", lambda *_: result)
     assert main(["record", "--trajectory", "half_sine,sin_sin", "-o", str(tmp_path / "s"), *how]) == 1
     assert capsys.readouterr().out == f"half_sine: {status}, too hot\n"
 
@@ -143,10 +143,12 @@ def test_only_a_simulated_servo_can_be_fast(tmp_path, monkeypatch):
     class Elsewhere:
         family = "elsewhere"
 
-    monkeypatch.setattr(recording.ServoAddress, "parse", lambda text: Elsewhere())
+    monkeypatch.setattr(planned.ServoAddress, "parse", lambda text: Elsewhere())
     plan = RecordingPlan(servo="elsewhere:1", trajectories=(), bench=Bench(mass=1.0, length=0.1), fast=True)
     with pytest.raises(InputError, match="simulated"):
-        recording.record_grid(dynamixel_plan(), plan, tmp_path / "s", lambda s, t: None, lambda c: True)
+        planned.record_grid(
+            dynamixel_plan(), plan, partial(Session.open_or_create, tmp_path / "s"), lambda s, t: None, lambda c: True
+        )
     assert not (tmp_path / "s").exists()
 
 

@@ -20,7 +20,6 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
-from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
@@ -32,6 +31,7 @@ from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
 from core.base.units import DEGREES, RADIANS
 from core.identification.request import IdentificationRequest
+from core.motion.recording import DIRECTIONS
 from core.motion.trajectories import make_trajectory, trajectory_names
 from core.practice.placement import PlacedPoint
 from core.practice.plan import GridPlan

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Identify the friction, save and print the result."""
     from pathlib import Path
 
-    from bench_gui.headless.interrupt import Interrupt
+    from core.base.interrupt import Interrupt
     from core.studies.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.recording import read_arm_csv

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute the uncertainties, save and print them."""
-    from bench_gui.headless.interrupt import Interrupt
+    from core.base.interrupt import Interrupt
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
     from sessions.results.folder import CERTAINTY, result_folder

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from bench_gui.cli.session_runs import recordings_from
-    from bench_gui.headless.interrupt import Interrupt
+    from core.base.interrupt import Interrupt
     from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.studies.compliant.modes import Mode
     from core.studies.compliant.runs import LINK, MOTOR, SPRINGS

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Cross-validate, save and print the result."""
-    from bench_gui.headless.interrupt import Interrupt
+    from core.base.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
     from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation

@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
     from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
-    from bench_gui.headless.interrupt import Interrupt
     from core.base.errors import InputError
+    from core.base.interrupt import Interrupt
     from core.fleet.driver import FleetProgress, FleetWatch
     from core.fleet.plan import make_plan
     from core.fleet.store import FleetStore

@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> None:
     from functools import partial
     from pathlib import Path
 
-    from bench_gui.headless.interrupt import Interrupt
     from core.base.errors import InputError
+    from core.base.interrupt import Interrupt
     from core.identification.identify import Progress
     from core.motion.recording import FIT_CHANNELS
     from sessions import Session

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 from core.base.words import counted
 
 if TYPE_CHECKING:
-    from bench_gui.headless.recording import RecordedRun
     from core.practice.plan import GridPlan
+    from drivers.recorder.planned import RecordedRun
 
 PAPER = "paper"
 GRID_OPTIONS = ("masses", "lengths", "kps", "repetitions")
@@ -84,8 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record the runs and list them."""
-    from bench_gui.headless.recording import RecordingPlan, record_grid, record_plan
     from core.motion.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from drivers.recorder.planned import RecordingPlan, record_grid, record_plan
+    from sessions import Session
 
     names = PAPER_TRAJECTORIES if arguments.trajectory == [PAPER] else arguments.trajectory
     plan = RecordingPlan(
@@ -100,17 +102,18 @@ def run(arguments: argparse.Namespace) -> int:
         rate=arguments.rate,
         fast=arguments.fast,
     )
+    open_session = partial(Session.open_or_create, arguments.output)
     grid = _grid(arguments)
     if grid is None:
         with ProgressBar(arguments.quiet or arguments.json) as bar:
-            results = record_plan(plan, arguments.output, bar.show)
+            results = record_plan(plan, open_session, bar.show)
         if arguments.json:
             print_json([result.to_json() for result in results])
         else:
             _list(results)
         return 0 if all(result.exit_status == "success" for result in results) else 1
     with ProgressBar(arguments.quiet or arguments.json) as bar:
-        results, state = record_grid(grid, plan, arguments.output, bar.show, lambda change: _ask(bar, change))
+        results, state = record_grid(grid, plan, open_session, bar.show, lambda change: _ask(bar, change))
     done, total = len(state.done), len(grid)
     if arguments.json:
         print_json({"runs": [result.to_json() for result in results], "done": done, "total": total})
@@ -129,10 +132,10 @@ def _list(results: list[RecordedRun]) -> None:
 
 def _grid(arguments: argparse.Namespace) -> GridPlan | None:
     """Return the requested grid, None without --plan; raise InputError if it is not usable."""
-    from bench_gui.headless.recording import identity_at
     from core.base.errors import InputError
     from core.practice.plan import GridPlan, suggested_plan
     from core.servo.catalogue import load_servo
+    from drivers.recorder.planned import identity_at
     from drivers.registry import ServoAddress
 
     given = {name: value for name in GRID_OPTIONS if (value := getattr(arguments, name)) is not None}

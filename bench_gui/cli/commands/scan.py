@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and list the servos that answered; return 1 if none did."""
-    from bench_gui.headless.interrupt import Interrupt
+    from core.base.interrupt import Interrupt
     from drivers.errors import DriverError
     from drivers.registry import families
     from drivers.scan import scan

@@ -16,12 +16,12 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.undo import change
 from core.base.atomic import sweep, write_atomically
 from core.base.errors import InputError, ServoBenchError
 from core.base.sealed import is_edited, sealed_text
+from core.motion.recording import DIRECTIONS
 from core.practice.plan import suggested_plan
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec

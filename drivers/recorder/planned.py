@@ -1,26 +1,25 @@
-"""Recording of several runs, or of a whole grid, for `bench record` and the demo."""
+"""Recording of several planned runs one after the other, or of a whole grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from bench_gui.headless.interrupt import Interrupt
-from bench_gui.headless.run_header import run_header
 from core.base.errors import InputError
-from core.motion.recording import RunHeader
+from core.base.interrupt import Interrupt
+from core.motion.recording import RunHeader, SinkDescription, run_header
 from core.motion.trajectories import Trajectory
 from core.practice.plan import PLAN_DOCUMENT, Cell, GridPlan, PlanStatus, changes_by_hand, status
 from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
 from core.servo.settings import ServoSettings
-from drivers.recorder import Recorder, RunResult, record_inline
+from drivers.recorder.inline import record_inline
+from drivers.recorder.recorder import Recorder
+from drivers.recorder.run import RunResult
 from drivers.registry import ServoAddress, open_servo
 from drivers.servo import ServoIdentity
-from sessions import Session
 
 USUAL_RATE = 200.0
 """Default sample rate [Hz]."""
@@ -29,7 +28,34 @@ Show = Callable[[float, str], None]
 """Called with the completed share, 0 … 1, and a progress message."""
 Ask = Callable[[str], bool]
 """Called with a change to make at the bench; returns True once it is done, False to stop."""
-Store = Callable[[ServoIdentity], Session]
+
+
+class RunStore(Protocol):
+    """The session that runs are recorded into: `sessions.Session`, which this package does not know."""
+
+    def require_servo(self, header: RunHeader) -> None:
+        """Raise AnotherServoError if the session has runs of another kind of servo."""
+        ...
+
+    def sink(self) -> SinkDescription:
+        """Return the place where the recorder stores a run."""
+        ...
+
+    def runs(self) -> Sequence[Any]:
+        """Return summaries of the finished runs."""
+        ...
+
+    def annotations(self) -> Mapping[str, Any]:
+        """Return the annotations by run id."""
+        ...
+
+    def set_document(self, name: str, data: Any) -> None:
+        """Replace a document of the session."""
+        ...
+
+
+OpenStore = Callable[[], RunStore]
+"""Opens the session, or creates it; called only after the servo has answered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +106,7 @@ class RecordedRun:
         return dict(self.__dict__)
 
 
-def record_plan(plan: RecordingPlan, session_path: str | Path, show: Show) -> list[RecordedRun]:
+def record_plan(plan: RecordingPlan, open_store: OpenStore, show: Show) -> list[RecordedRun]:
     """Record every trajectory of a plan and return the outcome of each run.
 
     Recording stops at the first failed run and on an interrupt; recorded runs are kept.
@@ -91,12 +117,11 @@ def record_plan(plan: RecordingPlan, session_path: str | Path, show: Show) -> li
     """
     address = _address(plan)
     runs = [_Run(trajectory, plan.bench, plan.kp) for trajectory in plan.trajectories]
-    # The session is created only after the servo has answered.
-    return _record(plan, address, runs, partial(_session_for, session_path, plan, runs[:1]), show, _no_change)
+    return _record(plan, address, runs, partial(_checked, open_store, plan, runs[:1]), show, _no_change)
 
 
 def record_grid(
-    grid: GridPlan, plan: RecordingPlan, session_path: str | Path, show: Show, ask: Ask
+    grid: GridPlan, plan: RecordingPlan, open_store: OpenStore, show: Show, ask: Ask
 ) -> tuple[list[RecordedRun], PlanStatus]:
     """Record the missing runs of a grid and store the grid with the session.
 
@@ -105,7 +130,7 @@ def record_grid(
     Args:
         grid: Conditions to record.
         plan: Servo, and bench and gains that the grid does not set.
-        session_path: Session, created if needed.
+        open_store: Opens or creates the session.
         show: Called with the completed share and a message.
         ask: Called before each manual change of the bench, never for a simulated servo.
 
@@ -118,14 +143,14 @@ def record_grid(
     """
     address = _address(plan)
     servo = identity_at(address)
-    session = _session_for(session_path, plan, _runs(plan, grid, grid.cells()[:1]), servo)
+    session = _checked(open_store, plan, _runs(plan, grid, grid.cells()[:1]), servo)
     missing = grid_status(session, grid, servo.model).pending
     session.set_document(PLAN_DOCUMENT, grid.to_json())
     results = _record(plan, address, _runs(plan, grid, missing), lambda _: session, show, ask)
     return results, grid_status(session, grid, servo.model)
 
 
-def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus:
+def grid_status(session: RunStore, grid: GridPlan, servo: str = "") -> PlanStatus:
     """Return which conditions of a grid a session contains; excluded runs do not count."""
     excluded = {run for run, note in session.annotations().items() if note.excluded}
     return status(grid, session.runs(), servo, excluded)
@@ -137,9 +162,9 @@ def identity_at(address: ServoAddress) -> ServoIdentity:
         return servo.connect()
 
 
-def _session_for(path: str | Path, plan: RecordingPlan, runs: Sequence[_Run], servo: ServoIdentity) -> Session:
+def _checked(open_store: OpenStore, plan: RecordingPlan, runs: Sequence[_Run], servo: ServoIdentity) -> RunStore:
     """Open or create the session for runs of a servo; raises AnotherServoError."""
-    session = Session.open_or_create(path)
+    session = open_store()
     for run in runs:
         session.require_servo(servo.signed(_header(plan, servo, run)))
     return session
@@ -176,7 +201,12 @@ def _no_change(change: str) -> bool:
 
 
 def _record(
-    plan: RecordingPlan, address: ServoAddress, runs: Sequence[_Run], store: Store, show: Show, ask: Ask
+    plan: RecordingPlan,
+    address: ServoAddress,
+    runs: Sequence[_Run],
+    store: Callable[[ServoIdentity], RunStore],
+    show: Show,
+    ask: Ask,
 ) -> list[RecordedRun]:
     if not runs:
         return []
@@ -207,7 +237,11 @@ def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
 
 
 def _record_fast(
-    plan: RecordingPlan, address: ServoAddress, runs: Sequence[_Run], store: Store, show: Show
+    plan: RecordingPlan,
+    address: ServoAddress,
+    runs: Sequence[_Run],
+    store: Callable[[ServoIdentity], RunStore],
+    show: Show,
 ) -> list[RecordedRun]:
     recorded: list[RecordedRun] = []
     servo = open_servo(address.source())
@@ -225,7 +259,9 @@ def _record_fast(
     return recorded
 
 
-def _record_live(plan: RecordingPlan, runs: Sequence[_Run], store: Store, show: Show, ask: Ask) -> list[RecordedRun]:
+def _record_live(
+    plan: RecordingPlan, runs: Sequence[_Run], store: Callable[[ServoIdentity], RunStore], show: Show, ask: Ask
+) -> list[RecordedRun]:
     recorded: list[RecordedRun] = []
     hung: tuple[float, float] | None = None
     with Recorder(plan.servo) as recorder, Interrupt() as interrupt:
