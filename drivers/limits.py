@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 from core.base.errors import InputError
+from core.servo.catalogue import ServoSpec
 from drivers.errors import CommandError
-
-if TYPE_CHECKING:
-    from core.servo.catalogue import ServoSpec
-    from drivers.reading import Reading
+from drivers.reading import Reading
 
 SPEED_MARGIN = 3.0
 """Multiple of the no-load speed above which a driven servo counts as having run away."""

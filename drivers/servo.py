@@ -17,17 +17,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from core.motion.recording import RunHeader
+from core.servo.bench import Bench
 from core.servo.settings import ServoSettings
 from drivers.clock import Clock, RealClock
 from drivers.errors import CommandError, DriverError, NotReady, ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
 
 RELEASE_ATTEMPTS = 3
 CUT_THE_SUPPLY = "CUT THE SUPPLY"

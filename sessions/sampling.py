@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.base.errors import IdentificationError
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ def sample_of(runs: Sequence[RunSummary], count: int | None, seed: int = 0) -> l
     """
     if count is None or count >= len(runs):
         return list(runs)
-    from core.base.errors import IdentificationError
     from core.identification.runs.folds import balanced_places
 
     if count < 1:

@@ -45,8 +45,6 @@ LONG_FUNCTIONS = {
     "bench_gui/cli/commands/compliant_learn.py:add_arguments", "bench_gui/main_window.py:_build_menus",
     "bench_gui/session/head.py:__init__",
     "bench_gui/session/panel.py:__init__",
-    # The steps of one computation in their order.
-    "sessions/results/crossvalidating.py:_cross_validate",
 }  # fmt: skip
 
 

@@ -12,12 +12,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from core.export.references import default_bench
 from core.identification.identify import fit_repeat
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import ModelResult
 from core.identification.runs.split import Split
 from core.identification.search.objective import Batch
 from core.motion.recording import Recording
+from core.motion.simulation import simulate_trajectory
+from core.motion.trajectories import make_trajectory
 from core.servo.model import ServoModel
 from core.servo.terms import Supply
 
@@ -79,10 +82,6 @@ class Warm:
 
     def __call__(self, recordings: Sequence[Recording] = ()) -> None:
         """Load the kernels; needs no recordings."""
-        from core.export.references import default_bench
-        from core.motion.simulation import simulate_trajectory
-        from core.motion.trajectories import make_trajectory
-
         for friction in self.request.models:
             model = search_template(self.request, friction)
             path, settings = make_trajectory("nothing", 0.1), model.default_settings()

@@ -12,18 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.base.arrays import Array
 from core.base.units import AngleUnit, fixed
-
-if TYPE_CHECKING:
-    from core.motion.recording import RunHeader
-    from core.motion.trajectories import Trajectory
-    from core.servo.model import ServoModel
-
+from core.motion.recording import RunHeader
+from core.motion.trajectories import Trajectory
+from core.practice.reach import beyond_reach, peak_speed
+from core.servo.model import ServoModel
 
 ERROR_SHARE = 3.0
 """Half width of the band, as a multiple of the model's known mean error."""
@@ -156,8 +153,6 @@ def foresee(
     Raises:
         ServoBenchError: The model cannot simulate the run.
     """
-    from core.practice.reach import beyond_reach, peak_speed
-
     motion = _simulated(model, trajectory, header, start)
     widths, base, known = half_width(model, position_step, motion.velocity)
     released = not bool(trajectory.torque_enable(motion.time).all())

@@ -20,17 +20,15 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import resources
 from core.base.atomic import sweep, write_atomically
 from core.base.errors import ModelError
 from core.base.sealed import warn_once, with_seal_line, without_seal_line
 from core.servo.servo_spec import LARGEST_RATING, SMALLEST_RATING, ServoSpec, parse_servo
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 __all__ = [
     "LARGEST_RATING",

@@ -22,11 +22,11 @@ from drivers.dynamixel.checks import examine
 from drivers.dynamixel.form import family
 from drivers.dynamixel.profile import profile_of
 from drivers.libraries import needed_by
+from drivers.registry import ServoAddress
+from drivers.scan import Found, OnStep, ShouldStop
 
 if TYPE_CHECKING:
     from drivers.dynamixel.source import DynamixelSource
-    from drivers.registry import ServoAddress
-    from drivers.scan import Found, OnStep, ShouldStop
 
 __all__ = ["DynamixelSource", "examine", "family", "from_address", "profile_of", "scan"]
 

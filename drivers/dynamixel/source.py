@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.base.errors import ModelError
 from drivers import timing
@@ -15,9 +15,7 @@ from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.servo import DynamixelServo
 from drivers.dynamixel.table import ControlTable, load_table
 from drivers.errors import AddressError, BusError, NoAnswer
-
-if TYPE_CHECKING:
-    from drivers.registry import ServoAddress
+from drivers.registry import ServoAddress
 
 
 @dataclass(frozen=True, kw_only=True)

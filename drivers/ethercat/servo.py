@@ -17,6 +17,7 @@ from drivers.ethercat.identity import Nameplate, choose, read_nameplate
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import POSITION_OUTPUTS, TORQUE_OUTPUTS
 from drivers.ethercat.profile import drives
+from drivers.ethercat.settings import DriveSettings
 from drivers.libraries import needed_by
 from drivers.limits import Limits
 from drivers.reading import Reading
@@ -25,8 +26,6 @@ from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
 if TYPE_CHECKING:
     from drivers.ethercat.bus import Bus
     from drivers.ethercat.master import Master, SlaveInfo
-    from drivers.ethercat.settings import DriveSettings
-
 FRESH = 0.5
 """Age of a sample, as a share of the cycle, beyond which the next one is waited for."""
 LOCK_LIMIT = 1.0

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.base.numbers import parse_number, parse_whole
 from drivers.errors import AddressError
 from drivers.ethercat import nic
+from drivers.ethercat.servo import EthercatServo
 from drivers.ethercat.settings import DriveSettings
-
-if TYPE_CHECKING:
-    from drivers.registry import ServoAddress
-    from drivers.servo import Servo
+from drivers.registry import ServoAddress
+from drivers.servo import Servo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +19,6 @@ class EthercatSource(DriveSettings):
 
     def open(self) -> Servo:
         """Return the servo, not yet connected."""
-        from drivers.ethercat.servo import EthercatServo
-
         return EthercatServo(self)
 
     def release_blindly(self, alone: bool = False) -> None:

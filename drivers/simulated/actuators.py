@@ -13,18 +13,20 @@ current. Nothing here loads the compiler before a servo is connected.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from core.base.errors import ModelError
 from core.base.numbers import parse_number
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from core.studies.compliant.elastic import ACTUATORS
 from core.studies.compliant.files import CompliantUnit, read_unit
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.catalogue import ServoSpec
-    from core.servo.model import ServoModel
-    from core.servo.settings import ServoSettings
+from core.studies.compliant.modes import Mode
+from core.studies.compliant.stepper import CompliantStepper
+from core.studies.webots.fields import ServoFields
+from core.studies.webots.stepper import WebotsStepper
 
 SERVO, WEBOTS = "servo", "webots"
 SOFT, STIFF = "soft", "stiff"
@@ -166,9 +168,6 @@ class WebotsActuator:
         velocity: float,
     ) -> PlantStepper:
         """Begin a motion, see `PlantActuator.stepper`."""
-        from core.studies.webots.fields import ServoFields
-        from core.studies.webots.stepper import WebotsStepper
-
         values = model.values
         fields = ServoFields(
             max_velocity=spec.no_load_speed, max_force=spec.stall_torque, damping_constant=values["friction_viscous"]
@@ -226,9 +225,6 @@ class CompliantPlant:
         velocity: float,
     ) -> PlantStepper:
         """Begin a motion, see `PlantActuator.stepper`; the model is not used."""
-        from core.studies.compliant.modes import Mode
-        from core.studies.compliant.stepper import CompliantStepper
-
         strength = self.unit.actuator.motors * self.unit.motor.max_torque
         return CompliantStepper(
             self.unit.joint(bench),

@@ -16,17 +16,15 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from core.base.errors import InputError
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec
+from core.servo.model import ServoModel
+from core.servo.settings import ServoSettings
 from drivers.servo import PositionGoal, TorqueGoal
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.catalogue import ServoSpec
-    from core.servo.model import ServoModel
-    from core.servo.settings import ServoSettings
-    from drivers.simulated.actuators import PlantActuator, PlantStepper
+from drivers.simulated.actuators import PlantActuator, PlantStepper
 
 TICK = 1e-3
 """Time step of the motion [s]."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from core.servo.catalogue import load_servo
+from core.servo.bench import STANDARD_GRAVITY, Bench
+from core.servo.catalogue import ServoSpec, load_servo
+from core.servo.model import ServoModel
 from core.servo.settings import ServoSettings
 from core.servo.shipped import nominal_model
 from drivers.clock import Clock, RealClock
@@ -15,13 +16,8 @@ from drivers.errors import ServoFault
 from drivers.limits import Limits
 from drivers.reading import Reading
 from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
+from drivers.simulated.actuators import PlantActuator
 from drivers.simulated.plant import TICK, Hand, Imperfections, Plant
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.catalogue import ServoSpec
-    from core.servo.model import ServoModel
-    from drivers.simulated.actuators import PlantActuator
 
 REST_LENGTH = 0.1
 """Length of the rod of the bench, until another one is mounted [m]."""
@@ -31,8 +27,6 @@ GRAVITY_SHARE = 0.2
 
 def starting_bench(spec: ServoSpec) -> Bench:
     """Return a bench that a servo lifts with ease."""
-    from core.servo.bench import STANDARD_GRAVITY, Bench
-
     return Bench(mass=GRAVITY_SHARE * spec.stall_torque / (STANDARD_GRAVITY * REST_LENGTH), length=REST_LENGTH)
 
 

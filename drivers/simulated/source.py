@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
 
 from core.base.errors import ServoBenchError
 from core.base.numbers import parse_number, parse_whole
-from core.servo.catalogue import load_servo
+from core.servo.bench import Bench
+from core.servo.catalogue import ServoSpec, load_servo
+from core.servo.model import ServoModel, with_contact
 from core.servo.shipped import load_model, nominal_model
 from core.servo.terms import FRICTION_MODELS
 from drivers import timing
 from drivers.clock import Clock, RealClock, StandingClock, VirtualClock
 from drivers.errors import AddressError
+from drivers.registry import ServoAddress
 from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator
 from drivers.simulated.plant import Hand, Imperfections
 from drivers.simulated.servo import SimulatedServo, no_hand
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.catalogue import ServoSpec
-    from core.servo.model import ServoModel
-    from drivers.registry import ServoAddress
 
 CLOCKS = ("real", "virtual")
 DEFAULT_NAME = "mx106"
@@ -118,8 +114,6 @@ def from_address(address: ServoAddress) -> SimulatedSource:
         if model is None:
             model = nominal_model(spec)
         if contact != "rigid":
-            from core.servo.model import with_contact
-
             model = with_contact(model, contact)
         return SimulatedSource(
             name=spec.name,
@@ -136,7 +130,5 @@ def from_address(address: ServoAddress) -> SimulatedSource:
 
 def _model(spec: ServoSpec, text: str) -> ServoModel:
     if text.endswith(".json"):
-        from core.servo.model import ServoModel
-
         return ServoModel.read(text)
     return nominal_model(spec, text) if text in FRICTION_MODELS else load_model(spec.name, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from core.base.errors import InputError
 from core.servo.bench import Bench
 from core.servo.catalogue import ServoSpec
-
-if TYPE_CHECKING:
-    from sessions.importers.columns import Column
+from sessions.importers.columns import Column
 
 MOST_OF_NO_LOAD = 1.5
 """Multiple of the no-load speed; a falling load may drive the servo a little faster than that speed."""

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from core.base.errors import IdentificationError
 from core.document.table import Tabular
 from core.identification.choice.model_choice import CrossValidation, FoldFit
-from core.identification.choice.repeatability import FloorRow
-from core.identification.choice.terms import TermCosts
-from core.identification.choice.transfer import TransferTable
+from core.identification.choice.repeatability import FloorRow, repeatability
+from core.identification.choice.terms import TermCosts, term_costs
+from core.identification.choice.transfer import TransferTable, transfer_table
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
+from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import Fold, folds
+from core.motion.recording import Recording
 from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_FITS,
@@ -33,8 +35,6 @@ from sessions.results.folder import (
 )
 
 if TYPE_CHECKING:
-    from core.identification.request import IdentificationRequest
-    from core.motion.recording import Recording
     from sessions.selection import Selection
 
 
@@ -258,7 +258,6 @@ def _cross_validate(
 ) -> CrossValidated:
     """Cross-validate; see `_kept` for `kept`."""
     from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
-    from core.identification.choice.repeatability import repeatability
 
     request, on_progress = question.request, watch.on_progress
     stops: Stops = {"should_stop": watch.should_stop, "should_yield": watch.should_yield}
@@ -322,8 +321,6 @@ def _transfers(
     stops: Stops,
 ) -> tuple[TransferTable, ...]:
     """Return the stored transfer tables and, if requested, those of the other conditions until stopped."""
-    from core.identification.choice.transfer import transfer_table
-
     tables = {table.condition: table for table in (kept.transfers if kept else ())}
     for condition in found.conditions if question.transfer else ():
         if condition in tables:
@@ -357,8 +354,6 @@ def _terms(
     stops: Stops,
 ) -> TermCosts | None:
     """Return the stored cost of each term of the chosen model and, if requested, the missing ones."""
-    from core.identification.choice.terms import term_costs
-
     fold = found.folds[0]
     terms = kept.terms if kept and kept.found.folds[0] == fold else None
     if not question.terms or (terms is not None and not terms.stopped) or stops["should_stop"]():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.base.atomic import sweep, write_atomically
-from core.base.errors import InputError, ServoBenchError
+from core.base.errors import IdentificationError, InputError, ServoBenchError
 from core.base.sealed import sealed_text, warn_once
 from core.servo.terms import FRICTION_MODELS
 from sessions.results.folder import (
@@ -75,7 +75,6 @@ def load_identification(folder: Path) -> Identification:
     Raises:
         IdentificationError: if the folder holds no result or an invalid one.
     """
-    from core.base.errors import IdentificationError
     from core.identification.request import IdentificationRequest
     from core.identification.result import Identification, ModelResult
     from core.identification.runs.split import Split
@@ -115,7 +114,6 @@ def load_identification(folder: Path) -> Identification:
 
 def _diagnosis(folder: Path) -> Diagnosis | None:
     """Return the diagnosis in a folder; None if there is no usable one."""
-    from core.base.errors import IdentificationError
     from core.identification.coverage.findings import Diagnosis
 
     try:
@@ -129,7 +127,6 @@ def _diagnosis(folder: Path) -> Diagnosis | None:
 
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     """Return the identification judged by the cross-validation in a folder; unchanged if none is usable."""
-    from core.base.errors import IdentificationError
     from core.identification.choice.model_choice import CrossValidation
 
     try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from core.base.sealed import parse_sealed
-from core.identification.choice import terms, transfer
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.terms import TermCosts
 from core.identification.runs.folds import folds
 from sessions import Session
+from sessions.results import crossvalidating
 from sessions.results.folder import CROSSVALIDATION_REQUEST
 from sessions.results.identification import load_identification
 
@@ -48,8 +48,8 @@ def test_transfer_and_terms_are_made_on_request_and_once(bench, tmp_path, exampl
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("made again")
 
-    monkeypatch.setattr(transfer, "transfer_table", refuse)
-    monkeypatch.setattr(terms, "term_costs", refuse)
+    monkeypatch.setattr(crossvalidating, "transfer_table", refuse)
+    monkeypatch.setattr(crossvalidating, "term_costs", refuse)
     assert bench(*common, "--trials", "32", "--transfer", "--term-costs", "--json").data == kept
     assert bench(*common, "--trials", "32", "--json").data == kept
     elsewhere = [*common[:-1], tmp_path / "other", "--runs", "0003_sin_sin_kp100,0004_sin_sin_kp400"]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.base.words import counted
+from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.findings import Finding, ordered
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
 from core.servo.terms import Supply
 
 if TYPE_CHECKING:
-    from core.identification.coverage.doubts import HeaderDoubt
     from core.identification.evidence.residuals import ResidualDiagnosis
-    from core.motion.recording import Recording
-    from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ from core.base.arrays import Array
 from core.base.errors import IdentificationError
 from core.base.sealed import SEAL, is_broken, sealed
 from core.identification.request import IdentificationRequest, search_template
+from core.identification.search.objective import Batch
 from core.motion.recording import Recording
 from core.motion.simulation import sampling_interval
 from core.servo.model import ServoModel
@@ -317,8 +318,6 @@ class StudyObjective:
         Raises:
             IdentificationError: The recordings are of another servo.
         """
-        from core.identification.search.objective import Batch
-
         template = search_template(request, friction)
         if request.substeps is not None or not template.leapfrog:
             template = replace(template, dt=sampling_interval(recordings, request.dt))

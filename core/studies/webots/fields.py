@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 from core.base.errors import ModelError
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
+from core.servo.bench import Bench
 
 ROTATIONAL, LINEAR = "rotational", "linear"
 UNITS = {

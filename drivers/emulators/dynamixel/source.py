@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.base.errors import InputError
+from core.servo.bench import Bench
 from core.servo.catalogue import load_servo
+from core.servo.model import ServoModel
 from drivers import timing
 from drivers.emulators.dynamixel.device import Device
 from drivers.emulators.dynamixel.joint_series import Mx1Device, Xl320Device
@@ -19,8 +21,6 @@ from drivers.errors import BusError
 from drivers.simulated.hand import SharedHand
 
 if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.model import ServoModel
     from drivers.emulators.dynamixel.emulator import DynamixelEmulator
 
 SERIES: dict[str, type[Device]] = {"x": XDevice, "mx1": Mx1Device, "xl320": Xl320Device}

@@ -6,7 +6,6 @@ import contextlib
 import heapq
 import socket
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from core.servo.catalogue import load_servo
 from drivers import timing
@@ -14,6 +13,7 @@ from drivers.emulators.ethercat import veth
 from drivers.emulators.ethercat.commands import add_commands
 from drivers.emulators.ethercat.datagrams import ETHERTYPE, NUMBER, circulate
 from drivers.emulators.ethercat.faults import WireFaults
+from drivers.emulators.ethercat.segment import Segment
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.ethercat.states import AlState
 from drivers.emulators.mechanism import Mechanism
@@ -21,9 +21,6 @@ from drivers.emulators.process import LONGEST_REST, Emulator
 from drivers.errors import BusError
 from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import TICK, Imperfections
-
-if TYPE_CHECKING:
-    from drivers.emulators.ethercat.segment import Segment
 
 CURRENT_WINDOW = 0.002
 """Time over which a drive filters the current that it reports [s]."""

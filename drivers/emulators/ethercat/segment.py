@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.base.errors import InputError
-
-if TYPE_CHECKING:
-    from core.servo.bench import Bench
-    from core.servo.model import ServoModel
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from drivers.emulators.ethercat.emulator import EthercatEmulator
 from drivers.emulators.ethercat.segment import Segment
-
-if TYPE_CHECKING:
-    from drivers.emulators.process import Emulator
-    from drivers.simulated.hand import SharedHand
+from drivers.emulators.process import Emulator
+from drivers.simulated.hand import SharedHand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +16,4 @@ class EthercatEmulation(Segment):
 
     def open(self, hand: SharedHand) -> Emulator:
         """Create missing interfaces and attach the drives; raises BusError with its remedy."""
-        from drivers.emulators.ethercat.emulator import EthercatEmulator
-
         return EthercatEmulator(self, hand)
