@@ -24,7 +24,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -92,7 +92,6 @@ if TYPE_CHECKING:
 
     from core.base.errors import ServoBenchError
     from core.export.contract import Check, ExportResult
-    from core.export.exporting import check_export
     from core.identification.coverage.report import Coverage
     from core.identification.evaluate import Evaluation
     from core.identification.evidence.certainty import Certainty
@@ -103,80 +102,45 @@ if TYPE_CHECKING:
     from core.motion.simulation import simulate_trajectory
     from core.motion.trajectories import Trajectory, make_trajectory
     from core.practice.diagram import DriveBackdriveDiagram
+    from core.practice.placement import PlacedPoint
     from core.servo.bench import Bench
     from core.servo.model import ServoModel
     from core.servo.servo_spec import ServoSpec
     from core.servo.settings import ServoSettings
-    from core.servo.terms import Supply
+    from core.servo.terms import Integrator, Metric, QuadraticGate, Supply
     from sessions import Session
     from sessions.results.crossvalidating import CrossValidated
 
 _PLACES = {
-    "Bench": "core.servo.bench",
-    "Certainty": "core.identification.evidence.certainty",
-    "Check": "core.export.contract",
-    "Comparison": "core.motion.comparison",
-    "Coverage": "core.identification.coverage.report",
-    "CrossValidated": "sessions.results.crossvalidating",
-    "DriveBackdriveDiagram": "core.practice.diagram",
-    "Evaluation": "core.identification.evaluate",
-    "ExportResult": "core.export.contract",
-    "Identification": "core.identification.result",
-    "ModelResult": "core.identification.result",
-    "NextRecordings": "core.identification.next.proposal",
-    "Recording": "core.motion.recording",
-    "ServoBenchError": "core.base.errors",
-    "ServoModel": "core.servo.model",
-    "ServoSettings": "core.servo.settings",
-    "ServoSpec": "core.servo.servo_spec",
-    "Session": "sessions",
-    "Trajectory": "core.motion.trajectories",
-    "check_export": "core.export.exporting",
-    "make_trajectory": "core.motion.trajectories",
-    "simulate_trajectory": "core.motion.simulation",
+    "core.base.errors": ("ServoBenchError",),
+    "core.export.contract": ("Check", "ExportResult"),
+    "core.identification.coverage.report": ("Coverage",),
+    "core.identification.evaluate": ("Evaluation",),
+    "core.identification.evidence.certainty": ("Certainty",),
+    "core.identification.next.proposal": ("NextRecordings",),
+    "core.identification.result": ("Identification", "ModelResult"),
+    "core.motion.comparison": ("Comparison",),
+    "core.motion.recording": ("Recording",),
+    "core.motion.simulation": ("simulate_trajectory",),
+    "core.motion.trajectories": ("Trajectory", "make_trajectory"),
+    "core.practice.diagram": ("DriveBackdriveDiagram",),
+    "core.servo.bench": ("Bench",),
+    "core.servo.model": ("ServoModel",),
+    "core.servo.servo_spec": ("ServoSpec",),
+    "core.servo.settings": ("ServoSettings",),
+    "sessions": ("Session",),
+    "sessions.results.crossvalidating": ("CrossValidated",),
 }
-"""Public names that are re-exported, and the module that defines each."""
+"""Modules that define the names that are re-exported."""
 
 __all__ = [
-    "Bench",
-    "Certainty",
-    "Check",
-    "Comparison",
-    "Coverage",
-    "CrossValidated",
-    "DriveBackdriveDiagram",
-    "Evaluation",
-    "ExportResult",
-    "Identification",
-    "ModelResult",
-    "NextRecordings",
-    "Recording",
-    "ServoBenchError",
-    "ServoModel",
-    "ServoSettings",
-    "ServoSpec",
-    "Session",
-    "Trajectory",
-    "certainty",
-    "check_export",
-    "coverage",
-    "cross_validate",
-    "drive_backdrive",
-    "evaluate",
-    "example",
-    "export",
-    "identify",
-    "import_logs",
-    "load_model",
-    "load_servo",
-    "make_trajectory",
-    "propose",
-    "record",
-    "recording",
-    "simulate",
-    "simulate_trajectory",
-    "write_model",
-]
+    "Bench", "Certainty", "Check", "Comparison", "Coverage", "CrossValidated", "DriveBackdriveDiagram",
+    "Evaluation", "ExportResult", "Identification", "ModelResult", "NextRecordings", "Recording",
+    "ServoBenchError", "ServoModel", "ServoSettings", "ServoSpec", "Session", "Trajectory", "certainty",
+    "check_export", "coverage", "cross_validate", "drive_backdrive", "evaluate", "example", "export",
+    "identify", "import_logs", "load_model", "load_servo", "make_trajectory", "propose", "record", "recording",
+    "simulate", "simulate_trajectory", "write_model",
+]  # fmt: skip
 
 
 def example(folder: str | Path | None = None) -> Session:
@@ -281,15 +245,12 @@ def recording(
     goal_position: ArrayLike,
     position: ArrayLike,
     *,
-    servo: str | Path | ServoSpec,
-    mass: float,
-    length: float,
-    kp: float | None = None,
-    supply_voltage: ArrayLike | None = None,
-    id: str = "recording",
-    trajectory: str = "own",
-    **channels: ArrayLike,
-) -> Recording:
+    servo: str | Path | ServoSpec, mass: float, length: float, angle_offset: float = 0.0, kp: float | None = None,
+    supply_voltage: ArrayLike | None = None, id: str = "recording", trajectory: str = "own",
+    torque_enable: ArrayLike | None = None, velocity: ArrayLike | None = None, current: ArrayLike | None = None,
+    duty_cycle: ArrayLike | None = None, temperature: ArrayLike | None = None, read_duration: ArrayLike | None = None,
+    command_time: ArrayLike | None = None, skipped_cycles: ArrayLike | None = None, bus_errors: ArrayLike | None = None,
+) -> Recording:  # fmt: skip
     """Make a recording from arrays.
 
     Add it to a session with `Session.add`, or identify from a list of recordings.
@@ -301,12 +262,20 @@ def recording(
         servo: The servo.
         mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
+        angle_offset: Mounting error [rad], added to the measured angle before gravity acts.
         kp: Position gain in the servo's own unit. Default: the catalogue's.
         supply_voltage: Supply voltage [V], one value or measured values (n,). Default: the catalogue's.
         id: Name of the run, unique among the recordings that are identified together.
         trajectory: Name of the motion. Runs with the same name can be held out together.
-        channels: Further measured channels, (n,) each: `torque_enable` (1 while the motor is driven; default: always
-            1), `velocity` [rad/s], `current` [A], `duty_cycle`, `temperature` [°C].
+        torque_enable: 1 while the motor is driven, 0 while it is released, (n,). Default: always 1.
+        velocity: Velocity reported by the servo [rad/s], (n,).
+        current: Motor current [A], (n,).
+        duty_cycle: Signed share of the supply voltage on the motor, (n,).
+        temperature: Temperature of the servo [°C], (n,).
+        read_duration: Duration of each bus read [s], (n,).
+        command_time: Time at which each goal was commanded [s], (n,). Default: the sample's own time.
+        skipped_cycles: Cycles missed since the previous sample, (n,).
+        bus_errors: Failed bus transactions since the previous sample, (n,).
 
     Returns:
         The recording.
@@ -320,6 +289,7 @@ def recording(
         >>> run.samples
         200
     """
+    given = dict(locals())
     import numpy as np
 
     from core.motion.recording import CHANNELS, Recording
@@ -327,17 +297,18 @@ def recording(
     from core.servo.settings import ServoSettings
 
     spec = load_servo(servo)
-    given = {"time": time, "goal_position": goal_position, "position": position, **channels}
     supply = np.asarray(spec.supply_voltage if supply_voltage is None else supply_voltage, dtype=np.float64)
-    if supply.ndim:
-        given["supply_voltage"] = supply
-    kinds = {channel.name: channel.kind for channel in CHANNELS}
-    columns = {name: np.asarray(values, dtype=kinds.get(name, "f8")) for name, values in given.items()}
-    columns.setdefault("torque_enable", np.ones(len(columns["time"]), dtype=kinds["torque_enable"]))
+    given["supply_voltage"] = supply if supply.ndim else None
+    given["torque_enable"] = np.ones(np.shape(time)) if torque_enable is None else torque_enable
+    columns = {
+        channel.name: np.asarray(given[channel.name], dtype=channel.kind)
+        for channel in CHANNELS
+        if given[channel.name] is not None
+    }
     return Recording(
         id=id,
         trajectory=trajectory,
-        bench=Bench(mass=mass, length=length),
+        bench=Bench(mass=mass, length=length, angle_offset=angle_offset),
         settings=ServoSettings(
             servo=spec.name,
             kp=spec.default_kp if kp is None else kp,
@@ -351,12 +322,11 @@ def import_logs(
     paths: str | Path | Sequence[str | Path],
     session: str | Path | Session,
     *,
-    columns: str = "",
-    from_name: str = "",
-    servo: str | Path | ServoSpec | None = None,
-    progress: bool = True,
-    **facts: float | str,
-) -> Session:
+    columns: str = "", from_name: str = "", servo: str | Path | ServoSpec | None = None, mass: float | None = None,
+    length: float | None = None, arm_mass: float | None = None, angle_offset: float | None = None,
+    kp: float | None = None, ki: float | None = None, kd: float | None = None, damping: float | None = None,
+    supply_voltage: float | None = None, trajectory: str | None = None, progress: bool = True,
+) -> Session:  # fmt: skip
     """Import logs into a session: CSV, TSV, NPZ, Parquet, logs of Rhoban/bam, files of ServoBench.
 
     Args:
@@ -367,9 +337,17 @@ def import_logs(
         from_name: Pattern of the file names, from which facts of each run are taken, e.g.
             "{trajectory}_m{mass}_l{length}_kp{kp}".
         servo: The servo of tables that do not name one.
+        mass: Load at the end of the pendulum [kg], as all facts that follow of the tables that do not state their own.
+        length: Distance from shaft to load [m].
+        arm_mass: Mass of the uniform rod [kg].
+        angle_offset: Mounting error [rad], added to the measured angle before gravity acts.
+        kp: Position gain in the servo's own unit.
+        ki: Integral gain in the servo's own unit.
+        kd: Derivative gain in the servo's own unit.
+        damping: Velocity gain of the eRob control law.
+        supply_voltage: Nominal supply voltage [V].
+        trajectory: Name of the motion.
         progress: Show a progress bar.
-        facts: Facts that hold for all tables: `mass` [kg], `length` [m], `arm_mass` [kg], `angle_offset` [rad], `kp`,
-            `ki`, `kd`, `supply_voltage` [V], `trajectory`.
 
     Returns:
         The session with the new runs.
@@ -383,12 +361,15 @@ def import_logs(
         ...     servo="xl330", mass=0.1, length=0.1, kp=400,
         ... )
     """
+    given = dict(locals())
     from sessions import Session, import_paths
     from sessions.importers import TableImport
     from sessions.importers.columns import parse_columns
+    from sessions.importers.names import FACTS
 
-    named = {} if servo is None else {"servo": load_servo(servo).name}
-    tables = TableImport(columns=parse_columns(columns), facts=named | facts, name_pattern=from_name)
+    given["servo"] = None if servo is None else load_servo(servo).name
+    facts = {name: given[name] for name in FACTS if given[name] is not None}
+    tables = TableImport(columns=parse_columns(columns), facts=facts, name_pattern=from_name)
     files = [paths] if isinstance(paths, str | Path) else paths
     with _progress("Import", progress) as show:
         import_paths(files, session, lambda event: show(event.done / max(event.total, 1), event.file), tables)
@@ -501,12 +482,14 @@ def identify(
     data: Session | Recording | Sequence[Recording] | str | Path,
     models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
     *,
-    servo: str | Path | ServoSpec | None = None,
-    command_path: bool | None = None,
-    output: str | Path | None = None,
-    progress: bool = True,
-    **options: Any,
-) -> Identification:
+    servo: str | Path | ServoSpec | None = None, command_path: bool | None = None, points: Sequence[PlacedPoint] = (),
+    output: str | Path | None = None, progress: bool = True, trials: int | None = None, repeats: int = 1, seed: int = 0,
+    validation: str = "25%", metric: Metric = "mae", polish: bool = True, contact: str = "rigid",
+    integrator: Integrator = "leapfrog", dt: float | None = None, substeps: int | None = None,
+    run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque", supply: Supply = "logged",
+    frozen: Sequence[tuple[str, float]] = (), bounds: Sequence[tuple[str, float, float]] = (),
+    start: Sequence[tuple[str, float]] = (), prior: float = 0.0, threads: int | None = None,
+) -> Identification:  # fmt: skip
     """Identify models from recordings.
 
     The same data, options and seed give the same result as the window and `bench identify`.
@@ -518,11 +501,30 @@ def identify(
         servo: The servo. Default: the servo of the recordings.
         command_path: Also identify delay, gain ratio, slew, dead band, lag and torque-off. Default: include them if
             they lower the error on held-out runs.
+        points: Drive/backdrive points placed by hand, to which the models are fitted too.
         output: Folder for models, `result.json` and the search. Default: a new folder in the results of a session;
             nothing is written for recordings that are not in a session.
         progress: Show a progress bar.
-        options: Further fields of `core.identification.options.IdentificationOptions`: `seed`, `trials`, `validation`,
-            `frozen`, `bounds`, `start`, `threads` and others.
+        trials: Evaluations per model and repeat. Default: 1000 per free parameter.
+        repeats: Independent searches per model; their spread shows the convergence.
+        seed: Random seed.
+        validation: Runs to hold out for scoring the models: a share ("25%"), a condition ("kp=200") or "none".
+        metric: Error that the search minimises: "mae", "rmse" or "mae_velocity" (position and velocity).
+        polish: After the search, descend to the nearby minimum of a smooth loss.
+        contact: Friction before slip: "rigid", or "elastoplastic" with a spring and a damper.
+        integrator: "leapfrog" of second order, "algorithm1" of the paper, or "bam" as Rhoban/bam.
+        dt: Time between samples [s], to which recordings are resampled. Default: that of a regular recording, else the
+            median, at least 0.005 s.
+        substeps: Time steps of the simulation between two samples. Default: as many as the fit needs.
+        run_offsets: Fit an offset of angle and supply voltage for each run; not with points.
+        quadratic_gate: Condition for the quadratic friction of M6: "larger_torque" or "opposing" torques.
+        supply: "logged" uses the measured supply voltage where the recordings have it, "header" the nominal one.
+        frozen: Parameters held at a value: name and value [SI units].
+        bounds: Bounds that replace the catalogue's: name, lowest and highest value [SI units].
+        start: Values of a known model, at which the search also starts: name and value [SI units].
+        prior: Penalty [rad] for a value that lies one whole catalogue interval from its start value; 0.01 to 0.03 for
+            few runs, 0 for none.
+        threads: Number of threads, without effect on the result. Default: all processors.
 
     Returns:
         One result per model, the split, and the recommended model.
@@ -535,6 +537,7 @@ def identify(
         >>> found.recommended.model.servo
         'xl330'
     """
+    options = _options(locals())
     from core.identification.diagnosis import diagnosed
     from core.identification.identify import Progress, identify
     from core.identification.request import IdentificationRequest
@@ -548,6 +551,7 @@ def identify(
         models=_names(models),
         command_path=() if command_path is False else COMMAND_PATH_TERMS,
         command_path_if_better=command_path is None,
+        points=tuple(points),
         data_hash=runs.data_hash,
         **options,
     )
@@ -567,21 +571,23 @@ def identify(
     return found.identification
 
 
-def cross_validate(
+def cross_validate(  # noqa: D417 (the options of identify)
     data: Session | Recording | Sequence[Recording] | str | Path,
     models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
     *,
-    by: str | Sequence[str] | None = None,
-    command_path: bool | None = None,
-    servo: str | Path | ServoSpec | None = None,
-    output: str | Path | None = None,
-    progress: bool = True,
-    **options: Any,
-) -> CrossValidated:
+    by: str | Sequence[str] | None = None, command_path: bool | None = None,
+    servo: str | Path | ServoSpec | None = None, output: str | Path | None = None, progress: bool = True,
+    trials: int | None = None, repeats: int = 1, seed: int = 0, validation: str = "25%", metric: Metric = "mae",
+    polish: bool = True, contact: str = "rigid", integrator: Integrator = "leapfrog", dt: float | None = None,
+    substeps: int | None = None, run_offsets: bool = False, quadratic_gate: QuadraticGate = "larger_torque",
+    supply: Supply = "logged", frozen: Sequence[tuple[str, float]] = (),
+    bounds: Sequence[tuple[str, float, float]] = (), start: Sequence[tuple[str, float]] = (), prior: float = 0.0,
+    threads: int | None = None,
+) -> CrossValidated:  # fmt: skip
     """Compare models on held-out conditions and choose the one that transfers best.
 
     Each mass, length, gain and motion is held out in turn. The models are fitted to the rest and scored on the runs
-    held out.
+    held out. The other options are those of `identify`.
 
     Args:
         data: The recordings.
@@ -592,7 +598,6 @@ def cross_validate(
         servo: The servo. Default: the servo of the recordings.
         output: Folder that keeps completed parts; a second call continues there. Default: nothing is kept.
         progress: Show a progress bar.
-        options: As for `identify`.
 
     Returns:
         Errors on the held-out runs, by model and condition. `found.choice.text` explains which model to use.
@@ -605,6 +610,7 @@ def cross_validate(
         >>> made.found.choice.chosen.friction in ("m1", "m6")
         True
     """
+    options = _options(locals())
     from core.identification.defaults import CONDITIONS
     from core.identification.request import IdentificationRequest
     from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation
@@ -764,10 +770,11 @@ def export(
     target: str,
     folder: str | Path,
     *,
-    name: str | None = None,
-    force: bool = False,
-    **options: Any,
-) -> ExportResult:
+    name: str | None = None, force: bool = False, kp: float | None = None, ki: float = 0.0,
+    damping: float | None = None, supply_voltage: float | None = None, bench: Bench | None = None,
+    timestep: float = 0.001, syntax: str = "3.12", friction: str = "coulomb", drive: str = "servo",
+    missing: str = "leave out",
+) -> ExportResult:  # fmt: skip
     """Export a model to a physics engine.
 
     `check_export` runs the exported files in their engine.
@@ -779,22 +786,64 @@ def export(
         folder: Where to write the files; it is created if it does not exist.
         name: Name in files, symbols and nodes. Default: the model's.
         force: Replace existing files that differ.
-        options: Options of the target, such as `kp` or `timestep` [s].
+        kp: Position gain in the servo's own unit. Default: the catalogue's.
+        ki: Integral gain in the servo's own unit.
+        damping: Velocity gain of the eRob control law. Default: the catalogue's.
+        supply_voltage: Supply voltage [V]. Default: the model's nominal one.
+        bench: Pendulum of the example and of the stated error. Default: one that suits the servo.
+        timestep: Time step of the example [s].
+        syntax: For "mujoco": oldest version of MuJoCo that reads the files, "3.12", "3.7" or "3.1".
+        friction: For "mujoco": "coulomb", or "lugre" with bristles, for time steps of 0.001 s and less.
+        drive: For "genesis": "servo", computed before each step, or "plain", the engine's own drive.
+        missing: For "bam": "leave out" terms without a key, or "refuse" the export.
 
     Returns:
         The files and notes on what the target cannot represent.
 
     Raises:
-        ServoBenchError: The target or an option is unknown, the target cannot hold the model, or files would be
+        ServoBenchError: The target is unknown or has no such option, it cannot hold the model, or files would be
             overwritten.
 
     Example:
         >>> result = sb.export("mx106:m6", "mujoco", "mx106_mujoco")
         >>> [path.name for path in result.files][:1]  # doctest: +SKIP
     """
+    options = _changed(export, locals())
     from core.export.exporting import export_model
 
     return export_model(load_model(model), target, folder, name=name, force=force, **options)
+
+
+def check_export(  # noqa: D417 (the options of export)
+    model: str | Path | ServoModel,
+    target: str,
+    folder: str | Path,
+    *,
+    name: str | None = None, kp: float | None = None, ki: float = 0.0, damping: float | None = None,
+    supply_voltage: float | None = None, bench: Bench | None = None, timestep: float = 0.001, syntax: str = "3.12",
+    friction: str = "coulomb", drive: str = "servo", missing: str = "leave out",
+) -> Check:  # fmt: skip
+    """Compare the motion of exported files with the model's, and add the result to their README.
+
+    The files run in the target's engine if it is installed here, otherwise in a simulation that follows its rules. All
+    options are those of `export`; give the same ones.
+
+    Args:
+        model: The exported model.
+        target: Name of the target.
+        folder: Folder of the export.
+        name: Name given to the export, if any.
+
+    Returns:
+        The error of the exported motion under several conditions.
+
+    Raises:
+        ServoBenchError: The files are not an export of this model with these options, or no engine here runs them.
+    """
+    options = _changed(check_export, locals())
+    from core.export.exporting import check_export as check
+
+    return check(load_model(model), target, Path(folder), name=name, **options)
 
 
 # Internals.
@@ -835,6 +884,19 @@ def _runs(data: Session | Recording | Sequence[Recording] | str | Path) -> _Runs
     return _Runs(recordings, data, selection, data.data_hash(selection.runs))
 
 
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an identification among the arguments of a function, but for the models."""
+    from core.identification.options import IdentificationOptions, options_of
+
+    return {name: given[name] for name in options_of(IdentificationOptions) if name != "models"}
+
+
+def _changed(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a target's options that differ from the defaults of the function; the target may lack the others."""
+    defaults = {name: value for name, value in function.__kwdefaults__.items() if name not in ("name", "force")}
+    return {name: given[name] for name, default in defaults.items() if given[name] != default}
+
+
 def _names(text: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(text.replace(" ", "").split(",")) if isinstance(text, str) else tuple(text)
 
@@ -864,9 +926,10 @@ def _progress(title: str, shown: bool) -> Iterator[Callable[[float, str], None]]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(__import__(_PLACES[name], fromlist=(name,)), name)
+    for module, names in _PLACES.items():
+        if name in names:
+            return getattr(__import__(module, fromlist=(name,)), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

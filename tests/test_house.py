@@ -98,6 +98,19 @@ def test_below_the_window_only_registries_know_the_studies(imports):
     assert knowing == REGISTRIES
 
 
+def test_the_library_knows_nothing_of_the_window():
+    """It knows the drivers only to record. That the rooms below do not know the window is a contract."""
+    text = (ROOT / "servobench.py").read_text(encoding="utf-8")
+    assert text.count("bench_gui") == 1  # in its list of all rooms
+    using_drivers = {
+        getattr(part, "name", "")
+        for part in ast.parse(text).body
+        for node in ast.walk(part)
+        if isinstance(node, ast.ImportFrom) and within(node.module, "drivers")
+    }
+    assert using_drivers == {"record"}
+
+
 def definitions():
     """(place, node) of each class and function of the product."""
     for path in (path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))):

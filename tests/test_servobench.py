@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import matplotlib
@@ -15,12 +16,24 @@ import pytest
 
 import servobench as sb
 from core.base.errors import InputError
+from core.export.exporting import exporters
+from core.identification.options import IdentificationOptions, options_of
+from core.motion.recording import CHANNELS
+from core.practice.placement import PlacedPoint
 from core.servo.terms import COMMAND_PATH_TERMS
+from sessions.importers.names import FACTS
 from sessions.results.certifying import CertaintyQuestion
 
 ROOT = Path(sb.__file__).parent
 HEAVY = ("PySide6", "pyqtgraph", "numba", "numpy", "scipy", "matplotlib", "h5py")
 OTHERS = ("core", "drivers", "sessions", "resources", "bench_gui")
+OPTIONS = {
+    "trials": 77, "repeats": 2, "seed": 5, "validation": "none", "metric": "rmse", "polish": False,
+    "contact": "elastoplastic", "integrator": "bam", "dt": 0.004, "substeps": 3, "run_offsets": False,
+    "quadratic_gate": "opposing", "supply": "header", "frozen": (("kt", 0.9),), "bounds": (("R", 1.0, 9.0),),
+    "start": (("kt", 0.8),), "prior": 0.02, "threads": 3,
+}  # fmt: skip
+"""Options of an identification that differ from the defaults, but for offsets, which contradict points."""
 LONG = ("certainty", "cross_validate", "propose")
 """Their examples fit or search for seconds."""
 
@@ -49,6 +62,10 @@ def python(program, folder, *path):
     return done.stdout.strip()
 
 
+def keywords(name):
+    return {p.name for p in inspect.signature(getattr(sb, name)).parameters.values() if p.kind is p.KEYWORD_ONLY}
+
+
 class TestNames:
     def test_every_name_is_there_and_is_described(self):
         assert sorted(sb.__all__) == dir(sb)
@@ -62,6 +79,47 @@ class TestNames:
     def test_importing_loads_nothing_heavy(self, place):
         program = f"import sys, servobench; print([name for name in {HEAVY} if name in sys.modules])"
         assert python(program, place) == "[]"
+
+
+class TestSignatures:
+    """The signatures repeat what is declared elsewhere, for editors; nothing may be missing or differ."""
+
+    @pytest.mark.parametrize("name", ["identify", "cross_validate"])
+    def test_the_options_of_an_identification(self, name):
+        declared = {option: field.default for option, (field, _) in options_of(IdentificationOptions).items()}
+        models = inspect.signature(getattr(sb, name)).parameters["models"].default
+        given = {**getattr(sb, name).__kwdefaults__, "models": tuple(models.split(","))}
+        assert {option: given.get(option, "missing") for option in declared} == declared
+
+    @pytest.mark.parametrize("name", ["export", "check_export"])
+    def test_the_options_of_the_targets(self, name):
+        targets = [exporter.options for exporter in exporters().values()]
+        declared = {field.name: field.default for options in targets for field in fields(options)}
+        given = getattr(sb, name).__kwdefaults__
+        assert {option: given[option] for option in given if option not in ("name", "force")} == declared
+
+    def test_the_channels_of_a_recording(self):
+        assert {channel.name for channel in CHANNELS} <= {*inspect.signature(sb.recording).parameters}
+
+    def test_the_facts_of_an_import(self):
+        assert keywords("import_logs") == {*FACTS, "columns", "from_name", "progress"}
+
+    def test_every_argument_is_described(self):
+        elsewhere = {"cross_validate": keywords("identify"), "check_export": keywords("export")}
+        for name in filter(lambda name: inspect.isfunction(getattr(sb, name)), sb.__all__):
+            function = getattr(sb, name)
+            _, _, described = function.__doc__.partition("Args:\n")
+            for argument in {*inspect.signature(function).parameters} - elsewhere.get(name, set()):
+                assert f"        {argument}: " in described or f" {argument}: " in described, (name, argument)
+
+    def test_an_unknown_option_is_refused(self, session):
+        for call in (sb.identify, sb.cross_validate):
+            with pytest.raises(TypeError, match="trails"):
+                call(session, "m1", trails=400)
+        with pytest.raises(TypeError, match="gain"):
+            sb.export("mx106:m6", "mujoco", "out", gain=3.0)
+        with pytest.raises(sb.ServoBenchError, match="export to c: no option drive"):
+            sb.export("mx106:m6", "c", "out", drive="plain")
 
 
 class TestExamples:
@@ -128,8 +186,7 @@ class TestArguments:
         """Arguments by name with which a function calls what computes, where the call ends."""
 
         def call(target, function, *arguments, **named):
-            keywords = {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
-            assert keywords <= set(named) | {"progress"}, "every argument is given"
+            assert keywords(function.__name__) <= set(named) | {"progress"}, "every argument is given"
             module, _, name = target.rpartition(".")
             place = importlib.import_module(module)
             signature = inspect.signature(getattr(place, name))
@@ -147,9 +204,12 @@ class TestArguments:
 
     def test_of_a_recording(self):
         time = np.arange(0.0, 1.0, 0.01)
-        run = sb.recording(time, time, time, servo="mx64", mass=0.3, length=0.2, kp=9.0, supply_voltage=11.0, id="a",
-                           trajectory="b", torque_enable=np.zeros(100), current=0.5 * time)  # fmt: skip
-        assert (run.id, run.trajectory, run.bench) == ("a", "b", sb.Bench(mass=0.3, length=0.2))
+        run = sb.recording(time, time, time, servo="mx64", mass=0.3, length=0.2, angle_offset=0.1, kp=9.0,
+                           supply_voltage=11.0, id="a", trajectory="b", torque_enable=np.zeros(100),
+                           current=0.5 * time)  # fmt: skip
+        assert (run.id, run.trajectory) == ("a", "b")
+        assert run.bench == sb.Bench(mass=0.3, length=0.2, angle_offset=0.1)
+        assert {*run.channels} == {"time", "goal_position", "position", "torque_enable", "current"}
         assert run.settings == sb.ServoSettings(servo="mx64", kp=9.0, supply_voltage=11.0)
         assert not run.torque_enable.any()
         np.testing.assert_allclose(run.channels["current"], 0.5 * time)
@@ -165,10 +225,13 @@ class TestArguments:
 
     def test_of_an_import(self, reach, place):
         given = reach("sessions.import_paths", sb.import_logs, "a.csv", place / "lab", columns="time=t:ms",
-                      from_name="{trajectory}", servo="MX-64", mass=0.3, kp=9.0)  # fmt: skip
+                      from_name="{trajectory}", servo="MX-64", mass=0.3, length=0.2, arm_mass=0.0, angle_offset=0.1,
+                      kp=9.0, ki=1.0, kd=2.0, damping=None, supply_voltage=11.0, trajectory=None)  # fmt: skip
         paths, session, _, tables = given.values()
         assert (paths, session) == (["a.csv"], place / "lab")
-        assert (tables.facts, tables.name_pattern) == ({"servo": "mx64", "mass": 0.3, "kp": 9.0}, "{trajectory}")
+        assert tables.facts == {"servo": "mx64", "mass": 0.3, "length": 0.2, "arm_mass": 0.0, "angle_offset": 0.1,
+                                "kp": 9.0, "ki": 1.0, "kd": 2.0, "supply_voltage": 11.0}  # fmt: skip
+        assert tables.name_pattern == "{trajectory}"
         assert [(column.name, column.unit) for column in tables.columns.values()] == [("t", "ms")]
 
     def test_of_a_simulation(self, reach, session):
@@ -182,10 +245,14 @@ class TestArguments:
     )
     def test_of_an_identification(self, reach, session, place, path, terms, if_better):
         target = "sessions.results.identifying.run_identification"
-        given = reach(target, sb.identify, session, "m2, m4", servo="mx64", command_path=path, output=place / "kept",
-                      trials=77, seed=5)  # fmt: skip
+        point = PlacedPoint(
+            servo="mx64", bench=sb.Bench(mass=0.3, length=0.2), angle=0.1, motor_torque=0.2, side="drive"
+        )
+        given = reach(target, sb.identify, session, "m2, m4", servo="mx64", command_path=path, points=[point],
+                      output=place / "kept", **OPTIONS)  # fmt: skip
         request = given["request"]
-        assert (request.servo, request.models, request.trials, request.seed) == ("mx64", ("m2", "m4"), 77, 5)
+        assert (request.servo, request.models, request.points) == ("mx64", ("m2", "m4"), (point,))
+        assert {name: getattr(request, name) for name in OPTIONS} == OPTIONS
         assert (request.command_path, request.command_path_if_better) == (terms, if_better)
         assert (request.data_hash, given["folder"]) == (session.data_hash(), place / "kept")
         assert given["selection"].runs == tuple(run.id for run in given["recordings"])
@@ -194,10 +261,11 @@ class TestArguments:
     def test_of_a_cross_validation(self, reach, session, place, path, searched):
         target = "sessions.results.crossvalidating.run_crossvalidation"
         given = reach(target, sb.cross_validate, session, "m2, m4", by="kp, unit", command_path=path, servo="mx64",
-                      output=place / "kept", trials=77)  # fmt: skip
+                      output=place / "kept", **OPTIONS)  # fmt: skip
         question = given["question"]
         assert (question.by, question.command_path) == (("kp", "unit"), searched)
-        assert (question.request.servo, question.request.models, question.request.trials) == ("mx64", ("m2", "m4"), 77)
+        assert (question.request.servo, question.request.models) == ("mx64", ("m2", "m4"))
+        assert {name: getattr(question.request, name) for name in OPTIONS} == OPTIONS
         assert (question.request.data_hash, given["folder"]) == (session.data_hash(), place / "kept")
 
     def test_of_a_certainty(self, reach, session, place):
@@ -215,9 +283,19 @@ class TestArguments:
 
     def test_of_an_export(self, reach, place):
         target = "core.export.exporting.export_model"
-        given = reach(target, sb.export, "mx106:m2", "drake", place / "out", name="arm", force=True, kp=9.0)
-        assert given == {"model": sb.load_model("mx106:m2"), "target": "drake", "folder": place / "out", "name": "arm",
-                         "force": True, "options": {"kp": 9.0}}  # fmt: skip
+        options = {"kp": 9.0, "ki": 1.0, "damping": 2.0, "supply_voltage": 11.0, "timestep": 0.002, "syntax": "3.1",
+                   "bench": sb.Bench(mass=0.3, length=0.2), "friction": "lugre", "drive": "plain",
+                   "missing": "refuse"}  # fmt: skip
+        written = {"model": sb.load_model("mx106:m2"), "target": "drake", "folder": place / "out", "name": "arm"}
+        given = reach(target, sb.export, "mx106:m2", "drake", place / "out", name="arm", force=True, **options)
+        assert given == {**written, "force": True, "options": options}
+        given = reach("core.export.exporting.check_export", sb.check_export, "mx106:m2", "drake", place / "out",
+                      name="arm", **options)  # fmt: skip
+        assert given == {**written, "options": options}
+
+    def test_options_of_other_targets_do_not_reach_one(self, reach, place, monkeypatch):
+        monkeypatch.setattr("core.export.exporting.export_model", lambda *_, **given: given)
+        assert sb.export("mx106:m2", "drake", place, kp=9.0) == {"name": None, "force": False, "kp": 9.0}
 
     def test_of_a_diagram_and_of_a_coverage(self, reach, session):
         given = reach(
@@ -276,4 +354,4 @@ class TestFolders:
             "run = sb.example().load('0001_lift_and_drop_kp100')\n"
             "print(core.MINE, sessions.MINE, run.samples > 100, sb.Recording.__module__)\n"
         )
-        assert python(program, place, place).split() == ["True"] * 3 + ["servobench.core.recording"]
+        assert python(program, place, place).split() == ["True"] * 3 + ["servobench.core.motion.recording"]
