@@ -329,6 +329,8 @@ def import_logs(
 ) -> Session:  # fmt: skip
     """Import logs into a session: CSV, TSV, NPZ, Parquet, logs of Rhoban/bam, files of ServoBench.
 
+    The arguments from `mass` to `trajectory` are facts that hold for all tables.
+
     Args:
         paths: Files or folders.
         session: A session, or the folder of one; it is created if it does not exist.
@@ -337,7 +339,7 @@ def import_logs(
         from_name: Pattern of the file names, from which facts of each run are taken, e.g.
             "{trajectory}_m{mass}_l{length}_kp{kp}".
         servo: The servo of tables that do not name one.
-        mass: Load at the end of the pendulum [kg], as all facts that follow of the tables that do not state their own.
+        mass: Load at the end of the pendulum [kg].
         length: Distance from shaft to load [m].
         arm_mass: Mass of the uniform rod [kg].
         angle_offset: Mounting error [rad], added to the measured angle before gravity acts.
