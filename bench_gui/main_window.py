@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
@@ -78,7 +78,7 @@ class GuidedTour(Protocol):
 class MainWindow(QMainWindow):
     """Window with all task pages; contains no physics, file or protocol code.
 
-    Pages are made when they are first needed; the others follow one by one once the window is visible.
+    A page is made when it is first needed; the others follow one by one once the window is visible.
     """
 
     def __init__(
@@ -106,7 +106,9 @@ class MainWindow(QMainWindow):
         """Created at first use."""
         self.appearance = Appearance(controller.settings, theme, self._paint)
         self._keys = KeysEverywhere(controller.escape)
-        self._pages = Pages(self._make_page, lambda: not self._asks_before_closing, self._keys.paused)
+        self._pages = Pages(
+            self._make_page, lambda: self.appearance.theme, lambda: not self._asks_before_closing, self._keys.paused
+        )
         self.stack, self.completed = self._pages.stack, self._pages.completed
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(SMALLEST)
@@ -188,12 +190,8 @@ class MainWindow(QMainWindow):
 
     @property
     def pages(self) -> list[TaskPage]:
-        """All pages in the order of the rail, complete with their parts."""
-        pages = [self.page(number) for number in range(len(TASKS))]
-        for page in pages:
-            for _ in page.more():
-                pass
-        return pages
+        """All pages in the order of the rail."""
+        return [self.page(number) for number in range(len(TASKS))]
 
     def page(self, number: int) -> TaskPage:
         """Return the page of a task."""
@@ -207,16 +205,9 @@ class MainWindow(QMainWindow):
         if number == FLEET:
             fleet = cast("FleetView", page)
             fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
-        return page
-
-    def _page_made(self, number: int, page: TaskPage) -> None:
-        page.set_theme(self.appearance.theme)
-        self._offer(number, page.actions_offered())
-        page.offered.connect(partial(self._offer, number))
-
-    def _offer(self, number: int, specs: list[ActionSpec]) -> None:
-        for spec in specs:
+        for spec in page.actions_offered():
             self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
+        return page
 
     # Construction.
 
@@ -333,7 +324,6 @@ class MainWindow(QMainWindow):
         controller.servo.changed.connect(self._show_servo)
         controller.connecting.servo_chosen.connect(self._show_servo)
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
-        self._pages.made.connect(self._page_made)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
         if controller.settings.notice:
             controller.message.emit("warning", controller.settings.notice)
@@ -479,16 +469,12 @@ class MainWindow(QMainWindow):
             self.controller.journal.look()
 
     def _paint(self, theme: Theme) -> None:
+        parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
         with self._keys.paused():
             themes.use(theme)
-        self._pages.paint(theme, self._paint_surroundings(theme))
-
-    def _paint_surroundings(self, theme: Theme) -> Iterator[None]:
-        parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
-        for widget in (*parts, self.menuBar(), self.start, self.activity_list):
-            themes.dress(widget, theme)
-            yield
+            for widget in (*parts, self.menuBar(), self.start, self.activity_list):
+                themes.dress(widget, theme)
+        self._pages.paint()
         for part in (*parts, self.work, self.help, self.tour):
             if part is not None:
                 part.set_theme(theme)
-                yield

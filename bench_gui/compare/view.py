@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -24,7 +22,7 @@ from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, fil
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, hbox
-from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage, draw_in_turn
+from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
@@ -47,36 +45,31 @@ class CompareView(TaskPage):
 
     help_page = "compare"
 
-    def __init__(
-        self,
-        controller: Controller,
-        make_arm: Callable[[Controller], ArmTab],
-        record_four: QPushButton,
-        example: QPushButton,
-    ) -> None:
-        """Create the page; make_arm: makes the last tab; record_four, example: buttons of the empty state."""
+    def __init__(self, controller: Controller, arm: ArmTab, record_four: QPushButton, example: QPushButton) -> None:
+        """Create the page; arm: the last tab; record_four, example: buttons of the empty state."""
         super().__init__()
-        self._controller, self._make_arm = controller, cache(lambda: make_arm(controller))
+        self._controller = controller
         self._unasked = set(range(len(_TABS)))
         self._undrawn = set(range(len(_TABS)))
         self._wanted_run = ""
-        self._theme: Theme | None = None
         self._soon = QTimer(self)
         """Lets all else take changed runs, or another theme, before they are drawn."""
         self._soon.setSingleShot(True)
         self._soon.timeout.connect(self.entered)
-        self._parts: list[Any] = []
-        """Everything that has theme colours."""
-        self._settings_of: dict[int, QWidget] = {}
-        self._tools: dict[int, PlotTools] = {}
-        self.exports: dict[int, PlotExport] = {}
         comparison = controller.comparison
-        self.overlay = OverlayTab(controller)
-        self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
         self._choice = ModelChoice(controller.model_list, comparison)
         self.boxes = self._choice.boxes
+        self.overlay = OverlayTab(controller)
+        self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
+        self.response = ResponseTab(controller)
+        self.errors = ErrorsTab(comparison)
+        self.models = ModelsTab(comparison, controller.model_list)
+        self.diagram = DiagramTab(controller)
+        self.arm = arm
+        self._settings_of: list[QWidget] = []
+        self._tools: dict[int, PlotTools] = {}
+        self.exports: list[PlotExport] = []
         self._build()
-        self._place(OVERLAY, self.plots, self.overlay.settings, self.overlay_tools, self.overlay)
         self.arm_button: QPushButton = button(
             "Compare on an arm", f"{_TABS[ARM][1]}; needs no recordings", lambda: self.tabs.choose(ARM)
         )
@@ -95,6 +88,9 @@ class CompareView(TaskPage):
         comparison.choice_changed.connect(self._invalidate)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)
+        self.errors.run_wanted.connect(self.show_run)
+        self.diagram.changed.connect(lambda: self._arrived(DIAGRAM))
+        self.arm.started.connect(lambda: self.tabs.choose(ARM))
         controller.placing.points_changed.connect(lambda *_: self._arrived(DIAGRAM))
         controller.library.runs_changed.connect(self._runs_changed)
         controller.library.selection_changed.connect(self._runs_changed)
@@ -106,9 +102,29 @@ class CompareView(TaskPage):
         self.tabs = Segments(_TABS, self._show_tab)
         self.head = Head(self._controller)
         self._pages, self._bars = QStackedWidget(), QStackedWidget()
-        for stack in (self._pages, self._bars):
-            for _ in _TABS:
-                stack.addWidget(LazyPage())
+        save = self._controller.save_plot
+        errors_export = PlotExport(self.errors, self.errors.heat_contents, save)
+        errors_export.export_action.setText("Export heat map…")
+        errors_export.menu.addAction("Export table…", self._export_table)
+        models_export = PlotExport(self.models, self.models.contents, save)
+        self._add(self.plots, self.overlay.settings, self.overlay_tools)
+        self._add(self.response, self.response.settings, self.response.tools)
+        self._add(self.errors, self.errors.settings, errors_export)
+        self._add(self.models, self.models.settings, models_export)
+        self._add(self.diagram.plot, self.diagram.settings, self.diagram.tools)
+        self._add(self.arm, self.arm.settings, self.arm.tools)
+        self._parts = (
+            self._choice,
+            self.overlay,
+            self.response,
+            self.errors,
+            errors_export,
+            self.models,
+            models_export,
+            self.diagram,
+            self.arm,
+        )
+        """Everything that has theme colours."""
         left, right = hbox(), hbox(spacing=8)
         left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
         right.addWidget(self.head, 1)
@@ -120,84 +136,27 @@ class CompareView(TaskPage):
         self.file_button: QPushButton = button(
             "Open model file…", "Add a model from a file to the comparison", self.ask_model
         )
+        self.arm.buttons.setVisible(False)
+        self.actions_column.addWidget(self.arm.buttons)
         self.actions_column.addWidget(self.file_button)
-        self._parts.append(self._choice)
 
-    @cached_property
-    def errors(self) -> ErrorsTab:
-        """Tab with errors as numbers."""
-        errors = ErrorsTab(self._controller.comparison)
-        errors.run_wanted.connect(self.show_run)
-        export = PlotExport(errors, errors.heat_contents, self._controller.save_plot)
-        export.export_action.setText("Export heat map…")
-        export.menu.addAction("Export table…", self._export_table)
-        self._place(ERRORS, errors, errors.settings, export, errors)
-        return errors
-
-    @cached_property
-    def models(self) -> ModelsTab:
-        """Tab with errors as bars."""
-        models = ModelsTab(self._controller.comparison, self._controller.model_list)
-        export = PlotExport(models, models.contents, self._controller.save_plot)
-        self._place(MODELS, models, models.settings, export, models)
-        return models
-
-    @cached_property
-    def response(self) -> ResponseTab:
-        """Tab with motion over frequency."""
-        response = ResponseTab(self._controller)
-        self._place(RESPONSE, response, response.settings, response.tools, response)
-        return response
-
-    @cached_property
-    def diagram(self) -> DiagramTab:
-        """Tab with the drive/backdrive diagram."""
-        diagram = DiagramTab(self._controller)
-        diagram.changed.connect(lambda: self._arrived(DIAGRAM))
-        self._place(DIAGRAM, diagram.plot, diagram.settings, diagram.tools, diagram)
-        return diagram
-
-    @cached_property
-    def arm(self) -> ArmTab:
-        """Tab with an arm of two servos."""
-        arm = self._make_arm()
-        arm.started.connect(lambda: self.tabs.choose(ARM))
-        self.actions_column.insertWidget(0, arm.buttons)
-        arm.buttons.setVisible(self.tabs.current == ARM)
-        self._place(ARM, arm, arm.settings, arm.tools, arm)
-        self.offered.emit(arm.actions_offered())
-        return arm
-
-    def _place(self, tab: int, page: QWidget, settings: QWidget, tools: PlotTools | PlotExport, part: Any) -> None:
-        """Place a tab's page, settings and tools; part: receives the theme for all of them."""
-        cast(LazyPage, self._pages.widget(tab)).put(page)
-        bar = tools.bar if isinstance(tools, PlotTools) else tools.button
-        self.exports[tab] = tools.export if isinstance(tools, PlotTools) else tools
+    def _add(self, page: QWidget, settings: QWidget, tools: PlotTools | PlotExport) -> None:
+        """Add the page of the next tab, its settings and its tools."""
+        tab = self._pages.addWidget(page)
         if isinstance(tools, PlotTools):
             self._tools[tab] = tools
-        cast(LazyPage, self._bars.widget(tab)).put(bar, Qt.AlignmentFlag.AlignRight)
-        self._settings_of[tab] = settings
-        settings.setVisible(tab == self.tabs.current)
-        self.settings.insertWidget(0, settings)
-        fresh = [part] if isinstance(tools, PlotTools) else [part, tools]
-        self._parts += fresh
-        for each in fresh if self._theme is not None else ():
-            each.set_theme(self._theme)
-
-    def more(self) -> Iterator[None]:
-        """Create the other tabs, one per step; the arm's, which takes longest, in two."""
-        for tab in range(1, len(_TABS)):
-            if tab == ARM:
-                self._make_arm()
-                yield
-            getattr(self, _attribute(tab))
-            yield
+        self.exports.append(tools.export if isinstance(tools, PlotTools) else tools)
+        bar = LazyPage()
+        bar.put(tools.bar if isinstance(tools, PlotTools) else tools.button, Qt.AlignmentFlag.AlignRight)
+        self._bars.addWidget(bar)
+        self.settings.addWidget(settings)
+        settings.setVisible(tab == OVERLAY)
+        self._settings_of.append(settings)
 
     # User actions.
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
-        self._theme = theme
         for part in self._parts:
             part.set_theme(theme)
         self._undrawn = set(range(len(_TABS)))
@@ -220,7 +179,7 @@ class CompareView(TaskPage):
         self._stop_judging()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page; those of the arm are `offered` when its tab is made."""
+        """Actions of this page and of its arm."""
         shown = [
             ActionSpec(f"Show the {text.lower()}", lambda place=place: self.tabs.choose(place), tip=tip)
             for place, (text, tip) in enumerate(_TABS)
@@ -243,6 +202,7 @@ class CompareView(TaskPage):
             ),
             ActionSpec("Copy plot as &image", lambda: self.exports[self.tabs.current].copy_image(), "Ctrl+Shift+C"),
             ActionSpec("Export the &error table…", self._export_table),
+            *self.arm.actions_offered(),
         ]
 
     def ask_model(self) -> None:
@@ -269,13 +229,11 @@ class CompareView(TaskPage):
     # Requests and drawing, both only for the visible tab.
 
     def _show_tab(self, tab: int) -> None:
-        getattr(self, _attribute(tab))
         self._pages.setCurrentIndex(tab)
         self._bars.setCurrentIndex(tab)
-        for other, section in self._settings_of.items():
+        for other, section in enumerate(self._settings_of):
             section.setVisible(other == tab)
-        if "arm" in self.__dict__:
-            self.arm.buttons.setVisible(tab == ARM)
+        self.arm.buttons.setVisible(tab == ARM)
         self.help_page = "arm" if tab == ARM else "compare"
         self._choice.setVisible(tab != ARM)
         if tab not in JUDGING:
@@ -324,14 +282,13 @@ class CompareView(TaskPage):
                 comparison.judge()
         if tab in self._undrawn:
             self._undrawn.discard(tab)
-            draw_in_turn(self)
             (
                 self.overlay.draw,
-                lambda: self.response.draw(),
-                lambda: self.errors.show_runs(),
-                lambda: self.models.show_errors(),
-                lambda: self.diagram.draw(),
-                lambda: self.arm.refresh(),
+                self.response.draw,
+                self.errors.show_runs,
+                self.models.show_errors,
+                self.diagram.draw,
+                self.arm.refresh,
             )[tab]()
             if tab == OVERLAY and self._wanted_run in self.plots.offsets:
                 self.plots.show_run(self._wanted_run)
@@ -341,8 +298,3 @@ class CompareView(TaskPage):
     def _say(self) -> None:
         tab = self.tabs.current
         self.head.say(drawing=tab == OVERLAY, judging=tab in JUDGING, recordings=tab != ARM)
-
-
-def _attribute(tab: int) -> str:
-    """Name of the attribute that makes a tab on first access."""
-    return _TABS[tab][0].lower()

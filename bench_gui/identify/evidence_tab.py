@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QTableView, QWidget
 
 from bench_gui.actions import ActionSpec
@@ -25,7 +24,6 @@ from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
-from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
@@ -33,7 +31,6 @@ from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.computation import Computation
 from core.identification.coverage.findings import Finding
 
-Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
 SUMMARY = "summary"
 SEGMENTS = (
     (SUMMARY, "By parameter", "Results of all methods for each parameter"),
@@ -46,19 +43,18 @@ SEGMENTS = (
 """Name, title and tooltip of each part."""
 NARROWEST, SHORT = 64, 9
 """Smallest width of a segment, whose text is then elided [px], and length of texts that are never elided."""
-LAZY = tuple(name for name, _, _ in SEGMENTS[2:])
-"""Parts that fill the page; their panels are made later."""
+PANELS = tuple(name for name, _, _ in SEGMENTS[2:])
+"""Parts that start a computation and fill the page."""
 
 
 class EvidenceTab(QWidget):
-    """Switches between the parts of the evidence and owns their computations; panels are made one at a time."""
+    """Switches between the parts of the evidence and owns their computations."""
 
     turned = Signal()
     """Emitted when another part is shown."""
 
     def __init__(self, controller: Controller, form: SettingsForm) -> None:
         super().__init__()
-        self._controller, self._form = controller, form
         computations = controller.computations
         self.checking = Checking(computations)
         self.proposing: Proposals = Computation(
@@ -67,9 +63,7 @@ class EvidenceTab(QWidget):
         self.crossvalidating = CrossValidating(computations, controller.background)
         self.certifying = Certifying(computations, controller.background)
         self.crossvalidating.finished.connect(controller.fitting.judge_again)
-        self._theme: Theme | None = None
         self._row: FittedModel | None = None
-        self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
         self.table = TextTable(COLUMNS)
         self.view: QTableView = plain_table("Evidence by parameter", "One row per parameter, one column per method")
         self.view.setModel(self.table)
@@ -77,16 +71,19 @@ class EvidenceTab(QWidget):
         for column in (0, len(COLUMNS) - 1):
             self.view.setItemDelegateForColumn(column, self._symbols)
         self.warnings = WarningList()
+        self.coverage = CoveragePanel(controller, form, self.checking)
+        self.crossvalidation = CrossValidationPanel(controller, form, self.crossvalidating)
+        self.certainty = CertaintyPanel(controller, form, self.certifying)
+        self.proposals = ProposalPanel(controller, form, self.proposing)
+        self._panels = self.coverage, self.crossvalidation, self.certainty, self.proposals
         self._stack = QStackedWidget()
         self._stack.addWidget(self.view)
         self._stack.addWidget(self.warnings)
-        self._lazy_pages: dict[str, LazyPage] = {}
-        for name in LAZY:
-            page = self._lazy_pages[name] = LazyPage()
+        for panel in self._panels:
             scroll = QScrollArea()
             scroll.setWidgetResizable(True)
             scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            scroll.setWidget(page)
+            scroll.setWidget(panel)
             self._stack.addWidget(scroll)
         self.segments = Segments([(title, tip) for _, title, tip in SEGMENTS], self._turn)
         for segment in self.segments.buttons:
@@ -98,35 +95,14 @@ class EvidenceTab(QWidget):
         column.addWidget(self._stack, 1)
         for source in (self.checking, self.crossvalidating, self.certifying):
             source.changed.connect(self._compare_methods)
-        for name, activity in (
-            ("coverage", self.checking.coverage.activity),
-            ("coverage", self.checking.audit.activity),
-            ("crossvalidation", self.crossvalidating.activity),
-            ("certainty", self.certifying.activity),
-            ("proposals", self.proposing.activity),
+        for activity, panel in (
+            (self.checking.coverage.activity, self.coverage),
+            (self.checking.audit.activity, self.coverage),
+            (self.crossvalidating.activity, self.crossvalidation),
+            (self.certifying.activity, self.certainty),
+            (self.proposing.activity, self.proposals),
         ):
-            activity.view = self._lazy_pages[name]
-        QTimer.singleShot(0, self, self._make_next)
-
-    @cached_property
-    def coverage(self) -> CoveragePanel:
-        """Panel that checks the chosen runs."""
-        return self._kept(CoveragePanel(self._controller, self._form, self.checking))
-
-    @cached_property
-    def crossvalidation(self) -> CrossValidationPanel:
-        """Panel that compares models on held-out conditions."""
-        return self._kept(CrossValidationPanel(self._controller, self._form, self.crossvalidating))
-
-    @cached_property
-    def certainty(self) -> CertaintyPanel:
-        """Panel that profiles and bootstraps the recommended model."""
-        return self._kept(CertaintyPanel(self._controller, self._form, self.certifying))
-
-    @cached_property
-    def proposals(self) -> ProposalPanel:
-        """Panel that proposes the next recordings."""
-        return self._kept(ProposalPanel(self._controller, self._form, self.proposing))
+            activity.view = panel
 
     @property
     def shown(self) -> str:
@@ -159,9 +135,8 @@ class EvidenceTab(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Apply a theme's colours."""
-        self._theme = theme
         self.table.set_theme(theme)
-        for panel in self._made:
+        for panel in self._panels:
             panel.set_theme(theme)
 
     def check_coverage(self) -> None:
@@ -173,23 +148,21 @@ class EvidenceTab(QWidget):
         """Return the actions for menus and command palette."""
         crossvalidating, certifying = self.crossvalidating, self.certifying
         return [
-            ActionSpec(
-                "Check the coverage", self.check_coverage, enabled=lambda: self.coverage.check_button.isEnabled()
-            ),
+            ActionSpec("Check the coverage", self.check_coverage, enabled=self.coverage.check_button.isEnabled),
             ActionSpec(
                 "Check headers against motion",
-                self._showing("coverage", lambda: self.coverage.audit()),
-                enabled=lambda: self.coverage.audit_button.isEnabled(),
+                self._showing("coverage", self.coverage.audit),
+                enabled=self.coverage.audit_button.isEnabled,
             ),
             ActionSpec(
                 "Propose the next recordings",
-                self._showing("proposals", lambda: self.proposals.propose()),
-                enabled=lambda: self.proposals.propose_button.isEnabled(),
+                self._showing("proposals", self.proposals.propose),
+                enabled=self.proposals.propose_button.isEnabled,
             ),
             ActionSpec(
                 "Cross-validate",
-                self._showing("crossvalidation", lambda: self.crossvalidation.start()),
-                enabled=lambda: self.crossvalidation.start_button.isEnabled(),
+                self._showing("crossvalidation", self.crossvalidation.start),
+                enabled=self.crossvalidation.start_button.isEnabled,
             ),
             ActionSpec(
                 "Stop the cross-validation",
@@ -198,8 +171,8 @@ class EvidenceTab(QWidget):
             ),
             ActionSpec(
                 "Profile and bootstrap the recommended model",
-                self._showing("certainty", lambda: self.certainty.start()),
-                enabled=lambda: self.certainty.start_button.isEnabled(),
+                self._showing("certainty", self.certainty.start),
+                enabled=self.certainty.start_button.isEnabled,
             ),
             ActionSpec(
                 "Stop the profiles and the bootstrap",
@@ -208,18 +181,7 @@ class EvidenceTab(QWidget):
             ),
         ]
 
-    def _kept(self, panel: Panel) -> Panel:
-        """Keep a new panel outside the page until it is seen: a theme restyles all that is in the page at once."""
-        panel.setParent(self.window())
-        if self._theme is not None:
-            panel.set_theme(self._theme)
-        self._made.append(panel)
-        return panel
-
     def _turn(self, place: int) -> None:
-        name = SEGMENTS[place][0]
-        if name in LAZY:
-            self._lazy_pages[name].put(getattr(self, name))
         self._stack.setCurrentIndex(place)
         self.turned.emit()
 
@@ -234,13 +196,6 @@ class EvidenceTab(QWidget):
         self.table.show(evidence_rows(row, certainty, None if kept is None else kept.found, coverage))
         for column in range(len(COLUMNS) - 1):
             self.view.resizeColumnToContents(column)
-
-    def _make_next(self) -> None:
-        """Make one more panel; the event loop runs in between, so that the window stays responsive."""
-        missing = [name for name in LAZY if name not in vars(self)]
-        if missing:
-            getattr(self, missing[0])
-            QTimer.singleShot(0, self, self._make_next)
 
     def _showing(self, name: str, act: Callable[[], object]) -> Callable[[], object]:
         """Return a function that shows a panel, then runs `act`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -15,7 +15,7 @@ from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.answer.sentences import objective, plan_in_words
 from bench_gui.identify.earlier_choice import EarlierChoice
-from bench_gui.identify.evidence_tab import LAZY, EvidenceTab
+from bench_gui.identify.evidence_tab import PANELS, EvidenceTab
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, Remedy
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
 from bench_gui.identify.fit.overlaying import Overlaying
@@ -27,12 +27,14 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
-from bench_gui.widgets.page import PAUSE, TaskPage
+from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
 from core.base.words import capitalised, counted
 
 LOWEST_TABS = 150
 """Smallest height of the tabs [px]."""
+READ_AFTER = 30
+"""Time for drawing the page before runs are read for its overlay [ms]."""
 
 
 class _Tabs(QTabWidget):
@@ -57,9 +59,8 @@ class IdentifyView(TaskPage):
         """Runs that made an identification fail."""
         self._overlaying = Overlaying(controller.library, controller.background, controller.compute)
         self._soon = QTimer(self)
-        """Lets the page be drawn before runs are read for its overlay."""
         self._soon.setSingleShot(True)
-        self._soon.setInterval(3 * PAUSE)
+        self._soon.setInterval(READ_AFTER)
         self._soon.timeout.connect(self._choose_overlay)
         self._restored = False
         """True until a result is shown, if the form has the settings of last time."""
@@ -88,36 +89,20 @@ class IdentifyView(TaskPage):
                 self.propose_button,
             )
         )
+        self._add_results()
+        self._connect()
+        self._offer()
+        if controller.fitting.result is not None:
+            self._show_result(controller.fitting.result, recalled=True)
 
-    def build(self) -> Iterator[None]:
-        """Create the answer and the tabs, then follow the bench."""
-
-        def add(tab: QWidget, title: str, tip: str) -> None:
-            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
-
+    def _add_results(self) -> None:
+        controller, form = self._controller, self.form
         self.problem = ProblemCard()
-        self.tabs = describe(_Tabs(), "Results of the identification", "Parameters, overlay, search, evidence")
-        self.tabs.setDocumentMode(True)
-        self.tabs.setMinimumHeight(LOWEST_TABS)
-        self.tabs.setCornerWidget(self.earlier)
-        self.centre.addWidget(self.problem)
-        self.centre.addWidget(self.tabs, 1)
-        yield
-        form = self.form
         self.parameters = ParametersTab(form)
-        add(self.parameters, "Parameters", "Values with their intervals inside their bounds")
-        yield
         self.overlay = OverlayPlots()
-        self.overlay.set_unit(self._controller.angle_unit)
-        add(self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run")
-        self.tabs.setCurrentWidget(self.overlay)
-        yield
-        self.search = SearchTab(self._controller)
-        add(self.search, "Search", "Cost over evaluations, and the figures of each model")
-        yield
-        evidence = self.evidence = EvidenceTab(self._controller, form)
-        add(evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording")
-        yield
+        self.overlay.set_unit(controller.angle_unit)
+        self.search = SearchTab(controller)
+        evidence = self.evidence = EvidenceTab(controller, form)
         acts = {
             steps.FREEZE: lambda known: form.freeze(*known),
             steps.BOUNDS: lambda _: form.ask_parameters(),
@@ -131,13 +116,22 @@ class IdentifyView(TaskPage):
             steps.RESUME: lambda _: self._resume(),
             steps.IDENTIFY: lambda _: self._start(),
         }
-        self.answer = AnswerPart(self._controller, self._start, acts, lambda: self.show_evidence("warnings"))
-        self.centre.insertWidget(1, self.answer)
-        yield
-        self._connect()
-        self._offer()
-        if self._controller.fitting.result is not None:
-            self._show_result(self._controller.fitting.result, recalled=True)
+        self.answer = AnswerPart(controller, self._start, acts, lambda: self.show_evidence("warnings"))
+        self.tabs = describe(_Tabs(), "Results of the identification", "Parameters, overlay, search, evidence")
+        self.tabs.setDocumentMode(True)
+        self.tabs.setMinimumHeight(LOWEST_TABS)
+        self.tabs.setCornerWidget(self.earlier)
+        for tab, title, tip in (
+            (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
+            (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
+            (self.search, "Search", "Cost over evaluations, and the figures of each model"),
+            (evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording"),
+        ):
+            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
+        self.tabs.setCurrentWidget(self.overlay)
+        self.centre.addWidget(self.problem)
+        self.centre.addWidget(self.answer)
+        self.centre.addWidget(self.tabs, 1)
 
     def _connect(self) -> None:
         controller, fitting, library = self._controller, self._controller.fitting, self._controller.library
@@ -227,7 +221,7 @@ class IdentifyView(TaskPage):
 
     def _turn(self) -> None:
         """React to another tab: panels that start a computation leave room for the verdict only."""
-        self.answer.shrink(self.tabs.currentWidget() is self.evidence and self.evidence.shown in LAZY)
+        self.answer.shrink(self.tabs.currentWidget() is self.evidence and self.evidence.shown in PANELS)
         self._show_what_there_is()
         self.entered()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -53,17 +52,11 @@ class RecordView(TaskPage):
         self._readings = self._add_head()
         self.tasks = QStackedWidget()
         self.centre.addWidget(self.tasks, 1)
-
-    def build(self) -> Iterator[None]:
-        """Create the plots, the list and the settings, then follow the bench."""
-        controller = self._controller
         self.page = LivePage(controller)
         self.live, self.plots = self.page.run, self.page.plots
         self.tasks.addWidget(self.page)
-        yield
         self.tasks.addWidget(self._make_list())
         self.tabs.currentChanged.connect(self._turn)
-        yield
         self.form = TrajectoryForm(controller.undo)
         controller.settings.keep("trajectory", self.form.state, self.form.restore, self.form.changed)
         self.form.show_in(controller.angle_unit)
@@ -72,7 +65,6 @@ class RecordView(TaskPage):
         self.settings.addWidget(BenchForm(controller.setup))
         self.settings.addWidget(self._make_start())
         self.settings.addStretch(1)
-        yield
         self.start = StartBar(
             controller, self.inspector, lambda: self._problem or self._trajectory or "", self.plan.add_missing
         )

@@ -67,7 +67,7 @@ def make_page(number: int, controller: Controller, suppliers: Suppliers) -> Task
         from bench_gui.compare.view import CompareView
         from bench_gui.studies.arm.tab import ArmTab
 
-        return CompareView(controller, ArmTab, *suppliers())
+        return CompareView(controller, ArmTab(controller), *suppliers())
     if number == EXPORT:
         from bench_gui.export.view import ExportView
 

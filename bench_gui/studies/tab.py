@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.actions import ActionSpec
@@ -26,10 +24,6 @@ class ExploreTab(QWidget):
         self.settings_column = vbox(self.settings, spacing=14)
         self.buttons = QWidget()
         self.buttons_column = vbox(self.buttons, spacing=8)
-
-    def build(self) -> Iterator[None]:
-        """Create the parts that the constructor leaves out, one per step; the tab is used after the last step."""
-        yield from ()
 
     def entered(self) -> None:
         """Compute the first picture. Called when the tab becomes visible, so that hidden tabs cost nothing."""

@@ -5,10 +5,7 @@ The window shows the inspector of the visible task in a dock beside the picture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -25,37 +22,6 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, hbox, vbox
 
 INSPECTOR_WIDTH = 304
-PAUSE = 10
-"""Time for user input between two parts of longer work [ms]."""
-
-
-def draw_in_turn(*parts: QWidget) -> None:
-    """Let parts of a window that change now stay as they are until each is drawn in an event of its own.
-
-    Not for a whole window: Qt forgets to paint what changes in it before its updates are enabled.
-    """
-    for turn, part in enumerate(parts):
-        part.setUpdatesEnabled(False)
-        # Not after 0 ms: that is before all other timers.
-        QTimer.singleShot(1 + turn * PAUSE, part, partial(part.setUpdatesEnabled, True))
-
-
-class InSteps:
-    """Creates numbered things step by step when there is time, or at once when one is needed."""
-
-    def __init__(self, create: Callable[[int], Iterator[None]]) -> None:
-        """Prepare; create: creates the thing with a number and yields between its parts."""
-        self._create = create
-        self._begun: dict[int, Iterator[None]] = {}
-
-    def steps(self, number: int) -> Iterator[None]:
-        """Return the steps that are left."""
-        return self._begun.setdefault(number, self._create(number))
-
-    def finish(self, number: int) -> None:
-        """Do all steps that are left."""
-        for _ in self.steps(number):
-            pass
 
 
 class TaskPage(QWidget):
@@ -63,8 +29,6 @@ class TaskPage(QWidget):
 
     help_page = "index"
     """Help page that F1 opens on this task."""
-    offered = Signal(object)
-    """Actions of a part that was made later, list[ActionSpec]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,14 +87,6 @@ class TaskPage(QWidget):
     def actions_offered(self) -> list[ActionSpec]:
         """Return the actions for the menus and the command palette."""
         return []
-
-    def build(self) -> Iterator[None]:
-        """Create the parts that the constructor leaves out, one per step; the page is used after the last step."""
-        yield from ()
-
-    def more(self) -> Iterator[None]:
-        """Create the parts that are not visible yet, one per step."""
-        yield from ()
 
     def set_theme(self, theme: Theme) -> None:
         """Apply theme colours that the style sheet does not reach."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -76,13 +75,15 @@ class ComplianceTab(ExploreTab):
         self._frames.setInterval(FRAME)
         self._frames.timeout.connect(self._next_frame)
         self._clock = QElapsedTimer()
-
-    def build(self) -> Iterator[None]:
-        """Create the charts of the springs, those of the motion, and the rest."""
         self.curves = ComplianceCurves()
-        yield
         self.motion = ComplianceMotion()
-        yield
+        self._build_body()
+        self._build_buttons()
+        self.form.changed.connect(self._change)
+        controller.angle_unit_changed.connect(self._take_unit)
+        self._take_unit()
+
+    def _build_body(self) -> None:
         lower = QWidget()
         column = vbox(lower, spacing=4)
         self.tools = PlotTools(
@@ -113,6 +114,8 @@ class ComplianceTab(ExploreTab):
         splitter.setStretchFactor(1, 3)
         splitter.setSizes([190, 330])
         self.body.addWidget(splitter, 1)
+
+    def _build_buttons(self) -> None:
         self.play_button = StartButton(
             "Play the motion", "Animate the dial with the simulated motion, in real time", self.play, self.form
         )
@@ -126,9 +129,6 @@ class ComplianceTab(ExploreTab):
         self.buttons_column.addWidget(self.play_button)
         self.buttons_column.addWidget(self.gazebo_button)
         self.play_button.setEnabled(False)
-        self.form.changed.connect(self._change)
-        self._controller.angle_unit_changed.connect(self._take_unit)
-        self._take_unit()
 
     # User actions.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt
@@ -39,12 +38,8 @@ class LearningTab(ExploreTab):
         self.settings_column.addWidget(self.form)
         self.running.activity.view = self
         self._outdated = False
-
-    def build(self) -> Iterator[None]:
-        """Create the plots, then the rest."""
         self.plots = LearningPlots()
-        self.plots.set_unit(self._controller.angle_unit)
-        yield
+        self.plots.set_unit(controller.angle_unit)
         self._build_head()
         self._build_buttons()
         self._build_tools()
@@ -53,7 +48,7 @@ class LearningTab(ExploreTab):
         self.running.changed.connect(self.refresh)
         self.running.progressed.connect(lambda _: self.refresh())
         self.plots.chosen.connect(self.iteration.setValue)
-        self._controller.angle_unit_changed.connect(self._unit_changed)
+        controller.angle_unit_changed.connect(self._unit_changed)
         self.refresh()
 
     def _build_head(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QWidget
 
@@ -38,19 +36,14 @@ class StictionTab(ExploreTab):
         self.simulating.activity.view = self
         self._remedy: Remedy | None = None
         self._entered = False
-
-    def build(self) -> Iterator[None]:
-        """Create the curves of friction and joint, then the rest."""
         self.friction = FrictionCurves()
-        yield
         self.joint = JointCurves()
-        yield
         self._build_buttons()
         self._build_body()
         self._build_tools()
         self.form.changed.connect(self._follow)
         self.simulating.changed.connect(self._show_state)
-        self._controller.angle_unit_changed.connect(self._take_unit)
+        controller.angle_unit_changed.connect(self._take_unit)
         self._take_unit()
         self._follow()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
@@ -68,13 +67,8 @@ class WebotsTab(ExploreTab):
         self._pending.setSingleShot(True)
         self._pending.setInterval(SETTLED)
         self._pending.timeout.connect(self.simulate)
-
-    def build(self) -> Iterator[None]:
-        """Create the plots, then the rest."""
-        controller = self._controller
         self.plots = WebotsPlots()
         self.plots.set_unit(controller.angle_unit)
-        yield
         self._build_buttons()
         self.tools = PlotTools(
             self.plots.charts, self.plots, lambda: "Webots Servo", controller.save_plot, fit=self.plots.fit

@@ -426,8 +426,6 @@ def test_a_countdown_can_be_called_off(person, monkeypatch):
 def page(controller, qtbot):
     """The page alone, without a servo."""
     made = RecordView(controller)
-    for _ in made.build():
-        pass
     qtbot.addWidget(made)
     made.set_theme(load_theme("light"))
     made.show()

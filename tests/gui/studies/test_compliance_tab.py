@@ -26,8 +26,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller()
     shown = ComplianceTab(controller)
-    for _ in shown.build():
-        pass
     for widget in (shown, shown.settings, shown.buttons):
         qtbot.addWidget(widget)
         widget.show()

@@ -32,8 +32,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     controller = Controller()
     made = LearningTab(controller)
-    for _ in made.build():
-        pass
     for widget in (made, made.settings, made.buttons):
         qtbot.addWidget(widget)
         widget.show()

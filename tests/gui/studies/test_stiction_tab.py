@@ -19,8 +19,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller("simulated:mx106")
     made = StictionTab(controller)
-    for _ in made.build():
-        pass
     qtbot.addWidget(made)
     qtbot.addWidget(made.settings)
     qtbot.addWidget(made.buttons)

@@ -22,8 +22,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller("simulated:mx106")
     made = WebotsTab(controller)
-    for _ in made.build():
-        pass
     for part in (made.settings, made.buttons, made):
         qtbot.addWidget(part)
         part.show()
