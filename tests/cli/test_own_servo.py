@@ -2,6 +2,7 @@
 
 import pytest
 
+import servobench as sb
 from core.base.errors import ModelError
 from core.servo.catalogue import SERVOS_VARIABLE, load_servo, servos
 from core.servo.model import ServoModel
@@ -58,6 +59,20 @@ def test_a_broken_file_is_one_line_wherever_a_servo_is_named(bench, fails, tmp_p
     (tmp_path / "bad.toml").write_text(text.replace("stall_torque = 3.0", "stall_torque = 0"), "utf-8")
     assert "bad.toml: [ratings] stall_torque = 0 must be a number from 1e-09" in fails(*command)
     assert not folder.exists()
+
+
+def test_a_servo_on_an_unknown_bus_is_not_added(bench, fails, tmp_path, folder):
+    bench("models", "--new", "hexa.toml")
+    with (tmp_path / "hexa.toml").open("a", encoding="utf-8") as file:
+        file.write("\n[bus.pigeon]\nspeed = 1\n")
+    for command in (
+        ("models", "hexa.toml"),
+        ("rollout", "--model", "hexa.toml:m2", "--trajectory", "steps", "-o", "x"),
+    ):
+        assert "hexa: [bus.pigeon] is not a known bus; there are dynamixel, ethercat" in fails(*command)
+    assert not folder.exists()
+    # The library drives no bus, and models the servo.
+    assert sb.load_model("hexa.toml:m2").servo == sb.load_servo("hexa").name == "hexa"
 
 
 def test_a_broken_file_in_the_folder_is_listed_and_harms_nothing(bench, fails, folder):
