@@ -24,19 +24,6 @@ SERVO_ARGUMENTS = ("servo", "emulator")
 """Arguments of any command that hold a servo's name or address."""
 EXAMPLE_NAME = "example"
 OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (unless ./{EXAMPLE_NAME} exists)'
-_FORMER = {
-    "--models": "--model",
-    "--friction-model": "--model",
-    "--frozen": "--fix",
-    "--quadratic-gate": "--gate",
-    "--supply-voltage": "--vin",
-    "--threads": "--jobs",
-    "--command-path-terms": "--terms",
-    "--term-costs": "--terms",
-    "--groups": "--terms",
-}
-"""Option names of earlier versions, still accepted for scripts; the help does not show them."""
-_FORMER_IN = {"crossvalidate": {**_FORMER, "--command-path-terms": "--path-terms"}}
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -49,21 +36,12 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser of a command; accepts the former names of options too."""
+    """Parser of a command; takes numbers with a decimal comma."""
 
     def __init__(self, *arguments: Any, **how: Any) -> None:
         super().__init__(*arguments, **{"formatter_class": HelpFormatter, **how})
         # argparse takes -0.5 for a value but -0,5, -1e-3 and -1,2 for unknown options.
         self._negative_number_matcher = re.compile(r"-[.,]?\d")
-
-    def add_argument(self, *flags: str, **how: Any) -> argparse.Action:
-        """Add an argument, and hidden ones for its former names; see `ArgumentParser.add_argument`."""
-        action = super().add_argument(*flags, **how)
-        former = _FORMER_IN.get(self.prog.rpartition(" ")[2], _FORMER)
-        for flag in filter(None, map(former.get, flags)):
-            hidden = {"dest": action.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-            super().add_argument(flag, **{**how, **hidden})
-        return action
 
 
 def add_task(tasks: Any, name: str, summary: str, **how: Any) -> argparse.ArgumentParser:

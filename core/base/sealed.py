@@ -1,8 +1,8 @@
 """JSON files that reveal later changes by a seal.
 
 A sealed object holds the SHA-256 of its other entries under "seal"; in an array, each object is sealed. The hash covers
-the data in their order, not the text, so a file may be indented differently. A file without a seal comes from an
-earlier version or another program and is read as it is.
+the data in their order, not the text, so a file may be indented differently. A file without a seal comes from
+another program and is read as it is.
 
 A flipped bit and an edit by hand look alike, so the kind of file decides. A file that only the program writes is
 damaged if its seal is broken: read it with `parse_sealed`. A file that users edit as well (models, annotations, plans,

@@ -123,10 +123,10 @@ class IdentificationRequest(IdentificationOptions):
         """
         if not is_object(data):
             raise IdentificationError("the request of an identification must be an object of name to value")
-        if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
+        if unknown := sorted(set(data) - {field.name for field in fields(cls)}):
             raise ValueError(newer(f"settings {', '.join(unknown)}"))
         values: dict[str, Any] = {
-            **{name: value for name, value in data.items() if name not in _FORMER},
+            **data,
             "models": tuple(data["models"]),
             "command_path": tuple(data["command_path"]),
             "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
@@ -141,9 +141,6 @@ class IdentificationRequest(IdentificationOptions):
                 raise ValueError(f"{field.name} = {value!r} is not possible")
         return cls(**values)
 
-
-_FORMER = ("refine",)
-"""Fields in requests of earlier versions, which have no effect now."""
 
 _POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
     "int": lambda value: type(value) is int and abs(value) < 2**63,

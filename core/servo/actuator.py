@@ -26,8 +26,6 @@ from core.servo.terms import COAST_TERMS, COMMAND_PATH, MOTOR_TERMS, MOUNTING_TE
 LAWS = ("voltage", "current")
 SLOW_DECAY, FAST_DECAY = "slow decay", "fast decay"
 DRIVES = (SLOW_DECAY, FAST_DECAY)
-EARLIER_DRIVES = {"brake": SLOW_DECAY, "coast": FAST_DECAY}
-"""Words of earlier versions, whose servo files and models name the entry "bridge"."""
 DEFAULT_PERIOD = 1e-3
 """Control period of a servo with integral or derivative gain whose file states none [s]."""
 SHORTEST_PERIOD, LONGEST_PERIOD = 1e-5, 0.1
@@ -115,12 +113,8 @@ class ControlLaw:
         Raises:
             ModelError: The data do not describe a control law.
         """
-        known = dict(data)
-        if "bridge" in known:
-            word = known.pop("bridge")
-            known.setdefault("drive", EARLIER_DRIVES.get(word, word) if isinstance(word, str) else word)
         try:
-            return cls(**known)
+            return cls(**data)
         except TypeError as error:
             raise ModelError(f"control law: {error}") from None
 

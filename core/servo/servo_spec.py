@@ -13,7 +13,6 @@ from core.base.errors import ModelError
 from core.base.guards import is_array, is_object
 from core.servo.actuator import (
     DRIVES,
-    EARLIER_DRIVES,
     FAST_DECAY,
     LAWS,
     LONGEST_PERIOD,
@@ -155,18 +154,12 @@ def _law(control: _Table) -> ControlLaw:
         "voltage": control.number("max_duty", SMALLEST_RATING, 1.0, default=None if law == "voltage" else 1.0),
         "current": control.number("max_current", default=None if law == "current" else 1.0),
     }
-    words = {name: word for name in ("drive", "bridge") if (word := control.text(name, ""))}
-    drives = {name: EARLIER_DRIVES.get(word, word) for name, word in words.items()} or {"drive": SLOW_DECAY}
-    for name, drive in drives.items():
-        if drive not in DRIVES:
-            raise control.wrong(name, drive, f"one of {', '.join(DRIVES)}")
-        if drive == FAST_DECAY and law != "voltage":
-            raise control.wrong(name, words[name], f"{SLOW_DECAY!r} with the current law")
-    if len(set(drives.values())) > 1:
-        raise control.wrong("bridge", words["bridge"], "left out, since drive says otherwise")
+    drive = control.text("drive", SLOW_DECAY, among=DRIVES)
+    if drive == FAST_DECAY and law != "voltage":
+        raise control.wrong("drive", drive, f"{SLOW_DECAY!r} with the current law")
     return ControlLaw(
         law=law,
-        drive=next(iter(drives.values())),
+        drive=drive,
         error_gain=control.number("error_gain"),
         integral_ratio=control.number("integral_ratio", 0.0, default=0.0),
         derivative_ratio=control.number("derivative_ratio", 0.0, default=0.0),

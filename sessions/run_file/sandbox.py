@@ -2,8 +2,8 @@
 
 HDF5 trusts the content of its files. A file with a few changed bytes can end the process that reads it, never return,
 or request gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see
-sessions.run_file.trailer. A file without one was left by a crash of an earlier version, rewritten by another program,
-or made to do harm; all of it is tried here first. A file that passes the trial may still be refused for its content.
+sessions.run_file.trailer. A file without one was rewritten by another program or made to do harm, and is tried
+here first. A file that passes the trial may still be refused for its content.
 """
 
 from __future__ import annotations
@@ -129,8 +129,7 @@ def read_through(path: str) -> None:
                 else:
                     read_values(item, "")
 
-    # A part of an earlier version, see sessions.writing.earlier_part, is still marked as open for writing.
-    with contextlib.suppress(Exception), h5py.File(path, "r", swmr=path.endswith(".part")) as file:
+    with contextlib.suppress(Exception), h5py.File(path, "r") as file:
         try:
             look("/", file)
             file.visititems(look)

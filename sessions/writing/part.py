@@ -5,8 +5,7 @@
     rows             of fixed size, see `row_dtype`, each with the CRC-32 of its other bytes
 
 After a crash, exactly the rows before the first torn one are used. The space of the end line is written in advance, so
-that a complete run that cannot be sealed (full disk) does not look like a crash. Earlier versions wrote HDF5, see
-sessions.writing.earlier_part.
+that a complete run that cannot be sealed (full disk) does not look like a crash.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from core.servo.bench import Bench
 from sessions.errors import UnreadableError
 from sessions.header import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
-from sessions.writing.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 
 PART, ASIDE = ".part", ".tmp"
 """Endings after `.h5`: a run being recorded, and a finished file not yet in place."""
@@ -116,15 +114,11 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
         NewerFormatError: for a file of a newer version.
     """
     with reading(path), path.open("rb") as file:
-        if file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE:
-            facts, stored, end = read_hdf5_part(path)
-        else:
-            file.seek(0)
-            facts, dtype = _read_header(file.readline(LONGEST_HEADER))
-            end = file.read(END_ROOM).partition(b"\n")[0] + b"\n"
-            if os.path.getsize(path) > MAX_SAMPLES * dtype.itemsize:
-                raise UnreadableError("there cannot be so many samples")
-            stored = np.fromfile(file, dtype)
+        facts, dtype = _read_header(file.readline(LONGEST_HEADER))
+        end = file.read(END_ROOM).partition(b"\n")[0] + b"\n"
+        if os.path.getsize(path) > MAX_SAMPLES * dtype.itemsize:
+            raise UnreadableError("there cannot be so many samples")
+        stored = np.fromfile(file, dtype)
         return replace(facts, **{"exit_status": "", **_read_end(end)}), _whole(stored)
 
 
@@ -132,7 +126,7 @@ def read_part_facts(path: Path) -> RunFacts:
     """Read the facts of a run that may still be recorded.
 
     Raises:
-        UnreadableError: for a damaged file, and one of an earlier version.
+        UnreadableError: for a damaged file.
         NewerFormatError: for a file of a newer version.
     """
     with reading(path), path.open("rb") as file:

@@ -29,9 +29,7 @@ from sessions.writing.sealing import seal
 from sessions.writing.staging import finish
 
 LOG = logging.getLogger(__name__)
-USELESS = (ASIDE, ".new")
-"""Endings of files that hold no sample yet; the latter belongs to earlier versions."""
-ENDINGS = (PART, *USELESS, STAGED, COMMITTED, ".lock")
+ENDINGS = (PART, ASIDE, STAGED, COMMITTED, ".lock")
 """Endings of files that a process leaves behind when it dies."""
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
@@ -122,10 +120,9 @@ def recover(runs: Path) -> RecoveryReport:
                 finish(runs, number)
             for part in _files_of(runs, number, PART):
                 _recover_part(part, recovered, completed, damaged, postponed)
-            for ending in USELESS:
-                for useless in _files_of(runs, number, ending):
-                    with contextlib.suppress(OSError):
-                        useless.unlink(missing_ok=True)
+            for unfinished in _files_of(runs, number, ASIDE):
+                with contextlib.suppress(OSError):
+                    unfinished.unlink(missing_ok=True)
         finally:
             lock.release()
     report = RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording), tuple(completed))

@@ -113,9 +113,6 @@ def test_the_step_and_its_cost_are_the_first_line_under_the_table(bench, tmp_pat
     assert lines[2] == step_in_words(model, entry["train_mae"])
     assert (entry["integrator"], entry["step"]) == ("leapfrog", model.dt / model.substeps)
     assert entry["discretisation_error"] < 0.1 * entry["train_mae"]
-    again = bench(*words[:-1], tmp_path / "refined", "--refine").out.splitlines()
-    assert again[2] == lines[2]
-    assert ServoModel.read(tmp_path / "refined" / "m1.json").values == model.values
 
 
 def test_values_come_with_intervals_and_the_gravest_warnings_first(bench, tmp_path, example) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-import re
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -535,42 +534,6 @@ def test_outliers_of_a_spread_are_judged_by_the_transfer_of_its_own_model(reach,
     every = tuple(vars(build_parser().parse_args(["spread", "folder"])))
     given = tuple(reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values())
     assert given == ("a population", f"units with {friction}", transfer if friction == "m2" else None)
-
-
-IDENTIFY = "identify s -o r"
-FORMER = {
-    "--model m1,m4 → --models m1,m4": (IDENTIFY, "crossvalidate s"),
-    "--model m2 → --friction-model m2": ("certainty s", "spread f"),
-    "--terms dead_band → --command-path-terms dead_band": (IDENTIFY, "fleet -o r"),
-    "--path-terms dead_band → --command-path-terms dead_band": ("crossvalidate s",),
-    "--terms → --term-costs": ("crossvalidate s",),
-    "--terms motor → --groups motor": ("arm identify a.csv --links l",),
-    "--fix R=2.5 --fix kt=1 → --frozen R=2.5 --frozen kt=1": (IDENTIFY, "compliant identify s"),
-    "--gate opposing → --quadratic-gate opposing": (IDENTIFY,),
-    "--jobs 3 → --threads 3": (
-        IDENTIFY, "crossvalidate s", "certainty s", "coverage s", "next s", "evaluate s --model mx106:m1",
-        "simulate s --model mx106:m1 -o x", "compliant identify s",
-    ),
-    "--vin 11 → --supply-voltage 11": (
-        "record -o s", "rollout --model m --trajectory sin_sin -o x", "feedforward m", "import a.csv -o s",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("command", "spellings"), [(command, spellings) for spellings, commands in FORMER.items() for command in commands]
-)
-def test_former_spellings_mean_the_same_and_are_not_shown(command, spellings, capsys) -> None:
-    former, present = (words.split() for words in spellings.split(" → "))
-    parser, command = build_parser(), command.split()
-    asked = vars(parser.parse_args([*command, *former]))
-    assert asked == vars(parser.parse_args([*command, *present]))
-    assert asked != vars(parser.parse_args([*command]))
-    with pytest.raises(SystemExit):
-        parser.parse_args([*command, "--help"])
-    shown = re.findall(r"(?<!\S)--[\w-]+", capsys.readouterr().out)
-    assert present[0] in shown
-    assert former[0] not in shown
 
 
 def test_bench_identify_offers_every_option() -> None:

@@ -15,7 +15,7 @@ from core.kernel.step import coast_current
 from core.motion.simulation import Stepper
 from core.servo.actuator import ControlLaw, command_path_parameters, motor_parameters, setup_row
 from core.servo.bench import Bench
-from core.servo.catalogue import load_servo, new_servo_text, parse_servo
+from core.servo.catalogue import load_servo
 from core.servo.terms import COMMAND_PATH_TERMS, TERMS
 from tests.core.conftest import PENDULUM, catalogue_model, settings_for
 
@@ -207,20 +207,6 @@ def test_law_json_round_trip():
     assert replace(load_servo("mx64").control).control_unit == "V"
     with pytest.raises(ModelError):
         ControlLaw.from_json({"law": "voltage", "torque": 1.0})
-
-
-@pytest.mark.parametrize(("word", "drive"), [("brake", "slow decay"), ("coast", "fast decay"), (None, "slow decay")])
-def test_earlier_words_for_the_drive_are_read(word, drive):
-    """In models and in servo files, also those that models and sessions carry."""
-    law = {"law": "voltage", "output_limit": 1.0}
-    assert ControlLaw.from_json(law | ({"bridge": word} if word else {})).drive == drive
-    text = new_servo_text()
-    assert 'drive = "slow decay"' in text
-    entry = f'bridge = "{word}"' if word else ""
-    assert parse_servo(text.replace('drive = "slow decay"', entry)).control.drive == drive
-    assert parse_servo(text.replace('drive = "slow decay"', f'drive = "{word or drive}"')).control.drive == drive
-    with pytest.raises(ModelError, match="does not exist"):
-        ControlLaw.from_json(law | {"bridge": ["brake"]})
 
 
 def test_motor_parameters_of_each_drive():

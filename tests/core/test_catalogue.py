@@ -108,7 +108,7 @@ def test_published_servos_ship_all_models():
 
 def test_a_new_servo_is_a_file():
     spec = parse_servo(
-        TEXT.replace('drive = "slow decay"', 'bridge = "coast"').replace("aliases = []", 'aliases = ["h6"]')
+        TEXT.replace('drive = "slow decay"', 'drive = "fast decay"').replace("aliases = []", 'aliases = ["h6"]')
     )
 
     assert spec.aliases == ("h6",)

@@ -171,12 +171,6 @@ WRONG = [
     ("[1.2, 0.4, 3.6]", "1.2", r"\[motor\] kt = 1.2 must be"),
     ("= 4096", "= 0", r"\[ratings\] encoder_counts_per_turn = 0 must be a whole number from 2"),
     ('drive = "slow decay"', 'drive = "none"', r"\[control\] drive = 'none' must be one of slow decay, fast decay"),
-    ('drive = "slow decay"', 'bridge = "none"', r"\[control\] bridge = 'none' must be one of slow decay, fast decay"),
-    (
-        'drive = "slow decay"',
-        'drive = "slow decay"\nbridge = "coast"',
-        r"\[control\] bridge = 'coast' must be left out, since drive says otherwise",
-    ),
     ('"hexa"', '"my servo"', r"name = 'my servo' must be 1 to 40 of a-z"),
     ('"hexa"', '"mx106"', r"'mx106' is already a name of the shipped servo mx106; choose another"),
     ("aliases = []", 'aliases = ["sts3215_12v"]', r"'sts3215_12v' is already a name of the shipped servo sts3215"),

@@ -1,7 +1,6 @@
 """Write the seeds anew from what the program writes today: `python -m tests.fuzz.make_seeds [RESULT …]`.
 
-Seeds only have to be understood; they need not follow every change; those of parts of earlier versions (`hdf5_part`)
-stay as they are. RESULT: folders of `bench identify`, `certainty`
+Seeds only have to be understood; they need not follow every change. RESULT: folders of `bench identify`, `certainty`
 and `crossvalidate` on a few runs, from which the seeds of `results` are taken; without any those stay as they are.
 """
 

@@ -1,10 +1,7 @@
 """A file of HDF5 without a hash is tried in another process; what that dies of or hangs in is a damaged file."""
 
 import errno
-import gzip
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
@@ -15,16 +12,8 @@ from sessions.errors import SessionError, UnreadableError
 from sessions.run_file import sandbox
 from sessions.run_file.schema import opened
 from sessions.run_file.trailer import append_trailer
-from sessions.writing.part import Part, read_part
+from sessions.writing.part import Part
 from tests.forked_trial import tried
-
-TELLS = """
-import sys
-from sessions.run_file import sandbox
-sandbox.read_values = lambda dataset, name: print(dataset.name)
-sandbox.read_through(sys.argv[1])
-"""
-"""A trial that names what it reads; it bounds the memory of its process."""
 
 
 @pytest.fixture
@@ -137,15 +126,3 @@ def test_what_cannot_be_listed_is_refused_as_nobody_has_tried_it(tmp_path):
     place.write_bytes(data.replace(integer, struct.pack("<IHH", 4, 0, 33)))
     with pytest.raises(UnreadableError, match="cannot be listed"), opened(place):
         pass
-
-
-def test_a_part_of_an_earlier_version_is_tried_as_it_was_left(tmp_path, monkeypatch):
-    part = tmp_path / "left.h5.part"
-    part.write_bytes(
-        gzip.decompress(Path(__file__).parent.joinpath("writing", "earlier", "crashed.h5.part.gz").read_bytes())
-    )
-    done = subprocess.run([sys.executable, "-c", TELLS, part], capture_output=True, text=True, check=True)
-    assert "/samples" in done.stdout.split()
-    monkeypatch.setattr(sandbox, "_PROGRAM", "import os; os.kill(os.getpid(), 11)")
-    with pytest.raises(UnreadableError, match="by signal 11"):
-        read_part(part)

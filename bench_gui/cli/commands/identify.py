@@ -67,8 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, *(name for name in OPTIONS if name not in RECORDING_OPTIONS))
     parser.add_argument("--points", action="store_true", help="also fit to the session's placed drive/backdrive points")
-    # Without effect, but scripts of earlier versions pass it.
-    parser.add_argument("--refine", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--paper",
         action="store_true",

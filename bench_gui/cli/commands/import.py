@@ -57,9 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--supply-voltage", type=any_number, metavar="V", help="nominal supply voltage (default: the catalogue's)"
     )
-    # Former name; `CommandParser` adds those of options outside groups only.
-    hidden = argparse.SUPPRESS
-    parser.add_argument("--vin", dest="supply_voltage", type=any_number, default=hidden, help=hidden)
     table.add_argument("--trajectory", metavar="NAME", help="name of the trajectory (default: the file's name)")
     add_json(parser)
     add_progress(parser)

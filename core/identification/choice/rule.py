@@ -89,7 +89,7 @@ class Contender:
     Empty if no run was held out.
     """
     validation_mae: float | None = None
-    """Mean error of the held-out runs, also for results of earlier versions without the error of each run."""
+    """Mean error of the held-out runs; None if there are none."""
 
     @property
     def error(self) -> float:

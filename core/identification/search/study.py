@@ -44,8 +44,6 @@ JOURNAL_SCHEME = "journal:///"
 
 _VALUES = "values"
 _SETTINGS = "settings"
-_LATER = ("model", "most", "polish")
-"""Settings that studies of earlier versions do not hold; there they are not compared."""
 
 
 def open_storage(url: str) -> BaseStorage:
@@ -129,11 +127,11 @@ def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     """
     trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
     for trial in trials:
-        # Databases do not keep the order, and trials of earlier versions have no seal.
+        # Databases do not keep the order.
         attributes = dict(sorted(trial.user_attrs.items()))
         value = trial.value if trial.state == TrialState.COMPLETE else None
         whole = (attributes.get("generation"), attributes.get("value")) == (trial.number, value)
-        if SEAL in attributes and (is_broken(attributes) or not whole):
+        if SEAL not in attributes or is_broken(attributes) or not whole:
             raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
     return trials
 
@@ -229,9 +227,8 @@ class StudyRecord:
             raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
         wanted = json.loads(json.dumps(settings))
         stored = study.user_attrs.get(_SETTINGS)
-        known = wanted if stored is None else {name: wanted[name] for name in _LATER} | stored
-        if known != wanted:
-            changed = sorted(k for k in {*known, *wanted} if known.get(k) != wanted.get(k))
+        if stored is not None and stored != wanted:
+            changed = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
             raise IdentificationError(
                 f"{storage} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
             )

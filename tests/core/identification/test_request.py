@@ -8,7 +8,6 @@ import json
 from dataclasses import fields, replace
 
 import numpy as np
-import optuna
 import pytest
 
 from core.base.errors import IdentificationError
@@ -16,7 +15,7 @@ from core.identification.identify import IdentificationRequest, identify
 from core.identification.options import COARSEST_GRID, options_of
 from core.identification.request import search_template, tunable_parameters
 from core.identification.runs.conditions import suited
-from core.identification.search.study import StudyRecord, open_storage, search_settings
+from core.identification.search.study import StudyRecord, search_settings
 from core.motion.recording import Recording
 from core.servo.bench import Bench
 from core.servo.catalogue import new_servo_text
@@ -167,12 +166,6 @@ def test_a_file_that_is_no_request_is_refused_and_one_without_newer_fields_is_re
     assert IdentificationRequest.from_json(older) == SMALL
 
 
-def test_a_request_of_an_earlier_version_is_read() -> None:
-    """It named its step, and could refine it."""
-    earlier = {**SMALL.to_json(), "integrator": "algorithm1", "substeps": 1, "refine": True}
-    assert IdentificationRequest.from_json(earlier) == replace(SMALL, integrator="algorithm1", substeps=1)
-
-
 class SearchBegins(Exception):
     """Carries name and settings of the study, by which a search on record is the same one."""
 
@@ -239,17 +232,13 @@ def test_another_value_of_a_field_of_the_template_is_another_search(field) -> No
     assert settings_of(changed) != settings_of(template)
 
 
-def test_another_search_on_record_is_not_gone_on_with_and_an_older_record_is(tmp_path) -> None:
-    """Studies of earlier versions lack the settings that came later, which are not compared then."""
+def test_another_search_on_record_is_not_gone_on_with(tmp_path) -> None:
     url, settings = f"journal:///{tmp_path}/x", {"model": {"dt": 1.0}, "most": 3, "polish": True, "seed": 0}
     parameters = tuple(search_template(SMALL, "m1").parameters.free)
     StudyRecord(url, "new", parameters, settings, False)
-    older = optuna.create_study(storage=open_storage(url), study_name="old")
-    older.set_user_attr("settings", {"seed": 0})
-    for name in ("new", "old"):
-        StudyRecord(url, name, parameters, settings, True)
-        with pytest.raises(IdentificationError, match=r"other settings \(seed\)"):
-            StudyRecord(url, name, parameters, {**settings, "seed": 1}, True)
+    StudyRecord(url, "new", parameters, settings, True)
+    with pytest.raises(IdentificationError, match=r"other settings \(seed\)"):
+        StudyRecord(url, "new", parameters, {**settings, "seed": 1}, True)
     with pytest.raises(IdentificationError, match=r"other settings \(most\)"):
         StudyRecord(url, "new", parameters, {**settings, "most": 4}, True)
 

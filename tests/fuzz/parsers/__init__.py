@@ -11,7 +11,6 @@ from tests.fuzz.parser import Parser
 MODULES = {
     "runs": (
         "run_edited",
-        "hdf5_part_edited",
         "exported_edited",
         "run_bytes",
         "part_bytes",

@@ -1,9 +1,8 @@
 """Finished runs, exported sessions, and parts of runs that a crash left behind.
 
-Files of HDF5, which parts of earlier versions are too, come in two ways: as bytes, and as what a recipe makes of a
-sound file. None has the line of SHA-256 that would refuse it at once: whoever changes a file can leave it out. A part
-comes as bytes, and as any header with the right checksum. Noise in one of HDF5 holds its reader up until the trial is
-over, so `tests/sessions` has a few of those.
+Files of HDF5 come in two ways: as bytes, and as what a recipe makes of a sound file. None has the line of SHA-256 that
+would refuse it at once: whoever changes a file can leave it out. A part comes as bytes, and as any header with the
+right checksum.
 """
 
 from __future__ import annotations
@@ -108,16 +107,12 @@ def _changed_recipe(data: bytes, rng: Random) -> bytes:
 _READ_PART = from_file("left.h5.part", _part)
 _READ_HDF5 = {
     "run": from_file("run.h5", _run),
-    "hdf5_part": _READ_PART,
     "exported": from_file("session.h5", _exported),
 }
 PARSERS = (
     Parser(name="part_bytes", parse=_READ_PART, longest=MOST_BYTES),
     Parser(name="part_header", parse=_with_header(_READ_PART)),
-    *(
-        Parser(name=f"{kind}_bytes", parse=_as_bytes(_READ_HDF5[kind]), longest=MOST_BYTES)
-        for kind in ("run", "exported")
-    ),
+    *(Parser(name=f"{kind}_bytes", parse=_as_bytes(read), longest=MOST_BYTES) for kind, read in _READ_HDF5.items()),
     *(
         Parser(name=f"{kind}_edited", parse=_cooked(f"{kind}_bytes/sound", read), mutate=_changed_recipe, longest=256)
         for kind, read in _READ_HDF5.items()

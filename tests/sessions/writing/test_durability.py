@@ -153,7 +153,7 @@ def contents(folder):
 
 
 def leftovers(folder):
-    endings = (".tmp", ".new", PART, STAGED, COMMITTED, ".lock")
+    endings = (".tmp", PART, STAGED, COMMITTED, ".lock")
     return [path.name for path in folder.rglob("*") if path.name.endswith(endings)]
 
 

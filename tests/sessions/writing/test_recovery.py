@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import gzip
 import json
 import os
 import random
@@ -22,13 +21,9 @@ from sessions import Session, SessionError
 from sessions.header import MAX_TEXT
 from sessions.run_file import sandbox
 from sessions.run_file.schema import CHANNEL_DTYPES
-from sessions.writing import recovery
 from sessions.writing.part import PART, row_dtype
-from tests.forked_trial import tried
 from tests.sessions.writing.steps import Refusal, heard, killed_at, room_of
 
-EARLIER = Path(__file__).with_name("earlier")
-"""Parts of 100 rows that a version left behind whose parts were HDF5."""
 VICTIM = Path(__file__).with_name("victim.py")
 LANES, KILLS = 2, 2
 
@@ -230,57 +225,6 @@ def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkey
         np.testing.assert_array_equal(kept.command_time, kept.time)
 
 
-@pytest.fixture
-def earlier(session):
-    """Leave a part of an earlier version in the session."""
-
-    def leave(name):
-        part = session.path / "runs" / f"0001_sin_sin_kp400.h5{PART}"
-        part.write_bytes(gzip.decompress((EARLIER / f"{name}.h5.part.gz").read_bytes()))
-        return part
-
-    return leave
-
-
-@pytest.mark.parametrize(
-    ("name", "exit_status", "reason"),
-    [
-        ("crashed", "crashed", recovery.CRASH_REASON),
-        ("ended", "abort", "stopped by Ada"),
-        ("fewer_channels", "crashed", recovery.CRASH_REASON),
-    ],
-)
-def test_an_hdf5_part_of_an_earlier_version_is_recovered(session, header, rows, earlier, name, exit_status, reason):
-    earlier(name)
-    opened = Session.open(session.path)
-    [run] = opened.runs()
-    assert (run.samples, run.exit_status, run.reason) == (100, exit_status, reason)
-    assert opened.recovery.damaged == ()
-    kept = opened.load(run.id)
-    assert (kept.bench, kept.settings, kept.provenance["operator"]) == (header.bench, header.settings, "Ada")
-    for channel in ("time", "goal_position", "position", "velocity", "supply_voltage", "bus_errors"):
-        assert kept.channels[channel].tobytes() == rows(100)[channel].tobytes()
-    assert os.listdir(session.path / "runs") == [f"{run.id}.h5"]
-
-
-def test_an_hdf5_part_with_any_bytes_changed_is_recovered_or_set_aside(session, earlier, monkeypatch):
-    monkeypatch.setattr(sandbox, "_started", lambda path, limit: tried(path, 1))
-    part = earlier("crashed")
-    content = part.read_bytes()
-    for seed in range(3):
-        recovered_or_set_aside(session, part, damaged_bytes(content, seed))
-
-
-def test_a_torn_row_of_an_hdf5_part_costs_only_what_follows_it(session, rows, earlier):
-    part = earlier("crashed")
-    content = part.read_bytes()
-    row = rows(100)["position"][60].tobytes()
-    assert content.count(row) == 1
-    part.write_bytes(content.replace(row, bytes(8)))
-    loaded = Session.open(session.path).load("0001_sin_sin_kp400")
-    assert loaded.channels["position"].tobytes() == rows(60)["position"].tobytes()
-
-
 def test_a_part_with_a_channel_of_a_later_version_waits_for_it(abandoned, session):
     first, _, rest = abandoned.read_bytes().partition(b"\n")
     header = json.loads(first.partition(b" ")[2])
@@ -332,7 +276,7 @@ def test_a_part_never_replaces_another_run(abandoned, session, recording):
 
 def test_remains_that_hold_no_sample_are_swept_up(session):
     runs = session.path / "runs"
-    for name in (".0004.lock", "0005_x_kp1.h5.new", "0006_x_kp1.h5.tmp", ".0007_x_kp1.h5.part.ab12.tmp"):
+    for name in (".0004.lock", "0006_x_kp1.h5.tmp", ".0007_x_kp1.h5.part.ab12.tmp"):
         (runs / name).touch()
     assert Session.open(session.path).recovery.messages == ()
     assert os.listdir(runs) == []
