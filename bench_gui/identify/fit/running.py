@@ -126,7 +126,7 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
 
     def look_again(self) -> None:
-        """Show what a report found out about a result of an earlier version."""
+        """Show what a report found out about a result without a diagnosis, such as a stopped one."""
         if self.result is not None and self.result.folder is not None:
             self.judge_again(self.result.folder)
 

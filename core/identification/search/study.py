@@ -1,8 +1,9 @@
 """Record of a search: an Optuna study in a journal file beside the result, or in a storage of the user.
 
 One trial is one generation. Its parameters and value are those of the generation's best candidate; its attributes hold
-every candidate's value. A separate thread writes the journal while the search continues. The study opens in
-optuna-dashboard. A search that was stopped resumes from its recorded values.
+every candidate's value. A separate thread writes the journal while the search continues. A search that was stopped
+resumes from its recorded values. Optuna is here so that its own tools, such as optuna-dashboard, can open a study; the
+search itself does not use its samplers.
 """
 
 from __future__ import annotations
