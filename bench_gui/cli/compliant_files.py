@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_several, named_list
 from bench_gui.cli.terminal import add_json
+from core.base.errors import InputError
 from core.base.numbers import parse_number
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
     Raises:
         ServoBenchError: --set without --actuator, or an unusable value or file.
     """
-    from core.base.errors import InputError
-
     if arguments.actuator is None:
         if arguments.set:
             raise InputError("--set changes the actuator of --actuator; add --actuator")
@@ -89,8 +88,6 @@ def unit_named(text: str) -> CompliantUnit:
 
 def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:
     """Return the two numbers of an option; raise InputError for fewer or more."""
-    from core.base.errors import InputError
-
     if len(values) != 2:
         raise InputError(f"{option}: expected two comma-separated numbers, got {len(values)}")
     return values[0], values[1]

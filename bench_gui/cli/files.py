@@ -11,6 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.base.atomic import write_atomically
+
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
@@ -23,8 +25,6 @@ DIGITS = ".9g"
 
 def write_file(path: str | Path, content: str | bytes) -> Path:
     """Write a file atomically and create its folder if needed."""
-    from core.base.atomic import write_atomically
-
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content.encode("utf-8") if isinstance(content, str) else content)

@@ -10,6 +10,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.base.errors import InputError, ServoBenchError
+
 if TYPE_CHECKING:
     from core.studies.webots.robot import MountedServo
     from core.studies.webots.trace import Trace
@@ -41,8 +43,6 @@ class ProgramEnd:
 
 def run_in_process(job: ProgramJob) -> ProgramEnd:
     """Run a program in its own process and wait; raise InputError if the process dies without a result."""
-    from core.base.errors import InputError
-
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_serve, args=(job, there), name="controller")
@@ -64,7 +64,6 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
 
 
 def _serve(job: ProgramJob, pipe: Connection) -> None:
-    from core.base.errors import ServoBenchError
     from core.studies.webots.controller import run_program
     from core.studies.webots.robot import robot_of
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR
 from bench_gui.plots.dashes import IDENTIFIED_DASH
 from core.base.words import counted
 from core.document.plot import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from core.identification.runs.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
 
 if TYPE_CHECKING:
-    from core.motion.recording import Recording
     from core.motion.simulation import Motion
-    from core.servo.model import ServoModel
 
 MRAD = 1e3
 """Milliradians per radian."""
@@ -97,8 +98,6 @@ def motion_panels(pairs: Sequence[tuple[Recording, Motion]], model: Judged) -> t
 
     pairs: recordings, resampled to the times of their simulated motions.
     """
-    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR
-
     begin = 0.0
     times, pieces = [], []
     for run, motion in pairs:

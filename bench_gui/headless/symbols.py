@@ -12,6 +12,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from core.servo.catalogue import servos
+from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+
 _PART = re.compile(r"([_^])(\w+?)(?=[_^]|\b)")
 
 
@@ -40,9 +43,6 @@ def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
 @cache
 def all_symbols() -> tuple[str, ...]:
     """Return the symbols of friction models M1 to M6, the motor and the command path that have sub- or superscripts."""
-    from core.servo.catalogue import servos
-    from core.servo.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
-
     spec = next(iter(servos().values()))
     found = [p.symbol for friction in FRICTION_MODELS for p in spec.parameters(friction, COMMAND_PATH_TERMS).values()]
     return tuple(dict.fromkeys(symbol for symbol in found if _PART.search(symbol)))

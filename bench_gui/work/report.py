@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench_gui.work.computation import Computation, Computations
-from bench_gui.work.process import Share
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
+from bench_gui.work.process import Line, Share
 
 
 @dataclass(frozen=True, kw_only=True)

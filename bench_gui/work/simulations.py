@@ -9,19 +9,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from bench_gui.identify.fit.messages import CostCurve, FitOverlay
-    from core.motion.frequency import FrequencyResponse
-    from core.motion.recording import Recording, RunHeader
-    from core.motion.trajectories import Trajectory
-    from core.practice.twin import Cause, Start, TwinMotion
-    from core.servo.model import ServoModel
-    from core.servo.terms import Supply
+from bench_gui.identify.fit.messages import CostCurve, FitOverlay
+from core.base.errors import ServoBenchError
+from core.identification.overlay import worst_and_median
+from core.motion.frequency import (
+    NO_BAND,
+    TOO_SHORT,
+    FrequencyResponse,
+    amplitude_density,
+    driven_stretch,
+    frequency_response,
+)
+from core.motion.recording import Recording, RunHeader
+from core.motion.trajectories import Trajectory, make_trajectory
+from core.practice import twin
+from core.practice.twin import Cause, Start, TwinMotion
+from core.servo.bench import Bench
+from core.servo.model import ServoModel
+from core.servo.shipped import load_model, shipped_models
+from core.servo.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -87,9 +97,6 @@ FEWEST_DRIVEN = 64
 def warm_up(servo: str) -> None:
     """Load the compiled kernels of a servo, so that the first overlay does not wait for them."""
     from core.motion.simulation import simulate_trajectory
-    from core.motion.trajectories import make_trajectory
-    from core.servo.bench import Bench
-    from core.servo.shipped import load_model, shipped_models
 
     shipped = shipped_models(servo)
     if shipped:
@@ -102,9 +109,7 @@ def overlays(
     session: Path, runs: Sequence[str], models: Mapping[str, ServoModel], channel: str = "position"
 ) -> Overlays:
     """Simulate runs of a session with the models of their servo; channel: the displayed one."""
-    from core.base.errors import ServoBenchError
     from core.identification.evaluate import evaluate, step_warning
-    from core.motion.frequency import amplitude_density
     from core.motion.simulation import on_grid, simulate_recording
 
     recordings = _load(session, runs)
@@ -142,7 +147,6 @@ def overlays(
 
 def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Responses:
     """Compare the frequency response of a run with models."""
-    from core.motion.frequency import NO_BAND, TOO_SHORT, driven_stretch, frequency_response
     from core.motion.simulation import on_grid, simulate_recording
 
     recording = _load(session, [run])[0]
@@ -164,7 +168,6 @@ def responses(session: Path, run: str, models: Mapping[str, ServoModel]) -> Resp
 
 def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str, ServoModel]) -> Errors:
     """Return errors of models, by key, each on its own runs; no motions, which would be large for long sessions."""
-    from core.base.errors import ServoBenchError
     from core.identification.evaluate import evaluate
 
     found: dict[str, dict[str, float]] = {}
@@ -216,8 +219,6 @@ def foresee(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
 ) -> TwinMotion:
     """Simulate a run that is being recorded, for its live twin."""
-    from core.practice import twin
-
     return twin.foresee(model, trajectory, header, start, position_step)
 
 
@@ -225,8 +226,6 @@ def explain(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, time: Array, position: Array
 ) -> tuple[Cause, ...]:
     """Explain a motion that left the band of its twin."""
-    from core.practice import twin
-
     return twin.explain(model, trajectory, header, start, time, position)
 
 
@@ -242,8 +241,6 @@ def fitted_overlay(
 
     initial: model at the start of the search, simulated on the same runs; None: not shown.
     """
-    from bench_gui.identify.fit.messages import FitOverlay
-    from core.identification.overlay import worst_and_median
     from sessions import Session
 
     recordings = Session.open(session).load_for_fit(runs)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.base.errors import InputError
 from core.fleet.plan import UnitFacts
+from core.fleet.simulated import simulated_units
 from core.identification.runs.folds import unit_named
 from core.motion.recording import Recording
 from sessions import RunSummary, Session
@@ -64,8 +65,6 @@ def simulated_sessions(
         ModelError: The servo is not in the catalogue.
         SessionError: A session cannot be written.
     """
-    from core.fleet.simulated import simulated_units
-
     paths: list[Path] = []
     for unit in simulated_units(servo, count, seed=seed):
         path = folder / unit.name

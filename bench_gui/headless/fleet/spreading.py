@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.work.process import Share
+from bench_gui.work.process import Line, Share
+from core.base.atomic import write_atomically
+from core.base.errors import ExportError, ServoBenchError
 
 if TYPE_CHECKING:
-    from bench_gui.work.process import Line
     from core.fleet.randomisation.files import Randomisation, RandomisationOptions
     from core.fleet.result import FleetResult
     from core.fleet.spread import Spread
@@ -129,7 +130,6 @@ def write(job: WriteJob, line: Line) -> WrittenSpread:
 def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
     """Return the spread, evaluated on the units' recordings, and the reason if they cannot be read."""
     from bench_gui.headless.fleet.gather import load_unit
-    from core.base.errors import ServoBenchError
     from core.fleet.spread import fleet_spread
 
     unjudged = fleet_spread(result, friction)
@@ -155,8 +155,6 @@ def write_spread(
     Raises:
         ExportError: A file cannot be written, or differs and force is not set.
     """
-    from core.base.atomic import write_atomically
-    from core.base.errors import ExportError
     from core.export.files import require_kept
     from core.fleet.randomisation.engines import write_randomisation
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    from core.studies.arm.links import ArmLinks
-    from core.studies.arm.validation import ArmCandidate, ArmCase, ArmValidation
+from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, shade
+from bench_gui.headless.report.figures import new_figure
+from core.studies.arm.kinematics import elbow_positions, tip_positions
+from core.studies.arm.links import ArmLinks
+from core.studies.arm.scene import JOINTS
+from core.studies.arm.validation import PUBLISHED, ArmCandidate, ArmCase, ArmValidation
 
 
 def errors_figure(found: ArmValidation) -> Figure:
@@ -17,13 +22,6 @@ def errors_figure(found: ArmValidation) -> Figure:
 
     Models that are not published are hatched.
     """
-    import numpy as np
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    from bench_gui.headless.palette import shade
-    from bench_gui.headless.report.figures import new_figure
-    from core.studies.arm.validation import PUBLISHED
-
     figure = new_figure(max(4.0, 1.5 + 0.95 * len(found.cases)), 3.4)
     axes = figure.subplots()
     places, width = np.arange(len(found.cases)), 0.84 / len(found.candidates)
@@ -51,13 +49,6 @@ def errors_figure(found: ArmValidation) -> Figure:
 
 def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -> Figure:
     """Draw the path of the tip, both joint angles over time, and their errors, as in Fig. 1 of seed 004."""
-    import numpy as np
-
-    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, shade
-    from bench_gui.headless.report.figures import new_figure
-    from core.studies.arm.kinematics import elbow_positions, tip_positions
-    from core.studies.arm.scene import JOINTS
-
     colours = {candidate.name: shade(k, len(shown)) for k, candidate in enumerate(shown)}
     figure = new_figure(7.6, 4.2)
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.0), height_ratios=(1.0, 1.0, 0.9))

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
 from bench_gui.headless.report.figures import new_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from core.studies.compliant.elastic import CompliantActuator
-    from core.studies.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
-    from core.studies.compliant.learning import Iteration, Learned
+from core.studies.arm.kinematics import elbow_positions
+from core.studies.compliant.elastic import CompliantActuator
+from core.studies.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
+from core.studies.compliant.learning import Iteration, Learned
 
 BEHAVIOUR_COLOURS = (MODEL_COLOURS["m1"], MODEL_COLOURS["m4"])
 """Colours of the soft and the stiff preset."""
@@ -233,10 +233,6 @@ def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: 
 
 def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
     """Draw arm and box at the end of a run."""
-    from matplotlib.patches import Rectangle
-
-    from core.studies.arm.kinematics import elbow_positions
-
     elbow = elbow_positions(run.arm.links, run.motion.position[-1:])[0]
     points = np.vstack([np.zeros(2), elbow, run.tip[-1]])
     plane.plot(*points.T, "o-", color=colour, linewidth=2.0, markersize=4.5, label=run.behaviour.title)
@@ -251,8 +247,6 @@ def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
 
 def _logarithmic(axes: Axes) -> None:
     """Make the vertical axis logarithmic with plain numbers, which needs no typesetting of powers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

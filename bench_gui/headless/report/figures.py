@@ -21,6 +21,7 @@ from bench_gui.headless.palette import (
     MEASURED_COLOUR,
     shade,
 )
+from core.base.errors import InputError
 from core.identification.result import ModelResult
 from core.motion.recording import Recording
 from core.motion.simulation import on_grid, simulate_recording
@@ -52,8 +53,6 @@ matplotlib.rcParams.update(
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a figure in the format of its file name; raise InputError for an unknown ending."""
-    from core.base.errors import InputError
-
     target = Path(path)
     if target.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InputError(f"{target}: unknown format; use .svg, .png or .pdf")

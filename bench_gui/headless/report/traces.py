@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
+from optuna.trial import TrialState
 
 from core.base.errors import IdentificationError
 from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
@@ -64,8 +66,6 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
     """
     if folder is None or not (folder / JOURNAL).is_file():
         raise IdentificationError(f"there is no {JOURNAL} beside the result")
-    import optuna
-
     try:
         storage = open_storage(f"{JOURNAL_SCHEME}{folder / JOURNAL}")
         # A search repeated with a finer time step has its own study, named after the steps; the last one counts.
@@ -87,8 +87,6 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
 
 def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
     """Return the trace of a study, None if no generation was scored on whole runs."""
-    from optuna.trial import TrialState
-
     trials = generations(study)
     counts = np.array([trial.user_attrs["evaluations"] for trial in trials], dtype=np.float64)
     judged = np.array([trial.state == TrialState.COMPLETE for trial in trials], dtype=bool)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-    from core.studies.webots.loss import ServoLoss
-    from core.studies.webots.trace import Trace
+from bench_gui.headless.palette import BAR_COLOUR, GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.report.figures import new_figure
+from core.studies.webots.experiments import EXPERIMENTS
+from core.studies.webots.loss import ServoLoss
+from core.studies.webots.trace import Trace
 
 SOFT_COLOUR, STOP_COLOUR = "#9A5A00", "#B3261E"
 """Colours of soft limits and hard stops."""
@@ -21,18 +24,11 @@ BESIDE = 3
 
 def experiment_figure(name: str, traces: Sequence[Trace]) -> Figure:
     """Draw an experiment of `core.studies.webots.experiments` by name."""
-    from core.studies.webots.experiments import EXPERIMENTS
-
     return traces_figure(EXPERIMENTS[name][0], traces)
 
 
 def traces_figure(title: str, traces: Sequence[Trace]) -> Figure:
     """Draw position with target and limits, velocity with Vc, and forces of servos over time."""
-    import numpy as np
-
-    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
-    from bench_gui.headless.report.figures import new_figure
-
     alone = len(traces) == 1
     colours = [MEASURED_COLOUR] if alone else list(MODEL_COLOURS.values())
     figure = new_figure(7.2, 5.2)
@@ -64,11 +60,6 @@ def traces_figure(title: str, traces: Sequence[Trace]) -> Figure:
 
 def loss_figure(found: ServoLoss) -> Figure:
     """Draw errors of the node and of friction models: pale on fitted runs, full on held-out runs."""
-    import numpy as np
-
-    from bench_gui.headless.palette import BAR_COLOUR, MEASURED_COLOUR
-    from bench_gui.headless.report.figures import new_figure
-
     names = ["Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows)]
     colours = [MEASURED_COLOUR, *(BAR_COLOUR for _ in found.rows)]
     train = 1e3 * np.array([found.train_mae, *(row.train_mae for row in found.rows)])
