@@ -18,11 +18,10 @@ import numpy as np
 
 from core.base.arrays import Array
 from core.base.errors import IdentificationError
-from core.identification.coverage.doubts import HeaderDoubt, doubt_of, sign_doubt
+from core.identification.coverage.doubts import Fact, HeaderDoubt, Suspect, doubt_of, sign_doubt, suspects
 from core.identification.coverage.plausibility import implausible_constants, strangeness
 from core.identification.coverage.problem import WIDE, Point, Problem
 from core.identification.coverage.signals import swapped_sign
-from core.identification.coverage.suspects import Fact, Suspect, suspects
 from core.identification.evidence.sensitivity import correlation_length
 from core.identification.search.steps import one_blas_thread
 from core.motion.recording import Recording

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.base.arrays import Array
-from core.identification.coverage.suspects import FACTS, Fact
+from core.identification.coverage.doubts import FACTS, Fact
 from core.identification.evidence.sensitivity import Differences
 from core.identification.search.objective import Batch, available_threads
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss

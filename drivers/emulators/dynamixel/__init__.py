@@ -1,10 +1,9 @@
 """Dynamixel servos on a pseudo terminal, with protocol 1 and 2, as strict as the real ones.
 
-    packet, protocol1, protocol2      bytes to instruction packets, status packets to bytes
+    packet, protocol1, protocol2      bytes to instruction packets, their effect, status packets to bytes
     line, wire, faults                the port; rates and times; faults of answers
     registers, device                 a servo's memory; common behaviour of all servos
     x_series, joint_series, laws      operating modes, limits and errors of each series; loops of the firmware
-    instructions1, instructions2      effect of an instruction and its answer
     emulator, source                  the bus with its servos; its description
 
 Only the control tables are shared with the driver.

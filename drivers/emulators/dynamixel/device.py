@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from core.base.errors import InputError
@@ -348,3 +348,15 @@ class Device(ABC):
     def _tick(self) -> int:
         """Return the milliseconds since the start, as in the register."""
         return int((timing.now() - self._started) * 1e3) % TICK_PERIOD
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Status packet of one servo; several follow each other on the wire."""
+
+    device: Device
+    packet: bytes
+    slot: int = 0
+    """Number of time slots that an answer to a broadcast ping waits."""
+    delayed: bool = True
+    """True if the servo waits for its return delay time; parts of a common packet follow each other at once."""

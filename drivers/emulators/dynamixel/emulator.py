@@ -9,14 +9,13 @@ from functools import partial
 
 from drivers import timing
 from drivers.emulators.console import Console, switch
-from drivers.emulators.dynamixel import instructions1, instructions2, protocol1, protocol2
-from drivers.emulators.dynamixel.device import FAULTS, Device
+from drivers.emulators.dynamixel import protocol1, protocol2
+from drivers.emulators.dynamixel.device import FAULTS, Device, Reply
 from drivers.emulators.dynamixel.faults import Faults, options
 from drivers.emulators.dynamixel.line import Line
 from drivers.emulators.dynamixel.packet import WRITING, Packet, Reader
 from drivers.emulators.dynamixel.protocol1 import Reader1
 from drivers.emulators.dynamixel.protocol2 import Reader2
-from drivers.emulators.dynamixel.reply import Reply
 from drivers.emulators.dynamixel.wire import Timing
 from drivers.emulators.process import LONGEST_REST, Emulator
 
@@ -24,7 +23,7 @@ PING_SLOT = 14
 """Byte times per ID, plus PING_PAUSE, that a servo waits before it answers a broadcast ping."""
 PING_PAUSE = 0.001
 """[s]"""
-_EXECUTORS = {1: instructions1.execute, 2: instructions2.execute}
+_EXECUTORS = {1: protocol1.execute, 2: protocol2.execute}
 
 
 class DynamixelEmulator(Emulator):

@@ -18,7 +18,7 @@ import pytest
 from core.base.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
-from core.identification.coverage.doubts import REMEDIES, HeaderDoubt, doubt_of
+from core.identification.coverage.doubts import REMEDIES, Fact, HeaderDoubt, Suspect, doubt_of
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
 from core.identification.coverage.grid import grid_of_conditions
 from core.identification.coverage.outliers import freezes, position_steps, spikes
@@ -26,7 +26,6 @@ from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import lagged_correlation
-from core.identification.coverage.suspects import Fact, Suspect
 from core.identification.coverage.timing import encoder_step, timing_of
 from core.identification.search.objective import Batch
 from core.motion.recording import Recording

@@ -16,7 +16,7 @@ from drivers.dynamixel.bus import BROADCAST, Bus
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.table import load_table
-from drivers.emulators.dynamixel import instructions1, instructions2
+from drivers.emulators.dynamixel import protocol1, protocol2
 from drivers.emulators.dynamixel.device import Device
 from drivers.emulators.dynamixel.joint_series import Mx1Device, Xl320Device
 from drivers.emulators.dynamixel.packet import Reader
@@ -90,7 +90,7 @@ def _stream(data: bytes, protocol: int) -> list[bytes]:
 def _hear(protocol: int, data: bytes) -> None:
     devices = _devices(protocol)
     reader: Reader = (Reader1, Reader2)[protocol - 1]()
-    execute = (instructions1, instructions2)[protocol - 1].execute
+    execute = (protocol1, protocol2)[protocol - 1].execute
     now = 1.0
     for piece in _stream(data, protocol):
         now += 1e-3
