@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from drivers import timing
 from drivers.emulators.console import Act, Console, ConsoleCommand, number, switch, whole
+from drivers.emulators.ethercat.chip.states import AlState
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.ethercat.slave import Slave
-from drivers.emulators.ethercat.states import AlState
 
 MOST_FRAMES = 1_000_000
 LONGEST_DELAY = 10_000.0

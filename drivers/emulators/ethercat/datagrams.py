@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from enum import IntEnum
 
-from drivers.emulators.ethercat.clock import HOP
-from drivers.emulators.ethercat.esc import Esc
+from drivers.emulators.ethercat.chip.clock import HOP
+from drivers.emulators.ethercat.chip.esc import Esc
 
 ETHERTYPE = 0x88A4
 FIRST_DATAGRAM = 16

@@ -8,8 +8,8 @@ from dataclasses import replace
 from enum import IntEnum
 
 from drivers import timing
-from drivers.emulators.ethercat.dictionary import ObjectDictionary
-from drivers.emulators.ethercat.objects import CYCLIC_POSITION, CYCLIC_TORQUE, rated_current
+from drivers.emulators.ethercat.coe.dictionary import ObjectDictionary
+from drivers.emulators.ethercat.coe.objects import CYCLIC_POSITION, CYCLIC_TORQUE, rated_current
 from drivers.emulators.mechanism import Mechanism
 from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated.plant import PlantGoal

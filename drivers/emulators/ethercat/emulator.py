@@ -10,12 +10,12 @@ from collections.abc import Collection
 from core.servo.catalogue import load_servo
 from drivers import timing
 from drivers.emulators.ethercat import veth
+from drivers.emulators.ethercat.chip.states import AlState
 from drivers.emulators.ethercat.commands import add_commands
 from drivers.emulators.ethercat.datagrams import ETHERTYPE, NUMBER, circulate
 from drivers.emulators.ethercat.faults import WireFaults
 from drivers.emulators.ethercat.segment import Segment
 from drivers.emulators.ethercat.slave import Slave
-from drivers.emulators.ethercat.states import AlState
 from drivers.emulators.mechanism import Mechanism
 from drivers.emulators.process import LONGEST_REST, Emulator
 from drivers.errors import BusError

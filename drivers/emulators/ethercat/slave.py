@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivers import timing
-from drivers.emulators.ethercat import objects
-from drivers.emulators.ethercat.dictionary import ObjectDictionary, ObjectEntry
+from drivers.emulators.ethercat.chip.esc import Esc
+from drivers.emulators.ethercat.chip.sii import make_image
+from drivers.emulators.ethercat.chip.states import AlCode, AlState, StateMachine
+from drivers.emulators.ethercat.coe import objects
+from drivers.emulators.ethercat.coe.dictionary import ObjectDictionary, ObjectEntry
+from drivers.emulators.ethercat.coe.information import INFORMATION, SdoInformation
+from drivers.emulators.ethercat.coe.mailbox import Mailbox, Protocol
+from drivers.emulators.ethercat.coe.mapping import PdoMapping, ProcessImage
+from drivers.emulators.ethercat.coe.sdo import REQUEST, SdoServer, emergency
 from drivers.emulators.ethercat.drive import EmulatedDrive
-from drivers.emulators.ethercat.esc import Esc
-from drivers.emulators.ethercat.information import INFORMATION, SdoInformation
-from drivers.emulators.ethercat.mailbox import Mailbox, Protocol
-from drivers.emulators.ethercat.mapping import PdoMapping, ProcessImage
-from drivers.emulators.ethercat.sdo import REQUEST, SdoServer, emergency
-from drivers.emulators.ethercat.sii import make_image
-from drivers.emulators.ethercat.states import AlCode, AlState, StateMachine
 from drivers.emulators.mechanism import Mechanism
 
 SYNC_LIMIT = 100

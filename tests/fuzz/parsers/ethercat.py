@@ -9,14 +9,14 @@ import struct
 from functools import cache
 
 from core.servo.catalogue import load_servo
-from drivers.emulators.ethercat import objects
-from drivers.emulators.ethercat import registers as r
+from drivers.emulators.ethercat.chip import registers as r
+from drivers.emulators.ethercat.chip.esc import Esc
+from drivers.emulators.ethercat.chip.states import AlState
+from drivers.emulators.ethercat.coe import objects
+from drivers.emulators.ethercat.coe.mailbox import HEADER
 from drivers.emulators.ethercat.datagrams import circulate
-from drivers.emulators.ethercat.esc import Esc
 from drivers.emulators.ethercat.faults import garbled
-from drivers.emulators.ethercat.mailbox import HEADER
 from drivers.emulators.ethercat.slave import Slave
-from drivers.emulators.ethercat.states import AlState
 from drivers.emulators.mechanism import Mechanism
 from drivers.ethercat.cia402 import PowerSwitch, drive_state, error_text
 from drivers.ethercat.identity import choose, read_nameplate

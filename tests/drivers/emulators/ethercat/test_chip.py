@@ -6,10 +6,10 @@ import struct
 
 import pytest
 
+from drivers.emulators.ethercat.chip.sii import checksum
+from drivers.emulators.ethercat.coe.information import SdoInformation
 from drivers.emulators.ethercat.datagrams import Command
 from drivers.emulators.ethercat.drive import DriveState
-from drivers.emulators.ethercat.information import SdoInformation
-from drivers.emulators.ethercat.sii import checksum
 from tests.drivers.emulators.ethercat.wire import STATION, Wire, upload
 
 

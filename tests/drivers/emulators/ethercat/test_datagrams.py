@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
+from drivers.emulators.ethercat.chip.registers import END
 from drivers.emulators.ethercat.datagrams import Command, circulate
-from drivers.emulators.ethercat.registers import END
 from tests.drivers.emulators.ethercat.wire import STATION, Datagram, Wire, packed
 
 RAM = 0x1800

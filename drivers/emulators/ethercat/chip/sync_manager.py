@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drivers.emulators.ethercat import registers
+from drivers.emulators.ethercat.chip import registers
 
 _REGISTERS = struct.Struct("<HHBBBB")
 _FULL = 0x08

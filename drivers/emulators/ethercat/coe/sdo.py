@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectDictionary
+from drivers.emulators.ethercat.coe.dictionary import Abort, AbortCode, ObjectDictionary
 
 EMERGENCY, REQUEST, RESPONSE = 1, 2, 3
 """Services of CoE."""

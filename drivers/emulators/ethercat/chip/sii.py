@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drivers.emulators.ethercat import registers as r
+from drivers.emulators.ethercat.chip import registers as r
 
 SIZE = 2048
 """[bytes]"""

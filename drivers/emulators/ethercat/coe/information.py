@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectDictionary
+from drivers.emulators.ethercat.coe.dictionary import Abort, AbortCode, ObjectDictionary
 
 INFORMATION = 8
 """Number of the CoE service."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Protocol
 
-from drivers.emulators.ethercat.esc import Esc
-from drivers.emulators.ethercat.sii import BufferPlan
-from drivers.emulators.ethercat.sync_manager import SyncManager
+from drivers.emulators.ethercat.chip.esc import Esc
+from drivers.emulators.ethercat.chip.sii import BufferPlan
+from drivers.emulators.ethercat.chip.sync_manager import SyncManager
 
 SHORTEST_CYCLE = 250_000
 """Shortest period of SYNC0 [ns]."""

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry, Type
+from drivers.emulators.ethercat.coe.dictionary import Abort, AbortCode, ObjectEntry, Type
 
 MOST_ENTRIES = 10
 MOST_BYTES = 64

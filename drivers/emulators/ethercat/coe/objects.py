@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from core.servo.catalogue import ServoSpec
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry, Type
-from drivers.emulators.ethercat.sii import BufferPlan, Identity, PdoPlan
+from drivers.emulators.ethercat.chip.sii import BufferPlan, Identity, PdoPlan
+from drivers.emulators.ethercat.coe.dictionary import Abort, AbortCode, ObjectEntry, Type
 
 IDENTITY = Identity(vendor=0x5A65726F, product=0x00029252, revision=0x00000001, serial=1, name="ZeroErr Driver")
 BUFFERS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from drivers.emulators.ethercat import registers as r
+from drivers.emulators.ethercat.chip import registers as r
 
 HOP = 600
 """Time that a frame takes from one slave to the next [ns]."""

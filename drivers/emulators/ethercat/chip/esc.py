@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers import timing
-from drivers.emulators.ethercat import registers as r
-from drivers.emulators.ethercat.clock import DistributedClock
-from drivers.emulators.ethercat.fmmu import Fmmu
-from drivers.emulators.ethercat.sii import SiiInterface
-from drivers.emulators.ethercat.sync_manager import WATCHED, SyncManager
+from drivers.emulators.ethercat.chip import registers as r
+from drivers.emulators.ethercat.chip.clock import DistributedClock
+from drivers.emulators.ethercat.chip.fmmu import Fmmu
+from drivers.emulators.ethercat.chip.sii import SiiInterface
+from drivers.emulators.ethercat.chip.sync_manager import WATCHED, SyncManager
 
 _WRITABLE = r.writable()
 _ALIAS_WORD = 4

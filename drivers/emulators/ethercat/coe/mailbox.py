@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from drivers.emulators.ethercat.sync_manager import SyncManager
+from drivers.emulators.ethercat.chip.sync_manager import SyncManager
 
 HEADER = struct.Struct("<HHBB")
 LONGEST_QUEUE = 16
