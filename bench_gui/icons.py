@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QAbstractButton
+
+from bench_gui.theme import themes
 
 SCALES = (1, 2)
 """Device pixel ratios for which icons are drawn."""
@@ -32,6 +35,22 @@ def icon(name: str, colour: str, size: int = 20, active: str | None = None) -> Q
         if active is not None:
             result.addPixmap(_drawn(text, active, size, scale), QIcon.Mode.Normal, QIcon.State.On)
     return result
+
+
+class ThemeIcon(QObject):
+    """Shows an icon on a button, always in a colour of the theme."""
+
+    def __init__(
+        self, button: QAbstractButton, name: str, tone: str = "muted", size: int = 20, active: str | None = None
+    ) -> None:
+        """Show an icon; tone and active: names of the theme's colours, see `icon`."""
+        super().__init__(button)
+        self._button, self._name, self._tone, self._size, self._active = button, name, tone, size, active
+        themes.follow(self._paint)
+
+    def _paint(self) -> None:
+        active = None if self._active is None else getattr(themes.current, self._active)
+        self._button.setIcon(icon(self._name, getattr(themes.current, self._tone), self._size, active))
 
 
 def line_icon(colour: str, pattern: tuple[float, ...] | None, width: float = 2.0) -> QIcon:

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMainWindow, QMessageBox, QPushButton, QStackedWidget, QWidget
 
-from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.log.panel import LogPanel
@@ -37,7 +36,7 @@ from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.state.servo_link import simulated_servos
-from bench_gui.theme import Theme
+from bench_gui.theme import THEMES, dress, themes
 from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe, hbox, vbox
 from bench_gui.widgets.notices import Notices
@@ -71,9 +70,6 @@ class GuidedTour(Protocol):
     def begin(self) -> None:
         """Show the first step."""
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-
 
 class MainWindow(QMainWindow):
     """Window with all task pages; contains no physics, file or protocol code.
@@ -104,11 +100,9 @@ class MainWindow(QMainWindow):
         self._make_tour = make_tour
         self.tour: GuidedTour | None = None
         """Created at first use."""
-        self.appearance = Appearance(controller.settings, theme, self._paint)
         self._keys = KeysEverywhere(controller.escape)
-        self._pages = Pages(
-            self._make_page, lambda: self.appearance.theme, lambda: not self._asks_before_closing, self._keys.paused
-        )
+        self.appearance = Appearance(controller.settings, theme, self._keys.paused)
+        self._pages = Pages(self._make_page, lambda: not self._asks_before_closing, self._keys.paused)
         self.stack, self.completed = self._pages.stack, self._pages.completed
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(SMALLEST)
@@ -136,11 +130,12 @@ class MainWindow(QMainWindow):
         )
         self.menus = Menus(self.menuBar(), self, self.status_line)
         self._assemble()
-        self.help = Helping(self, self.work.docks, self._in_sight, lambda: self.appearance.theme)
+        self.help = Helping(self, self.work.docks, self._in_sight)
         self._build_menus()
         self._connect()
         self._keys.listen()
-        self.appearance.begin()
+        themes.changed.connect(self._dress)
+        self.appearance.apply()
         self._layout = Layout(self, self.work, controller.settings, controller.undo)
         self._layout.restore(controller.message.emit)
         self.show_start() if task is None else self.show_task(task)
@@ -303,7 +298,7 @@ class MainWindow(QMainWindow):
             "&View", [(f"Angles in {u.name}", u) for u in ANGLE_UNITS], controller.angle_unit, controller.set_angle_unit
         )
         menus.separate("&View")
-        names = [("System theme", "system"), *((f"{n.capitalize()} theme", n) for n in themes.THEMES)]
+        names = [("System theme", "system"), *((f"{n.capitalize()} theme", n) for n in THEMES)]
         self.appearance.actions = menus.choices("&View", names, None, self.appearance.choose)
         for spec in self.session.actions_offered():
             menus.add("&Session", spec)
@@ -386,7 +381,6 @@ class MainWindow(QMainWindow):
         """Start the guided tour."""
         if self.tour is None:
             self.tour = self._make_tour(self)
-            self.tour.set_theme(self.appearance.theme)
         self.tour.begin()
 
     def show_log(self) -> None:
@@ -468,13 +462,8 @@ class MainWindow(QMainWindow):
         if visible and self.isVisible():
             self.controller.journal.look()
 
-    def _paint(self, theme: Theme) -> None:
+    def _dress(self) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)
-        with self._keys.paused():
-            themes.use(theme)
-            for widget in (*parts, self.menuBar(), self.start, self.activity_list):
-                themes.dress(widget, theme)
-        self._pages.paint()
-        for part in (*parts, self.work, self.help, self.tour):
-            if part is not None:
-                part.set_theme(theme)
+        for widget in (*parts, self.menuBar(), self.start, self.activity_list):
+            dress(widget)
+        self._pages.dress()

@@ -7,13 +7,14 @@ colour of the model. Models M1 to M6 have fixed colours.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
 from string import Template
 from typing import Any
 
-from PySide6.QtCore import QDir, Qt
+from PySide6.QtCore import QDir, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -108,16 +109,36 @@ def prepare(app: QApplication) -> None:
         QDir.addSearchPath("icons", str(folder))
 
 
-def use(theme: Theme) -> None:
-    """Set the palette of the application; `dress` styles the parts of its windows."""
-    QApplication.setPalette(_palette(theme))
+class Themes(QObject):
+    """The theme in use, for the colours that no style sheet reaches; `dress` styles the parts of a window."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current = load_theme("light")
+
+    def use(self, theme: Theme) -> None:
+        """Use a theme in the whole application."""
+        self.current = theme
+        QApplication.setPalette(_palette(theme))
+        self.changed.emit()
+
+    def follow(self, paint: Callable[[], object]) -> None:
+        """Call a method now and after each change, as long as its object exists; Qt would keep a lambda for ever."""
+        paint()
+        self.changed.connect(paint)
 
 
-def dress(part: QWidget, theme: Theme) -> None:
-    """Style a part of a window, and all that is in it or belongs to it, unless it has the theme already.
+themes = Themes()
+
+
+def dress(part: QWidget) -> None:
+    """Style a part of a window, and all that is in it or belongs to it, unless it has the present theme already.
 
     Qt styles all widgets below a style sheet at once, which takes most of a second for a whole window.
     """
+    theme = themes.current
     if part.property(_APPLIED) != theme.name:
         part.setProperty(_APPLIED, theme.name)
         part.setStyleSheet(_style(theme, QApplication.font().pixelSize()))

@@ -17,7 +17,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.document.plot import Array, PlotArea
@@ -59,18 +59,12 @@ class DiagramPlot(QWidget):
         column.addLayout(self.body, 1)
         self._curves: dict[str, list[Any]] = {}
         self._areas: dict[str, list[PlotArea]] = {}
-        self._theme: Theme | None = None
         self._shown: tuple[tuple[str, ...], bool] = ((), False)
 
     @property
     def keys(self) -> list[str]:
         """Keys of what is drawn: models, EQUILIBRIUM, PLACED."""
         return list(self._curves)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.chart.set_theme(theme)
 
     def show_models(
         self,
@@ -87,9 +81,7 @@ class DiagramPlot(QWidget):
             points: points placed by hand.
             unit: unit of angle that names the speeds.
         """
-        theme = self._theme
-        if theme is None:
-            return
+        theme = themes.current
         self._clear()
         legend: list[LegendEntry] = []
         lowest = highest = 0.0

@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.compare.diagram import DiagramPlot
 from bench_gui.controller import Controller
 from bench_gui.plots.tools import PlotTools
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, angle, whole
 
 MOST_FASTER = 5
@@ -37,11 +36,6 @@ class DiagramTab(QObject):
         self.faster.valueChanged.connect(lambda: self.changed.emit())
         self.speed_step.radians_changed.connect(lambda: self.changed.emit())
         controller.angle_unit_changed.connect(self._unit_changed)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.plot.set_theme(theme)
-        self.tools.set_theme(theme)
 
     def draw(self) -> None:
         """Draw the models that are compared."""

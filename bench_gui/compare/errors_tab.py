@@ -10,7 +10,6 @@ from bench_gui.compare.error_table import RUNS, ErrorTable
 from bench_gui.compare.heat_map import HeatMap
 from bench_gui.headless.comparison_tables import Judged, conditions_of, heat_panel
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from core.document.plot import HeatPanel, PlotContents, TablePanel
@@ -74,11 +73,6 @@ class ErrorsTab(QWidget):
         self.rows.currentIndexChanged.connect(self.show_runs)
         self.model.currentIndexChanged.connect(self.show_errors)
         self.over.currentIndexChanged.connect(self.show_errors)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
-        self.heat.set_theme(theme)
 
     def show_runs(self) -> None:
         """Build the table for other runs, models or rows."""

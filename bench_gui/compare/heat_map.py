@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe, label, vbox
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
 from core.base.units import FIGURE_DASH, fixed
@@ -74,15 +74,9 @@ class HeatTable(TextTable):
 class _HeatCell(QStyledItemDelegate):
     """Fills a cell with its colour; a cell without a number is hatched."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.theme: Theme | None = None
-
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the colour, the number and the selection mark."""
-        theme = self.theme
-        if theme is None:
-            return
+        theme = themes.current
         painter.save()
         cell = QRectF(option.rect).adjusted(1, 1, -1, -1)  # pyright: ignore[reportAttributeAccessIssue]
         colour = index.data(VALUE_ROLE)
@@ -110,11 +104,10 @@ class _Scale(QWidget):
         self.setFixedHeight(SCALE_HEIGHT)
         self.setAccessibleName("Scale of the heat map")
         self.panel: HeatPanel | None = None
-        self.theme: Theme | None = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the scale with the values at its ends."""
-        if self.panel is None or self.theme is None:
+        if self.panel is None:
             return
         low, high = _range(self.panel)
         if not math.isfinite(low):
@@ -130,7 +123,7 @@ class _Scale(QWidget):
         for place, colour in enumerate(CIVIDIS):
             gradient.setColorAt(place / (len(CIVIDIS) - 1), QColor(colour))
         painter.fillRect(bar, gradient)
-        painter.setPen(QColor(self.theme.muted))
+        painter.setPen(QColor(themes.current.muted))
         line = Qt.AlignmentFlag.AlignVCenter
         painter.drawText(QRectF(0, 0, widths[0], SCALE_HEIGHT), line | Qt.AlignmentFlag.AlignLeft, ends[0])
         right = QRectF(self.width() - widths[1], 0, widths[1], SCALE_HEIGHT)
@@ -166,12 +159,6 @@ class HeatMap(QWidget):
         column.addWidget(self.view, 1)
         self._scale = _Scale()
         column.addWidget(self._scale)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._cells.theme = self._scale.theme = theme
-        self.view.viewport().update()
-        self._scale.update()
 
     def show_panel(self, panel: HeatPanel) -> None:
         """Show a panel's numbers."""

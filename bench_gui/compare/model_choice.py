@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QWidget
 from bench_gui.compare.comparison import Comparison
 from bench_gui.icons import line_icon
 from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry, ModelList
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, describe, label, vbox
 from core.servo.terms import FRICTION_TITLES
 
@@ -25,7 +25,6 @@ class ModelChoice(QWidget):
     def __init__(self, model_list: ModelList, comparison: Comparison) -> None:
         super().__init__()
         self._model_list, self._comparison = model_list, comparison
-        self._theme: Theme | None = None
         column = vbox(self, spacing=SPACING)
         self._hint: QLabel = label("Identify models to compare them here.", "muted")
         self._hint.setWordWrap(True)
@@ -38,11 +37,7 @@ class ModelChoice(QWidget):
         model_list.changed.connect(self._offer)
         comparison.choice_changed.connect(self._mark)
         self._offer()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self._colour()
+        themes.changed.connect(self._colour)
 
     def _offer(self) -> None:
         for section in self._sections.values():
@@ -70,12 +65,10 @@ class ModelChoice(QWidget):
         return f"{name}  ★" if best else name
 
     def _colour(self) -> None:
-        if self._theme is None:
-            return
         for key, box in self.boxes.items():
             entry = self._model_list.entry(key)
             if entry is not None:
-                box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
+                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
 
     def _choose(self) -> None:
         self._comparison.choose(tuple(key for key, box in self.boxes.items() if box.isChecked()))

@@ -12,7 +12,7 @@ from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_gr
 from bench_gui.plots.bars import BarChart
 from bench_gui.plots.export import on_paper
 from bench_gui.state.models import IDENTIFIED, ModelList
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, choice, label, vbox
 from core.document.plot import BarPanel, BarSeries, PlotContents, mixed
 from core.identification.runs.grouping import Group, heading
@@ -36,7 +36,6 @@ class ModelsTab(QWidget):
     def __init__(self, comparison: Comparison, model_list: ModelList) -> None:
         super().__init__()
         self._comparison, self._model_list = comparison, model_list
-        self._theme: Theme | None = None
         self.chart = BarChart()
         column = vbox(self, spacing=4)
         self.legend: QLabel = label("", "muted")
@@ -50,27 +49,20 @@ class ModelsTab(QWidget):
         self.settings.row("Group by", self.groups)
         self.settings.wide(self.note)
         self.groups.currentIndexChanged.connect(self.show_errors)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.chart.set_theme(theme)
-        self.show_errors()
+        themes.changed.connect(self.show_errors)
 
     def show_errors(self) -> None:
         """Draw the bars of the known errors."""
-        if self._theme is None:
-            return
         groups, bottom = self._grouped()
         self.note.setVisible(not groups)
         self.note.setText("" if groups else "The use of these runs is unknown: identify models from them.")
         entries, current = self._comparison.entries, self._model_list.current
         models = [
-            Judged(e.title, self._theme.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
+            Judged(e.title, themes.current.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
             for e, pale in zip(entries, np.linspace(PALEST, DARKEST, len(entries)).tolist(), strict=True)
         ]
         self.chart.show_panel(bar_panel(groups, models, bottom))
-        plot = self._theme.plot
+        plot = themes.current.plot
         self.legend.setText(
             " &nbsp; ".join(
                 f'<span style="color:{mixed(m.colour, plot, m.pale)}">■</span> {html.escape(m.title)}' for m in models

@@ -13,7 +13,6 @@ from bench_gui.compare.playback import Playback
 from bench_gui.compare.plots import DIFFERENCE, ERROR, SPECTRUM, ComparePlots
 from bench_gui.controller import Controller
 from bench_gui.plots.tools import PlotTools
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label, restyle, tool
 from core.base.units import RADIANS, significant
 
@@ -27,7 +26,6 @@ class OverlayTab:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        self._theme: Theme | None = None
         comparison = controller.comparison
         self.plots = plots = ComparePlots()
         self.tools = PlotTools(
@@ -82,12 +80,6 @@ class OverlayTab:
             self.below.currentIndexChanged,
         )
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for part in (self.plots, self.tools, self.playback):
-            part.set_theme(theme)
-
     def draw(self) -> None:
         """Draw the comparison's picture."""
         picture = self._controller.comparison.picture
@@ -133,8 +125,7 @@ class OverlayTab:
 
     def _show_playback(self, on: bool) -> None:
         restyle(self.play_button, "kind", "on" if on else "flat")
-        if self._theme is not None:
-            self.playback.show_cursor(on, self._theme)
+        self.playback.show_cursor(on)
 
     def _take_unit(self) -> None:
         unit = self._controller.angle_unit

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 
 from bench_gui.compare.plots import ComparePlots
 from bench_gui.plots.chart import Chart
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import label, tool, vbox
 from bench_gui.widgets.pendulum import PendulumView, at
 from core.base.units import DEGREES, AngleUnit, fixed
@@ -81,21 +81,15 @@ class Playback(QFrame):
         self._timer.setInterval(FRAME)
         self._timer.timeout.connect(self._advance)
         plots.drawn.connect(self._look)
+        themes.changed.connect(self._paint)
         self.hide()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.pendulum.set_theme(theme)
-        for _, line in self._lines:
-            line.setPen(pg.mkPen(theme.accent, width=1))
-            line.setHoverPen(pg.mkPen(theme.accent_hover, width=2))
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
         self._unit = unit
         self._look()
 
-    def show_cursor(self, on: bool, theme: Theme) -> None:
+    def show_cursor(self, on: bool) -> None:
         """Show the pendulum with its cursor at the left end of the visible range, or hide them."""
         self.button.setChecked(False)
         for chart, line in self._lines:
@@ -109,7 +103,7 @@ class Playback(QFrame):
                 line.sigPositionChanged.connect(lambda moved: self.move_to(float(moved.value())))
                 chart.add_item(line)
                 self._lines.append((chart, line))
-            self.set_theme(theme)
+            self._paint()
         self.setVisible(on)
         self._look()
 
@@ -125,6 +119,11 @@ class Playback(QFrame):
         """Pause while hidden."""
         super().hideEvent(event)
         self.button.setChecked(False)
+
+    def _paint(self) -> None:
+        for _, line in self._lines:
+            line.setPen(pg.mkPen(themes.current.accent, width=1))
+            line.setHoverPen(pg.mkPen(themes.current.accent_hover, width=2))
 
     def _play(self, on: bool) -> None:
         self.button.setText(PAUSE if on else PLAY)

@@ -19,7 +19,7 @@ from bench_gui.plots.chart import TICK_SIZE, Chart, pen, sized
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
 from bench_gui.work.simulations import SimulatedRun
 from core.base.units import RADIANS, AngleUnit, milliradians
@@ -72,7 +72,6 @@ class ComparePlots(QWidget):
         self._gaps = [pg.VTickGroup() for _ in range(2)]
         for chart, gaps in zip((self.overlay, self.residual), self._gaps, strict=True):
             chart.add_item(gaps)
-        self._theme: Theme | None = None
         self._unit = RADIANS
         self._picture = Picture()
         self._zoomed = False
@@ -87,6 +86,7 @@ class ComparePlots(QWidget):
         self._titles: list[_TopLabel] = []
         self.offsets: dict[str, tuple[float, float]] = {}
         """Start and end of each run on the time axis [s], by run id."""
+        themes.follow(self._paint)
 
     def curve(self, key: str) -> Any:
         """Curve of "goal", "measured" or a model's key in the overlay."""
@@ -102,21 +102,12 @@ class ComparePlots(QWidget):
         """Chart of the error over frequency, made when it is first shown."""
         chart = Chart("Spectrum of the error", "Error", "mrad/√Hz", bottom="Frequency [Hz]", log=True)
         self._lower.addWidget(chart)
-        if self._theme is not None:
-            chart.set_theme(self._theme)
         return chart
 
     @property
     def lower(self) -> Chart:
         """The lower chart."""
         return self.spectrum if self.below == SPECTRUM else self.residual
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours, to the curves when they are drawn next."""
-        self._theme = theme
-        for chart in (self.overlay, self.residual, *self._lower.findChildren(Chart)):
-            chart.set_theme(theme)
-        self._zero.setPen(pg.mkPen(theme.muted, width=1))
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
@@ -135,14 +126,12 @@ class ComparePlots(QWidget):
 
     def show_picture(self, picture: Picture) -> None:
         """Draw recordings, and the simulations that are ready."""
-        theme = self._theme
+        theme = themes.current
         another = [picture.channel, *(r.id for r in picture.recordings)] != [
             self._picture.channel, *(r.id for r in self._picture.recordings)
         ]  # fmt: skip
         simulated = picture.overlays is not self._picture.overlays
         self._picture = picture
-        if theme is None:
-            return
         self._clear()
         self._lay_out(picture, theme)
         channel = shown(picture.channel, self._unit)
@@ -208,8 +197,7 @@ class ComparePlots(QWidget):
 
     def colour(self, key: str) -> str:
         """Colour of a key that `at` returns."""
-        theme = self._theme
-        assert theme is not None
+        theme = themes.current
         entry = next((entry for entry in self._picture.models if entry.key == key), None)
         return theme.measured if entry is None else theme.model(entry.model.friction)
 
@@ -221,6 +209,9 @@ class ComparePlots(QWidget):
             self.overlay.view.setXRange(begin, end, padding=0.02)
         else:
             self.overlay.fit()
+
+    def _paint(self) -> None:
+        self._zero.setPen(pg.mkPen(themes.current.muted, width=1))
 
     def _zoom(self, *_: Any) -> None:
         self._zoomed = True

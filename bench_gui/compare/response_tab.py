@@ -15,7 +15,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.plots.tools import PlotTools
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, choice, vbox
 from bench_gui.work.simulations import Responses
 
@@ -32,7 +32,6 @@ class ResponseTab(QWidget):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._comparison: Comparison = controller.comparison
-        self._theme: Theme | None = None
         self._found = Responses(None, {}, NEW)
         self._asked: Any = None
         self._curves = Curves()
@@ -54,13 +53,7 @@ class ResponseTab(QWidget):
         self.settings = Section("Response")
         self.settings.row("Run", self.run)
         self.run.currentIndexChanged.connect(self.draw)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for part in (self.magnitude, self.phase, self.tools):
-            part.set_theme(theme)
-        self._show(self._found)
+        themes.follow(self._paint)
 
     def draw(self) -> None:
         """Offer the chosen runs and request the response of the shown one."""
@@ -80,6 +73,9 @@ class ResponseTab(QWidget):
         self._show(Responses(None, {}, UNDER_WAY))
         self._comparison.respond(self._run, done, failed)
 
+    def _paint(self) -> None:
+        self._show(self._found)
+
     @property
     def _run(self) -> str:
         return str(self.run.currentData() or "")
@@ -95,14 +91,12 @@ class ResponseTab(QWidget):
             self.run.setCurrentIndex(max(0, self.run.findData(wanted)))
 
     def _show(self, found: Responses) -> None:
-        self._found, theme = found, self._theme
+        self._found, theme = found, themes.current
         self._curves.clear()
         for chart in (self.magnitude, self.phase):
             chart.empty_text = found.reason
             chart.viewport().update()
         self.phase.setVisible(found.measured is not None)
-        if theme is None:
-            return
         entries = [LegendEntry("measured", "measured", theme.measured)] if found.measured is not None else []
         shown = [("measured", "measured", found.measured, pen(theme.measured, WIDTH))]
         for entry in self._comparison.entries:

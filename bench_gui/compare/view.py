@@ -20,7 +20,7 @@ from bench_gui.compare.response_tab import ResponseTab
 from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, button, hbox
 from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
@@ -94,6 +94,7 @@ class CompareView(TaskPage):
         controller.placing.points_changed.connect(lambda *_: self._arrived(DIAGRAM))
         controller.library.runs_changed.connect(self._runs_changed)
         controller.library.selection_changed.connect(self._runs_changed)
+        themes.changed.connect(self._draw_again)
         self._runs_changed()
 
     # Building.
@@ -113,18 +114,6 @@ class CompareView(TaskPage):
         self._add(self.models, self.models.settings, models_export)
         self._add(self.diagram.plot, self.diagram.settings, self.diagram.tools)
         self._add(self.arm, self.arm.settings, self.arm.tools)
-        self._parts = (
-            self._choice,
-            self.overlay,
-            self.response,
-            self.errors,
-            errors_export,
-            self.models,
-            models_export,
-            self.diagram,
-            self.arm,
-        )
-        """Everything that has theme colours."""
         left, right = hbox(), hbox(spacing=8)
         left.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignLeft)
         right.addWidget(self.head, 1)
@@ -154,13 +143,6 @@ class CompareView(TaskPage):
         self._settings_of.append(settings)
 
     # User actions.
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in self._parts:
-            part.set_theme(theme)
-        self._undrawn = set(range(len(_TABS)))
-        self._soon.start()
 
     def entered(self) -> None:
         """Request what changed while the page was hidden."""
@@ -245,7 +227,11 @@ class CompareView(TaskPage):
         self._unasked |= set(JUDGING)
 
     def _runs_changed(self) -> None:
-        self._unasked, self._undrawn = set(range(len(_TABS))), set(range(len(_TABS)))
+        self._unasked = set(range(len(_TABS)))
+        self._draw_again()
+
+    def _draw_again(self) -> None:
+        self._undrawn = set(range(len(_TABS)))
         self._soon.start()
 
     def _invalidate(self) -> None:

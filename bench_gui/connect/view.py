@@ -16,7 +16,7 @@ from bench_gui.connect.servo.own_servo_dialog import ServoDialog
 from bench_gui.connect.servo.scan_dialog import ScanDialog
 from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.bench_form import SetupForm
 from bench_gui.widgets.fields import button, hbox, refusals, restyle
 from bench_gui.widgets.page import TaskPage
@@ -38,7 +38,6 @@ class BenchView(TaskPage):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self._theme: Theme | None = None
         self.pendulum = BenchPendulum()
         self.card = ServoCard(controller)
         self.zero = ZeroPanel(controller)
@@ -84,6 +83,7 @@ class BenchView(TaskPage):
         controller.connecting.servo_chosen.connect(lambda: self.connection.show_address(servo.address))
         controller.angle_unit_changed.connect(self._change_unit)
         self._show_bench()
+        themes.changed.connect(self._paint)
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of this page."""
@@ -100,14 +100,6 @@ class BenchView(TaskPage):
             ),
             ActionSpec("Measure the &zero…", self.measure_zero, enabled=lambda: not self.zero.active),
         ]
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.pendulum.set_theme(theme)
-        self.card.set_theme(theme)
-        self.zero.set_theme(theme)
-        self._show_servo(self._controller.servo.view)
 
     def entered(self) -> None:
         """Update the shown values."""
@@ -167,6 +159,9 @@ class BenchView(TaskPage):
         self.zero.begin()
         self._show_servo(self._controller.servo.view)
 
+    def _paint(self) -> None:
+        self._show_servo(self._controller.servo.view)
+
     def _leave_zero(self) -> None:
         self._pictures.setCurrentWidget(self.pendulum)
         self._cards.setCurrentWidget(self.card)
@@ -184,8 +179,7 @@ class BenchView(TaskPage):
             self.pendulum.show_limits(low, high)
 
     def _show_servo(self, view: ServoView) -> None:
-        theme = self._theme
-        if theme is None or not self.isVisible():
+        if not self.isVisible():
             return
         controller = self._controller
         connected = view.state is not ServoState.DISCONNECTED or view.connecting
@@ -197,7 +191,7 @@ class BenchView(TaskPage):
         self.card.show_servo(view)
         self.zero.show_servo(view)
         self._show_limits()
-        colour = getattr(theme, view.kind)
+        colour = getattr(themes.current, view.kind)
         self.pendulum.show_angle(controller.setup.bench_angle(view.position), controller.angle_unit, colour)
 
     def _change_unit(self) -> None:

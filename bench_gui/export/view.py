@@ -25,7 +25,7 @@ from bench_gui.export.options_form import OptionsForm
 from bench_gui.headless.exporting import Exported
 from bench_gui.icons import icon
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, hbox, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
@@ -46,7 +46,6 @@ class ExportView(TaskPage):
         super().__init__()
         self._controller = controller
         self._shown: Exported | None = None
-        self._theme: Theme | None = None
         self._picked: str | None = None
         """The user's choice of model; None: the bench's model."""
         self._begun = ("", "")
@@ -72,6 +71,7 @@ class ExportView(TaskPage):
         exporting.checked.connect(self._show_check)
         self._offer()
         self._offer_targets()
+        themes.changed.connect(self._paint)
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of this page."""
@@ -160,12 +160,6 @@ class ExportView(TaskPage):
         row.addLayout(right, 7)
         self.centre.addLayout(row, 1)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for place in range(self.files.count()):
-            self.files.item(place).setIcon(icon("file", theme.muted, 16))
-
     def entered(self) -> None:
         """Preview the choices made while the page was hidden."""
         if self._stale:
@@ -186,6 +180,10 @@ class ExportView(TaskPage):
         self._enable()
 
     # Choices.
+
+    def _paint(self) -> None:
+        for place in range(self.files.count()):
+            self.files.item(place).setIcon(icon("file", themes.current.muted, 16))
 
     @property
     def _entry(self) -> ModelEntry | None:
@@ -334,8 +332,7 @@ class ExportView(TaskPage):
             self.files.clear()
             for file in exported.files:
                 self.files.addItem(file.name)
-        if self._theme is not None:
-            self.set_theme(self._theme)
+        self._paint()
         self._show_check()
         self.notes.setText("\n".join(f"- {note}" for note in exported.notes))
         self.notes.setVisible(bool(exported.notes))

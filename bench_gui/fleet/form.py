@@ -15,7 +15,6 @@ from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
 from bench_gui.fleet.session_list import SessionList
 from bench_gui.fleet.summary import FleetSummary
-from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, hbox, label, vbox, whole
@@ -230,10 +229,6 @@ class FleetForm(QWidget):
         self.path.setChecked(bool(fit.command_path))
         self.by.check(summary.request.by)
         self._say()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.sessions.set_theme(theme)
 
     # Request.
 

@@ -17,7 +17,7 @@ from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
 from bench_gui.headless.symbols import printed
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.dashes import CATALOGUE_DASH
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, hbox, label, vbox
 from core.base.units import RADIANS, AngleUnit, significant
 from core.document.plot import PlotArea
@@ -59,14 +59,8 @@ class ParameterStrip(QWidget):
         self.parameter: ParameterSummary | None = None
         self._units: tuple[str, ...] = ()
         self._angle = RADIANS
-        self._theme: Theme | None = None
         self._odd: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._selected = -1
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.chart.set_theme(theme)
 
     def show_parameter(
         self, parameter: ParameterSummary, summary: FleetSummary, model: ModelSummary, angle: AngleUnit
@@ -123,8 +117,8 @@ class ParameterStrip(QWidget):
         return f"{text}, spread between units {parameter.deviation_in_words(parameter.between, self._angle)}"
 
     def _draw(self) -> None:
-        parameter, theme, chart = self.parameter, self._theme, self.chart
-        if parameter is None or theme is None:
+        parameter, theme, chart = self.parameter, themes.current, self.chart
+        if parameter is None:
             return
         factor, unit = parameter.shown_in(self._angle)
         chart.set_left("", unit or "1")
@@ -168,8 +162,8 @@ class ParameterStrip(QWidget):
         chart.fit()
 
     def _draw_ring(self) -> None:
-        parameter, theme = self.parameter, self._theme
-        if parameter is None or theme is None:
+        parameter, theme = self.parameter, themes.current
+        if parameter is None:
             return
         factor, _ = parameter.shown_in(self._angle)
         there = self._selected >= 0
@@ -300,40 +294,19 @@ class ParameterPlots(QScrollArea):
         column.addStretch(1)
         self.setWidget(self.body)
         self._columns = 0
-        self._theme: Theme | None = None
         self._selected = ""
+        themes.follow(self._paint)
 
     @property
     def shown(self) -> list[ParameterStrip]:
         """Plots in use."""
         return [strip for strip in self.strips if strip.parameter is not None]
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours; the plots follow at the next `show_model`."""
-        self._theme = theme
-        for strip in self.strips:
-            strip.set_theme(theme)
-        parts = (
-            (theme.accent, "●", "unit, with its 95 % interval"),
-            (theme.fault, "●", "outlier"),
-            (theme.muted, "○", "not determined"),
-            (theme.text, "―", "median"),
-            (theme.goal, "╌", "catalogue"),
-            (theme.accent, "▒", "95 % of units expected here"),
-        )
-        self.legend.setText(
-            " &nbsp; ".join(
-                f'<span style="color:{colour}">{mark}</span> {html.escape(text)}' for colour, mark, text in parts
-            )
-        )
-
     def show_model(self, summary: FleetSummary, model: ModelSummary, angle: AngleUnit) -> None:
         """Draw every parameter of a model."""
         while len(self.strips) < len(model.parameters):
             strip = ParameterStrip()
             strip.chosen.connect(self.chosen)
-            if self._theme is not None:
-                strip.set_theme(self._theme)
             self.strips.append(strip)
         for strip, parameter in zip(self.strips, model.parameters, strict=False):
             strip.show_parameter(parameter, summary, model, angle)
@@ -353,6 +326,22 @@ class ParameterPlots(QScrollArea):
         super().resizeEvent(event)
         if max(1, self.viewport().width() // NARROWEST) != self._columns:
             self._lay_out()
+
+    def _paint(self) -> None:
+        theme = themes.current
+        parts = (
+            (theme.accent, "●", "unit, with its 95 % interval"),
+            (theme.fault, "●", "outlier"),
+            (theme.muted, "○", "not determined"),
+            (theme.text, "―", "median"),
+            (theme.goal, "╌", "catalogue"),
+            (theme.accent, "▒", "95 % of units expected here"),
+        )
+        self.legend.setText(
+            " &nbsp; ".join(
+                f'<span style="color:{colour}">{mark}</span> {html.escape(text)}' for colour, mark, text in parts
+            )
+        )
 
     def _lay_out(self) -> None:
         before, self._columns = self._columns, max(1, self.viewport().width() // NARROWEST)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, Q
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from bench_gui.fleet.reading import SeenSession, sessions_under
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe
 from core.base.words import counted
 from sessions.folders import as_person_writes
@@ -37,7 +37,7 @@ class SessionList(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.sessions: tuple[Path, ...] = ()
         self._seen: dict[Path, SeenSession] = {}
-        self._theme: Theme | None = None
+        themes.changed.connect(self._list)
 
     def add(self, paths: Iterable[Path]) -> None:
         """Add sessions; a folder that is not a session stands for the sessions in it."""
@@ -72,17 +72,12 @@ class SessionList(QListWidget):
         """True if a session has not been read yet."""
         return any(path not in self._seen for path in self.sessions)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self._list()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Show a hint while the list is empty."""
         super().paintEvent(event)
-        if not self.count() and self._theme is not None:
+        if not self.count():
             painter = QPainter(self.viewport())
-            painter.setPen(QColor(self._theme.muted))
+            painter.setPen(QColor(themes.current.muted))
             painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, "Drop sessions here")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -115,8 +110,8 @@ class SessionList(QListWidget):
             item = QListWidgetItem(f"{path.stem if path.suffix == '.h5' else path.name}{_in_words(seen)}")
             trouble = "" if seen is None else seen.problem or seen.damage
             item.setToolTip(trouble or as_person_writes(path))
-            if trouble and self._theme is not None:
-                item.setForeground(QColor(self._theme.fault))
+            if trouble:
+                item.setForeground(QColor(themes.current.fault))
             self.addItem(item)
             item.setSelected(row in chosen)
 

@@ -29,7 +29,7 @@ from bench_gui.headless.fleet.spreading import (
     write,
 )
 from bench_gui.plots.bars import BarChart
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.start_button import held_by
 from bench_gui.widgets.symbols import SymbolDelegate
@@ -71,7 +71,6 @@ class SpreadTab(QWidget):
         self._judged: JudgedSpread | None = None
         self._asked = ("", 0)
         """Model and number of fits that the score was requested for."""
-        self._theme: Theme | None = None
         self._judge: Computation[JudgeJob, None, JudgedSpread] = Computation(
             controller.computations, "Judgement of the spread", judge
         )
@@ -104,6 +103,7 @@ class SpreadTab(QWidget):
         row.addWidget(self.bars, 1)
         row.addLayout(self._words(), 1)
         column.addWidget(below)
+        themes.changed.connect(self._show_judgement)
 
     def _words(self) -> QVBoxLayout:
         column = vbox(spacing=8)
@@ -150,13 +150,6 @@ class SpreadTab(QWidget):
         self.written: QLabel = _paragraph("Written files")
         column.addWidget(self.written)
         return column
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.table.set_theme(theme)
-        self.bars.set_theme(theme)
-        self._show_judgement()
 
     def show_model(self, summary: FleetSummary | None, model: ModelSummary | None) -> None:
         """Show the spread of one model."""
@@ -268,7 +261,7 @@ class SpreadTab(QWidget):
         return rows
 
     def _show_judgement(self) -> None:
-        judged, theme = self._judged, self._theme
+        judged, theme = self._judged, themes.current
         if self._model is not None and self._model.note:
             text = self._model.note
         elif self._judge.active:
@@ -282,7 +275,7 @@ class SpreadTab(QWidget):
         self.together.setText(f"Correlated over the units: {together}." if together else "")
         self.together.setVisible(bool(together))
         self.bars.setVisible(judged is not None and bool(judged.errors))
-        if judged is None or theme is None or self._model is None or not judged.errors:
+        if judged is None or self._model is None or not judged.errors:
             return
         values = tuple(MRAD * error for error in judged.errors.values())
         self.bars.show_panel(

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from bench_gui.fleet.summary import TransferSummary
 from bench_gui.plots.heat import CIVIDIS, heat_colour, heat_colours, ink_on
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import describe
 from core.base.units import milliradians
 from core.document.plot import HeatPanel
@@ -81,18 +81,12 @@ class TransferMap(QWidget):
         self._order: list[int] = []
         self._image = QImage()
         self._range = (math.nan, math.nan)
-        self._theme: Theme | None = None
         self.cell: tuple[int, int] | None = None
         """Row and column chosen by keys or mouse."""
 
     def sizeHint(self) -> QSize:
         """Large, so that the map takes the available space."""
         return QSize(600, 480)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.update()
 
     def show_transfer(self, transfer: TransferSummary, order: str) -> None:
         """Show these errors in one of ORDERS."""
@@ -199,8 +193,8 @@ class TransferMap(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw cells, names, the mark and the scale."""
-        theme, count = self._theme, len(self._order)
-        if theme is None or self._transfer is None or not count:
+        theme, count = themes.current, len(self._order)
+        if self._transfer is None or not count:
             return
         painter = QPainter(self)
         painter.setFont(self._font())

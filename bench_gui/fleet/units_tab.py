@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QToolBu
 
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.fleet.units_table import COLUMNS, MARK, UNIT, UNLIKE, UnitsOrder, UnitsTable
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, describe, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
 from core.base.units import AngleUnit
@@ -80,10 +79,6 @@ class UnitsTab(QWidget):
         self._friction = ""
         self._sized = False
         self._enable()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
 
     def set_unit(self, angle: AngleUnit) -> None:
         """Show angles in another unit."""

@@ -17,9 +17,8 @@ from bench_gui.fleet.spread_tab import SpreadTab
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
 from bench_gui.fleet.transfer_map import ORDERS, TransferMap
 from bench_gui.fleet.units_tab import UnitsTab
-from bench_gui.icons import icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, hbox, label, tool, vbox
 from bench_gui.widgets.page import SideBySide, TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
@@ -62,7 +61,6 @@ class FleetView(TaskPage):
         """Folder of the fleet that the user opened, until it is read."""
         self._picked = ""
         """Friction model chosen by the user; until then the recommended one is used."""
-        self._theme: Theme | None = None
         self._build_picture()
         self._build_buttons()
         self.try_button: QPushButton = button(
@@ -83,6 +81,7 @@ class FleetView(TaskPage):
         self._connect()
         self.form.set_open_session(controller.library.path)
         self.refresh()
+        themes.changed.connect(self._paint)
 
     # Building.
 
@@ -99,7 +98,7 @@ class FleetView(TaskPage):
         self.order: QComboBox = choice("Order of the units", "Order of rows and columns", [*ORDERS])
         self.order.setMinimumContentsLength(22)
         self.order.currentIndexChanged.connect(lambda _: self._show_transfer())
-        self.table_button: QToolButton = tool("Export table", "Export the table as numbers")
+        self.table_button: QToolButton = tool("Export table", "Export the table as numbers", symbol="export")
         self.table_button.clicked.connect(self.export_table)
         self.plots_export = PlotExport(self.parameters.body, self._plot_contents, controller.save_plot)
         self.map_export = PlotExport(self.transfer, self._map_contents, controller.save_plot)
@@ -231,17 +230,6 @@ class FleetView(TaskPage):
             ActionSpec("Export the transfer &matrix…", self.map_export.ask, enabled=there),
         ]
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for part in (self.form, self.units, self.parameters, self.transfer, self.spread):
-            part.set_theme(theme)
-        for part in (self.plots_export, self.map_export):
-            part.set_theme(theme)
-        self.table_button.setIcon(icon("export", theme.muted))
-        self._stale.add(PARAMETERS)
-        self._show_current()
-
     def entered(self) -> None:
         """Update the page when it becomes visible."""
         self._show_current()
@@ -266,6 +254,10 @@ class FleetView(TaskPage):
         self.show_empty(running.summary is None and not running.active and not running.reading.active)
         self._say_state()
         self._enable()
+
+    def _paint(self) -> None:
+        self._stale.add(PARAMETERS)
+        self._show_current()
 
     def _take_summary(self) -> None:
         summary = self.running.summary

@@ -18,8 +18,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
 
 from bench_gui.help.pages import COOKBOOK, FIRST, followed, page_file, pages, place_name
-from bench_gui.icons import icon
-from bench_gui.theme import Theme, dress
+from bench_gui.icons import ThemeIcon
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.fields import describe, tool
 
 PICTURE_WIDTH = 620
@@ -70,8 +70,10 @@ class HelpWindow(QWidget):
         head = QHBoxLayout()
         self.back_button = tool("Back", "Previous page")
         self.back_button.clicked.connect(lambda: self._step(-1))
+        ThemeIcon(self.back_button, "back", "text", 16)
         self.forward_button = tool("Forward", "Next page")
         self.forward_button.clicked.connect(lambda: self._step(1))
+        ThemeIcon(self.forward_button, "forward", "text", 16)
         head.addWidget(self.back_button)
         head.addWidget(self.forward_button)
         head.addStretch(1)
@@ -83,6 +85,7 @@ class HelpWindow(QWidget):
         row.addLayout(left, 2)
         row.addLayout(right, 7)
         self._find("")
+        themes.follow(self._paint)
 
     @property
     def current(self) -> str:
@@ -98,12 +101,9 @@ class HelpWindow(QWidget):
             self._place = len(self._history) - 1
         self._read()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme."""
-        dress(self, theme)
-        self.back_button.setIcon(icon("back", theme.text, 16))
-        self.forward_button.setIcon(icon("forward", theme.text, 16))
-        self.page.document().setDefaultStyleSheet(f"a {{ color: {theme.accent}; }}")
+    def _paint(self) -> None:
+        dress(self)
+        self.page.document().setDefaultStyleSheet(f"a {{ color: {themes.current.accent}; }}")
         if self._history:
             self._read()
 

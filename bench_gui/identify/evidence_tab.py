@@ -22,7 +22,6 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
@@ -75,11 +74,10 @@ class EvidenceTab(QWidget):
         self.crossvalidation = CrossValidationPanel(controller, form, self.crossvalidating)
         self.certainty = CertaintyPanel(controller, form, self.certifying)
         self.proposals = ProposalPanel(controller, form, self.proposing)
-        self._panels = self.coverage, self.crossvalidation, self.certainty, self.proposals
         self._stack = QStackedWidget()
         self._stack.addWidget(self.view)
         self._stack.addWidget(self.warnings)
-        for panel in self._panels:
+        for panel in (self.coverage, self.crossvalidation, self.certainty, self.proposals):
             scroll = QScrollArea()
             scroll.setWidgetResizable(True)
             scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -132,12 +130,6 @@ class EvidenceTab(QWidget):
     def show_part(self, name: str) -> None:
         """Show a part by its name."""
         self.segments.choose([part for part, _, _ in SEGMENTS].index(name))
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
-        for panel in self._panels:
-            panel.set_theme(theme)
 
     def check_coverage(self) -> None:
         """Check the chosen runs before they are fitted."""

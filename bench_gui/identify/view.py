@@ -25,7 +25,6 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.search_tab import SearchTab
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
@@ -171,11 +170,6 @@ class IdentifyView(TaskPage):
         """Leave room for the titles of the tabs."""
         super().resizeEvent(event)
         self.earlier.fit_into(self.width())
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in (self.form, self.answer, self.parameters, self.overlay, self.search, self.evidence):
-            part.set_theme(theme)
 
     def entered(self) -> None:
         """Draw what arrived while the page was hidden."""

@@ -6,7 +6,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from bench_gui.log.journal import Journal, LogEntry
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, vbox
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
@@ -73,7 +72,3 @@ class LogPanel(QFrame):
     def copy(self) -> None:
         """Copy the log as text."""
         QGuiApplication.clipboard().setText(self._journal.text())
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self.model.set_theme(theme)

@@ -14,7 +14,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
 from core.document.plot import PlotArea
 from core.practice.diagram import drive_backdrive_diagram, halves
@@ -39,7 +39,6 @@ class PlacementDiagram(QWidget):
         self.chart = Chart("Drive/backdrive diagram", "External torque", "N·m", bottom="Motor torque [N·m]")
         column.addWidget(self.legend)
         column.addWidget(self.chart, 1)
-        self._theme: Theme | None = None
         self._models: tuple[ModelEntry, ...] = ()
         self._current = ""
         self._points: tuple[PlacedPoint, ...] = ()
@@ -60,24 +59,7 @@ class PlacementDiagram(QWidget):
         ):
             item.setZValue(z)
             self.chart.add_item(item)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.chart.set_theme(theme)
-        self._balance.setPen(pen(theme.goal, 1.0, (4.0, 4.0)))
-        self._sought.setPen(pg.mkPen(theme.accent, width=1))
-        for side, item in self.markers.items():
-            item.setPen(pg.mkPen(theme.measured, width=1.6))
-            item.setBrush(pg.mkBrush(theme.measured if side == DRIVE else theme.plot))
-        self.brackets.setPen(pg.mkPen(theme.moving, width=3))
-        self.doubtful.setPen(pg.mkPen(theme.fault, width=2))
-        self.doubtful.setBrush(pg.mkBrush(None))
-        self.best.setPen(pg.mkPen(theme.accent, width=2.5))
-        self.best.setBrush(pg.mkBrush(None))
-        self.live.setPen(pg.mkPen(theme.plot, width=1))
-        self.live.setBrush(pg.mkBrush(theme.accent))
-        self._draw()
+        themes.follow(self._paint)
 
     def show_models(self, models: Sequence[ModelEntry], current: str, torques: Sequence[float]) -> None:
         """Draw models' boundaries.
@@ -136,15 +118,29 @@ class PlacementDiagram(QWidget):
         room = 0.06 * max(high - low, 1e-3)
         self.chart.view.setYRange(low - room, high + room, padding=0.0)
 
+    def _paint(self) -> None:
+        theme = themes.current
+        self._balance.setPen(pen(theme.goal, 1.0, (4.0, 4.0)))
+        self._sought.setPen(pg.mkPen(theme.accent, width=1))
+        for side, item in self.markers.items():
+            item.setPen(pg.mkPen(theme.measured, width=1.6))
+            item.setBrush(pg.mkBrush(theme.measured if side == DRIVE else theme.plot))
+        self.brackets.setPen(pg.mkPen(theme.moving, width=3))
+        self.doubtful.setPen(pg.mkPen(theme.fault, width=2))
+        self.doubtful.setBrush(pg.mkBrush(None))
+        self.best.setPen(pg.mkPen(theme.accent, width=2.5))
+        self.best.setBrush(pg.mkBrush(None))
+        self.live.setPen(pg.mkPen(theme.plot, width=1))
+        self.live.setBrush(pg.mkBrush(theme.accent))
+        self._draw()
+
     def _keep_in_sight(self, values: list[float]) -> None:
         low, high = self.chart.view.viewRange()[1]
         if values and (min(values) < low or max(values) > high):
             self.fit()
 
     def _draw(self) -> None:
-        theme = self._theme
-        if theme is None:
-            return
+        theme = themes.current
         for item in (item for items in self._curves.values() for item in items):
             self.chart.remove_item(item)
         self._curves, self._areas = {}, {}

@@ -22,7 +22,7 @@ from bench_gui.place.guidance import STEPS, Guidance, guidance
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
 from bench_gui.state.servo_link import ServoView
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, Section, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
@@ -47,7 +47,6 @@ class PlaceView(TaskPage):
         super().__init__()
         self._controller = controller
         self._placing = controller.placing
-        self._theme: Theme | None = None
         self._shown: Guidance | None = None
         self._expected: Range = NO_RANGE
         self._judged: tuple[object, ...] = ()
@@ -88,6 +87,8 @@ class PlaceView(TaskPage):
         self._offer_models()
         self._show_points()
         self._show_step()
+        themes.changed.connect(self._colour_boxes)
+        themes.changed.connect(self._show_live)
 
     # Building.
 
@@ -186,15 +187,6 @@ class PlaceView(TaskPage):
         controller.undo.canRedoChanged.connect(self.redo_button.setEnabled)
 
     # Called by the window.
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.pendulum.set_theme(theme)
-        self.diagram.set_theme(theme)
-        self.table.set_theme(theme)
-        self._colour_boxes()
-        self._show_live()
 
     def entered(self) -> None:
         """Update the page and take the arrow keys."""
@@ -347,8 +339,8 @@ class PlaceView(TaskPage):
         self.warning.setVisible(bool(doubtful))
 
     def _show_live(self) -> None:
-        theme = self._theme
-        if theme is None or not self.isVisible() or self.is_empty:
+        theme = themes.current
+        if not self.isVisible() or self.is_empty:
             return
         controller, placing, view = self._controller, self._placing, self._controller.servo.view
         colour = getattr(theme, view.kind)
@@ -409,8 +401,8 @@ class PlaceView(TaskPage):
     def _colour_boxes(self) -> None:
         for key, box in self.boxes.items():
             entry = self._controller.model_list.entry(key)
-            if entry is not None and self._theme is not None:
-                box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
+            if entry is not None:
+                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
 
     def _draw_models(self) -> None:
         model_list, placing = self._controller.model_list, self._placing

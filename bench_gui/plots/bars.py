@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 
 from bench_gui.plots.chart import LABEL_SIZE, Chart
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from core.document.plot import BarPanel, mixed, parted
 
 FILLED, WIDEST = 0.8, 0.22
@@ -31,11 +31,12 @@ class BarChart(Chart):
         self._items: list[Any] = []
         self._labels: list[Any] = []
         self.panel: BarPanel | None = None
+        themes.changed.connect(self._colour_labels)
 
     def show_panel(self, panel: BarPanel) -> None:
         """Draw a panel's bars."""
         self.panel = panel
-        paper = self._theme.plot if self._theme is not None else "#ffffff"
+        paper = themes.current.plot
         for item in (*self._items, *self._labels):
             self.remove_item(item)
         self._items, self._labels = [], []
@@ -73,11 +74,6 @@ class BarChart(Chart):
         """Values written above the bars."""
         return [label.toPlainText() for label in self._labels]
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        super().set_theme(theme)
-        self._colour_labels()
-
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Turn the values if the bars have become too narrow."""
         super().resizeEvent(event)
@@ -89,9 +85,8 @@ class BarChart(Chart):
         self._fit_labels()
 
     def _colour_labels(self) -> None:
-        if self._theme is not None:
-            for text in self._labels:
-                text.setColor(self._theme.text)
+        for text in self._labels:
+            text.setColor(themes.current.text)
 
     def _fit_labels(self) -> None:
         panel = self.panel

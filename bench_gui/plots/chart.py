@@ -14,7 +14,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QGuiApplication, QMouseEv
 from PySide6.QtWidgets import QGraphicsItem, QSizePolicy
 
 from bench_gui.plots.axes import Axis, LogAxis
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from core.document.plot import PlotArea, PlotCurve, labelled, parted
 
 pg.setConfigOptions(antialias=True, useOpenGL=False)
@@ -200,7 +200,6 @@ class Chart(pg.GraphicsView):
         self._left, self._left_unit = left, left_unit
         self._log, self.log_bottom = log, log_bottom
         self._areas: list[tuple[PlotArea, list[Any]]] = []
-        self._theme: Theme | None = None
         self._painted_empty = False
         self.headroom = 0.0
         """Share of the height kept free for titles when everything is shown."""
@@ -218,6 +217,7 @@ class Chart(pg.GraphicsView):
         self.view.sigRangeChangedManually.connect(lambda _: _hand().move())
         _hand().changed.connect(self._hurry)
         _hand().moved.connect(self._follow)
+        themes.follow(self._paint)
 
     @property
     def curves(self) -> list[Any]:
@@ -345,15 +345,6 @@ class Chart(pg.GraphicsView):
         axis.showLabel(bool(text))
         self._label()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.setBackground(theme.plot)
-        for axis in self.axes.values():
-            axis.setPen(pg.mkPen(theme.grid))
-            axis.setTextPen(pg.mkPen(theme.muted))
-        self._label()
-
     def fit(self) -> None:
         """Show everything, with `headroom` above it."""
         self.view.enableAutoRange()
@@ -379,12 +370,12 @@ class Chart(pg.GraphicsView):
 
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         """Cover the axes of an empty plot, whose numbers would be meaningless."""
-        empty, theme = self.is_empty, self._theme
+        empty, theme = self.is_empty, themes.current
         if empty != self._painted_empty:
             # The paint area may be only a part of the plot.
             self._painted_empty = empty
             self.viewport().update()
-        if not empty or theme is None:
+        if not empty:
             return
         whole = self.viewport().rect()
         painter.resetTransform()
@@ -393,6 +384,14 @@ class Chart(pg.GraphicsView):
         painter.setFont(self.font())
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(whole.adjusted(12, 0, -12, 0), int(flags), self.empty_text)
+
+    def _paint(self) -> None:
+        theme = themes.current
+        self.setBackground(theme.plot)
+        for axis in self.axes.values():
+            axis.setPen(pg.mkPen(theme.grid))
+            axis.setTextPen(pg.mkPen(theme.muted))
+        self._label()
 
     def _follow(self) -> None:
         if self.isVisible():
@@ -416,15 +415,13 @@ class Chart(pg.GraphicsView):
 
     def vertical_line(self, x: float) -> Any:
         """Add a thin vertical line across the plot, e.g. between two runs."""
-        colour = QColor(self._theme.separator if self._theme else "#888888")
+        colour = QColor(themes.current.separator)
         line = pg.InfiniteLine(x, angle=90, pen=pg.mkPen(colour, width=1, style=Qt.PenStyle.SolidLine))
         self.add_item(line)
         return line
 
     def _label(self) -> None:
-        if self._theme is None:
-            return
-        style = {"color": self._theme.muted, "font-size": f"{LABEL_SIZE}px"}
+        style = {"color": themes.current.muted, "font-size": f"{LABEL_SIZE}px"}
         height = self.height() - self.axes["bottom"].height()
         self.axes["left"].setTickDensity(0.7 if height > LOW else 0.45)
         text, metrics = labelled(self._left, self._left_unit), QFontMetrics(sized(self.font(), LABEL_SIZE))

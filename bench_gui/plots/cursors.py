@@ -18,7 +18,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QToolButton, QVBoxLayout
 
 from bench_gui.plots.chart import Chart
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -67,19 +67,14 @@ class DeltaCursors(QObject):
     """Emitted when the user takes hold of a cursor, 0 or 1."""
 
     def __init__(self, charts: Sequence[Chart]) -> None:
-        super().__init__()
+        super().__init__(charts[0])
         self._charts = tuple(charts)
         self._lines: list[tuple[Any, ...]] = []
-        self._theme: Theme | None = None
         self._focus = -1
         self.on = False
         self.places = [0.0, 0.0]
         """Places of both cursors on the lower axis, in its unit."""
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self._paint()
+        themes.changed.connect(self._paint)
 
     def show(self, on: bool) -> None:
         """Show the cursors at one and two thirds of the visible range, or hide them."""
@@ -151,16 +146,14 @@ class DeltaCursors(QObject):
         return line
 
     def _paint(self) -> None:
-        if self._theme is None:
-            return
         for lines in self._lines:
             for number, line in enumerate(lines):
                 width = 2 if number == self._focus else 1
-                line.setPen(pg.mkPen(self._theme.accent, width=width))
-                line.setHoverPen(pg.mkPen(self._theme.accent_hover, width=2))
+                line.setPen(pg.mkPen(themes.current.accent, width=width))
+                line.setHoverPen(pg.mkPen(themes.current.accent_hover, width=2))
                 for child in line.childItems():
                     if isinstance(child, pg.InfLineLabel):
-                        child.setColor(self._theme.accent)
+                        child.setColor(themes.current.accent)
 
 
 class _Handle(QToolButton):

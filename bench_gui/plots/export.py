@@ -11,7 +11,6 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
-from bench_gui.icons import icon
 from bench_gui.plots.chart import Chart
 from bench_gui.theme import THEMES, Theme, load_theme
 from bench_gui.widgets.fields import tool
@@ -104,16 +103,14 @@ class PlotExport:
             save: writes it in the background.
         """
         self._shown, self.contents, self._save = shown, contents, save
-        self.button: QToolButton = tool("Export plot", "Write what is visible to a file, or copy it as an image")
+        self.button: QToolButton = tool(
+            "Export plot", "Write what is visible to a file, or copy it as an image", symbol="export"
+        )
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)
         self.export_action = self.menu.addAction("Export plot…", self.ask)
         self.copy_action = self.menu.addAction("Copy image", self.copy_image)
         self.button.setMenu(self.menu)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.button.setIcon(icon("export", theme.muted))
 
     def ask(self) -> None:
         """Ask for a file and export what is visible."""

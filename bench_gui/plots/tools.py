@@ -12,11 +12,9 @@ from pathlib import Path
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from bench_gui.actions import ActionSpec
-from bench_gui.icons import icon
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.cursors import CursorReadout, DeltaCursors
 from bench_gui.plots.export import PlotExport, gather
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import restyle, tool
 from core.document.plot import PlotContents
 
@@ -60,7 +58,7 @@ class PlotTools:
         self.cursor_button.setCheckable(True)
         self.cursor_button.toggled.connect(self.cursors.show)
         self.cursor_button.toggled.connect(lambda on: restyle(self.cursor_button, "kind", "on" if on else "flat"))
-        self.fit_button: QToolButton = tool("Fit", "Show everything; same as a double-click in a plot")
+        self.fit_button: QToolButton = tool("Fit", "Show everything; same as a double-click in a plot", symbol="fit")
         self.fit_button.clicked.connect(lambda: self.fit())
         self.bar = QWidget()
         self._row = QHBoxLayout(self.bar)
@@ -72,12 +70,6 @@ class PlotTools:
     def add(self, button: QToolButton) -> None:
         """Add a page's own button before the others."""
         self._row.insertWidget(0, button)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.cursors.set_theme(theme)
-        self.export.set_theme(theme)
-        self.fit_button.setIcon(icon("fit", theme.muted))
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions for these charts."""

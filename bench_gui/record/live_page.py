@@ -11,7 +11,6 @@ from bench_gui.record.live import LiveRun
 from bench_gui.record.plots import LivePlots
 from bench_gui.record.prompt import CountdownLabel
 from bench_gui.record.queue import RecordQueue, ending
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, tool, vbox
 from core.base.words import counted
 from core.motion.trajectories import Trajectory
@@ -70,11 +69,6 @@ class LivePage(QWidget):
         controller.queue.ended.connect(self._conclude)
         controller.twin.appeared.connect(self._show_twin)
         controller.twin.changed.connect(self._note_twin)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.plots.set_theme(theme)
-        self.count.set_theme(theme)
 
     def refresh(self) -> None:
         """Draw all samples received so far."""

@@ -20,7 +20,7 @@ from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.record.live import LiveRun
 from bench_gui.state.models import ModelEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import tool, vbox
 from core.base.units import RADIANS, AngleUnit
 from core.motion.trajectories import TrajectoryPreview
@@ -78,7 +78,6 @@ class LivePlots(QWidget):
         self._unit: AngleUnit = RADIANS
         self._preview: TrajectoryPreview | None = None
         self._limits: Limits | None = None
-        self._theme: Theme | None = None
         self._twin: TwinMotion | None = None
         self._entry: ModelEntry | None = None
         self._thinned: dict[str, tuple[Array, Array]] = {}
@@ -101,6 +100,7 @@ class LivePlots(QWidget):
         self._add_strip(self._foot, column.count())
         self._pinned: tuple[str, ...] = ()
         self.pin(PINNED)
+        themes.follow(self._paint)
 
     # Display.
 
@@ -139,14 +139,6 @@ class LivePlots(QWidget):
         self._colour()
         if self._run is not None:
             self.show_run(self._run)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in self.charts:
-            chart.set_theme(theme)
-        self._colour()
-        self._entries()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit; the caller redraws the curves."""
@@ -228,13 +220,15 @@ class LivePlots(QWidget):
 
     # Internal.
 
+    def _paint(self) -> None:
+        self._colour()
+        self._entries()
+
     def _add_strip(self, chart: Chart, place: int) -> None:
         """Insert a new chart with a curve into the column."""
         self._column.insertWidget(place, chart, 7)
         chart.view.setXLink(self.position.view)
         self._strip_curves[chart] = chart.add_live_curve(2, "measured", self._strip_source(chart))
-        if self._theme is not None:
-            chart.set_theme(self._theme)
 
     def _show_position(self, run: LiveRun) -> None:
         time, factor = run.column("time"), self._unit.per_radian
@@ -298,9 +292,7 @@ class LivePlots(QWidget):
         chart.setAccessibleName(f"Live {strip.title.lower()}")
 
     def _colour(self) -> None:
-        theme = self._theme
-        if theme is None:
-            return
+        theme = themes.current
         self.curves["goal"].setPen(pen(theme.goal))
         for name in ("position", *self._pinned):
             self.curves[name].setPen(pen(theme.measured))
@@ -314,9 +306,7 @@ class LivePlots(QWidget):
                 self.curves[name].setPen(pen(colour))
 
     def _entries(self) -> None:
-        theme = self._theme
-        if theme is None:
-            return
+        theme = themes.current
         entries = [
             LegendEntry("goal", "goal", theme.goal, width=1.0),
             LegendEntry("measured", "measured", theme.measured),

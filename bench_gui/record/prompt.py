@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.record.queue import RecordQueue
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe, hbox, label
 
 
@@ -49,9 +49,10 @@ class CountdownLabel(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hide()
         queue.countdown.counted.connect(self._show)
+        themes.follow(self._paint)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
+    def _paint(self) -> None:
+        theme = themes.current
         self.setStyleSheet(
             f"background: {theme.panel}; color: {theme.moving}; border: 2px solid {theme.moving}; border-radius: 10px;"
         )

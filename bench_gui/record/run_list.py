@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import QueuedRun, RecordQueue, ending
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, button, describe, hbox, vbox
 from core.base.words import counted
 from core.motion.trajectories import title_of
@@ -102,7 +102,6 @@ class RunList(QWidget):
         super().__init__()
         self._queue, self._planning = queue, planning
         self._drawn: list[Row] = []
-        self._theme: Theme | None = None
         column = vbox(self, spacing=6)
         self.list = RunListWidget(self.move_chosen, self._remove, self._dropped)
         self.list.itemSelectionChanged.connect(self._enable)
@@ -131,11 +130,7 @@ class RunList(QWidget):
         column.addLayout(row)
         planning.changed.connect(self.refresh)
         self.refresh()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme, self._drawn = theme, []
-        self.refresh()
+        themes.changed.connect(self._paint)
 
     def showEvent(self, event) -> None:
         """Catch up with changes made while the list was hidden."""
@@ -159,6 +154,10 @@ class RunList(QWidget):
         found = [item.data(ROW) for item in self.list.selectedItems()]
         return [row for row in self._drawn if row in found]
 
+    def _paint(self) -> None:
+        self._drawn = []
+        self.refresh()
+
     def _fill(self, found: list[Row]) -> None:
         chosen = [row.run.number for row in self.chosen if row.run is not None]
         bar = self.list.verticalScrollBar()
@@ -178,8 +177,7 @@ class RunList(QWidget):
                 item = QListWidgetItem(f"{row.mark}  {row.text}")
                 item.setData(ROW, row)
                 item.setToolTip(row.tip)
-                if self._theme is not None:
-                    item.setForeground(QColor(getattr(self._theme, row.tone)))
+                item.setForeground(QColor(getattr(themes.current, row.tone)))
                 if not row.waiting:
                     item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
                 self.list.addItem(item)
@@ -197,8 +195,7 @@ class RunList(QWidget):
         font.setBold(True)
         item.setFont(font)
         item.setFlags(Qt.ItemFlag.NoItemFlags)
-        if self._theme is not None:
-            item.setForeground(QColor(self._theme.text))
+        item.setForeground(QColor(themes.current.text))
         self.list.addItem(item)
 
     def _show_next(self) -> None:

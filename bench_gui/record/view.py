@@ -18,7 +18,6 @@ from bench_gui.record.run_list import RunList
 from bench_gui.record.start_bar import StartBar
 from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
 from bench_gui.state.servo_link import ServoView
-from bench_gui.theme import Theme
 from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
@@ -79,11 +78,6 @@ class RecordView(TaskPage):
         controller.setup.changed.connect(self._show_rate)
         self._meet()
         self._show_servo(controller.servo.view)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.page.set_theme(theme)
-        self.runs.set_theme(theme)
 
     def entered(self) -> None:
         """Draw samples that arrived while the page was hidden."""

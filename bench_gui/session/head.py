@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QMenu, QSizePolicy
 from bench_gui.controller import Controller
 from bench_gui.icons import icon
 from bench_gui.session.runs.filter import HINT
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool, vbox
 from sessions.folders import as_person_writes
 
@@ -90,9 +90,9 @@ class SessionHead(QWidget):
         self.recent_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._recent = self.recent_button.menu()
         self._recent.aboutToShow.connect(self._list_recent)
-        self.open_button = self._menu_button("Open…", "Open a session folder; more options under the arrow")
+        self.open_button = self._menu_button("Open…", "Open a session folder; more options under the arrow", "open")
         self.import_button = self._menu_button(
-            "Import…", "Import recordings into this session; folders under the arrow"
+            "Import…", "Import recordings into this session; folders under the arrow", "import"
         )
         for made, ways in ((self.open_button, opening), (self.import_button, importing)):
             made.clicked.connect(lambda _=False, act=ways[0][2]: act())
@@ -101,12 +101,7 @@ class SessionHead(QWidget):
         for made in (self.recent_button, self.open_button, self.import_button):
             row.addWidget(made)
         self.show_selection(0, False, False, False)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the icons in a theme's colour."""
-        for made, symbol in ((self.open_button, "open"), (self.import_button, "import")):
-            made.setIcon(icon(symbol, theme.muted, 16))
-        self.lock.setPixmap(icon("lock", theme.muted, 16).pixmap(16, 16))
+        themes.follow(self._paint)
 
     def set_path(self, path: Path | None, locked: str) -> None:
         """Show the location of the session; locked: reason why it is read-only, or empty."""
@@ -135,8 +130,11 @@ class SessionHead(QWidget):
             "Use only a part of the selected run" if edit_one or not edit else "Select one run to trim it"
         )
 
-    def _menu_button(self, text: str, tip: str) -> QToolButton:
-        made = tool(text.strip("…"), tip)
+    def _paint(self) -> None:
+        self.lock.setPixmap(icon("lock", themes.current.muted, 16).pixmap(16, 16))
+
+    def _menu_button(self, text: str, tip: str, symbol: str = "") -> QToolButton:
+        made = tool(text.strip("…"), tip, symbol=symbol, size=16)
         made.setText(text)
         made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)

@@ -17,7 +17,6 @@ from bench_gui.session.runs.filter import parse_filter
 from bench_gui.session.runs.table import NOTE, TAGS
 from bench_gui.session.runs.view import RunView
 from bench_gui.state.editing import RunEditing
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, vbox
 from core.base.units import grouped
 from core.base.words import counted
@@ -97,12 +96,6 @@ class SessionPanel(QFrame):
         self._progress.setInterval(PROGRESS_PERIOD)
         self._progress.timeout.connect(self._show_progress)
         self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self.view.set_theme(theme)
-        self.head.set_theme(theme)
-        self.questions.set_theme(theme)
 
     # Selection and filter.
 

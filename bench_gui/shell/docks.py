@@ -12,9 +12,7 @@ from PySide6.QtCore import QByteArray, QChildEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QTabBar, QToolButton, QWidget
 
-from bench_gui import theme as themes
-from bench_gui.icons import icon
-from bench_gui.theme import Theme
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.fields import tool
 
 LAYOUT_VERSION = 1
@@ -52,22 +50,18 @@ class DockTitle(QFrame):
             row.addStretch(1)
         else:
             row.addWidget(head, 1)
-        self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold or unfold {name}", "title")
+        self.fold_button: QToolButton = tool(f"Fold {name}", f"Fold or unfold {name}", "title", "fold", 12)
         if fold is not None:
             self.fold_button.clicked.connect(fold)
             row.addWidget(self.fold_button)
-        self.float_button: QToolButton = tool(f"Float {name}", f"Float or dock {name}", "title")
+        self.float_button: QToolButton = tool(f"Float {name}", f"Float or dock {name}", "title", "float", 12)
         self.float_button.clicked.connect(lambda: dock.setFloating(not dock.isFloating()))
-        self.hide_button: QToolButton = tool(f"Hide {name}", f"Hide {name}; the View menu shows it again", "title")
+        self.hide_button: QToolButton = tool(
+            f"Hide {name}", f"Hide {name}; the View menu shows it again", "title", "close", 12
+        )
         self.hide_button.clicked.connect(dock.hide)
         row.addWidget(self.float_button)
         row.addWidget(self.hide_button)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the icons in a theme's colours."""
-        self.fold_button.setIcon(icon("fold", theme.muted, 12))
-        self.float_button.setIcon(icon("float", theme.muted, 12))
-        self.hide_button.setIcon(icon("close", theme.muted, 12))
 
 
 _STYLE = """
@@ -97,7 +91,6 @@ class WorkArea(QMainWindow):
         self.setCentralWidget(centre)
         self.docks: dict[str, QDockWidget] = {}
         self._titles: list[DockTitle] = []
-        self._theme: Theme | None = None
         self._unfolded: dict[str, tuple[int, int]] = {}
         """Minimum height of a folded dock's content, and height of the unfolded dock [px]."""
         self._default = QByteArray()
@@ -107,6 +100,7 @@ class WorkArea(QMainWindow):
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLED)
         self._settle.timeout.connect(self._settled)
+        themes.changed.connect(self._paint)
 
     def add(
         self, key: str, name: str, widget: QWidget, area: Qt.DockWidgetArea, head: QWidget | None = None
@@ -188,26 +182,23 @@ class WorkArea(QMainWindow):
         QTimer.singleShot(0, self, self._note)
         return good
 
-    def set_theme(self, theme: Theme) -> None:
-        """Style what is between the page and the content of the docks."""
-        self._theme = theme
-        self.style().polish(self)
-        for title in self._titles:
-            themes.dress(title, theme)
-            title.set_theme(theme)
-        for tabs in self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-            themes.dress(tabs, theme)
-
     def childEvent(self, event: QChildEvent) -> None:
         """Style the tabs of docks, which Qt creates when docks are stacked."""
         super().childEvent(event)
-        if event.polished() and isinstance(tabs := event.child(), QTabBar) and self._theme is not None:
-            themes.dress(tabs, self._theme)
+        if event.polished() and isinstance(tabs := event.child(), QTabBar):
+            dress(tabs)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Note the arrangement when first shown: until then all docks count as hidden."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._note)
+
+    def _paint(self) -> None:
+        """Style what is between the page and the content of the docks."""
+        self.style().polish(self)
+        tabs = self.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        for part in (*self._titles, *tabs):
+            dress(part)
 
     def _turn(self, key: str) -> None:
         fold = not self.is_folded(key)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from bench_gui.help.keys import HelpInDialogs
 from bench_gui.shell.start_page import StartPage
-from bench_gui.theme import Theme
 from bench_gui.widgets.page import TaskPage
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ class Helping:
         owner: QWidget,
         docks: Mapping[str, QWidget],
         page: Callable[[], StartPage | TaskPage],
-        theme: Callable[[], Theme],
     ) -> None:
         """Remember where the help is opened from.
 
@@ -33,9 +31,8 @@ class Helping:
             owner: The window.
             docks: The window's docks by name.
             page: Returns the visible page.
-            theme: Returns the theme in use.
         """
-        self._owner, self._docks, self._page, self._theme = owner, docks, page, theme
+        self._owner, self._docks, self._page = owner, docks, page
         self.window: HelpWindow | None = None
         HelpInDialogs(owner, self._show_in_dialog)
 
@@ -60,11 +57,6 @@ class Helping:
             "identify, compare, export.<br><br>Apache License 2.0",
         )
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        if self.window is not None:
-            self.window.set_theme(theme)
-
     def close(self) -> None:
         """Close the help."""
         if self.window is not None:
@@ -79,6 +71,4 @@ class Helping:
     def _made(self, owner: QWidget) -> HelpWindow:
         from bench_gui.help.window import HelpWindow
 
-        made = HelpWindow(owner)
-        made.set_theme(self._theme())
-        return made
+        return HelpWindow(owner)

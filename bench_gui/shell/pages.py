@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollArea, QStackedWidget
 
 from bench_gui.shell.tasks import TASKS, import_pages
-from bench_gui.theme import Theme, dress
+from bench_gui.theme import dress
 from bench_gui.widgets.page import LazyPage, TaskPage
 
 PAUSE = 10
@@ -26,7 +26,6 @@ class Pages(QObject):
     def __init__(
         self,
         make: Callable[[int], TaskPage],
-        theme: Callable[[], Theme],
         closing: Callable[[], bool],
         quietly: Callable[[], AbstractContextManager[None]],
     ) -> None:
@@ -34,15 +33,12 @@ class Pages(QObject):
 
         Args:
             make: Returns the page of a task.
-            theme: Returns the theme in use.
             closing: Returns True while the window closes; then no further page is created.
             quietly: Returns a context without the window's event filter, which would slow down creation and styling.
         """
         super().__init__()
-        self._make, self._theme, self._closing, self._quietly = make, theme, closing, quietly
+        self._make, self._closing, self._quietly = make, closing, quietly
         self._pages: dict[int, TaskPage] = {}
-        self._unpainted: set[int] = set()
-        """Tasks whose page has not been shown since another theme was chosen."""
         self._imports = Thread(target=import_pages, args=(closing,), name="imports", daemon=True)
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
         self._places = [(_Holder(), LazyPage()) for _ in TASKS]
@@ -65,10 +61,10 @@ class Pages(QObject):
         if number not in self._pages:
             with self._quietly():
                 page = self._pages[number] = self._make(number)
+                self._dress(number)
                 holder, inspector = self._places[number]
                 holder.setWidget(page)
                 inspector.put(page.inspector)
-                page.set_theme(self._theme())
         return self._pages[number]
 
     def number(self, page: TaskPage) -> int:
@@ -78,17 +74,15 @@ class Pages(QObject):
     def show(self, number: int) -> TaskPage:
         """Make a page visible."""
         page = self.page(number)
-        self._paint(number)
+        with self._quietly():
+            self._dress(number)
         self.stack.setCurrentIndex(number)
         self.inspectors.setCurrentIndex(number)
         return page
 
-    def paint(self) -> None:
-        """Apply the theme: to the visible page now, to every other page when it is shown."""
-        self._unpainted = set(self._pages)
-        for number in set(range(len(TASKS))) - self._unpainted:
-            self._dress(number)
-        self._paint(self.stack.currentIndex())
+    def dress(self) -> None:
+        """Style the visible page in the theme; every other page is styled when it is shown."""
+        self._dress(self.stack.currentIndex())
 
     def close(self) -> None:
         """Wait for a running import: an interpreter that exits during it crashes."""
@@ -109,16 +103,9 @@ class Pages(QObject):
             self.page(missing[0])
         QTimer.singleShot(PAUSE, self, self.make_next)
 
-    def _paint(self, number: int) -> None:
-        if number in self._unpainted:
-            self._unpainted.remove(number)
-            with self._quietly():
-                self._dress(number)
-                self._pages[number].set_theme(self._theme())
-
     def _dress(self, number: int) -> None:
         for part in self._places[number]:
-            dress(part, self._theme())
+            dress(part)
 
 
 class _Holder(QScrollArea):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.actions import ActionSpec
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import vbox
 
 
@@ -27,9 +26,6 @@ class ExploreTab(QWidget):
 
     def entered(self) -> None:
         """Compute the first picture. Called when the tab becomes visible, so that hidden tabs cost nothing."""
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions for the menus and the command palette."""

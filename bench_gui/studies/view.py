@@ -11,7 +11,6 @@ from bench_gui.studies.learning.tab import LearningTab
 from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.studies.webots.tab import WebotsTab
-from bench_gui.theme import Theme
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 
@@ -53,11 +52,6 @@ class ExploreView(TaskPage):
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of all tabs."""
         return [spec for tab in self._tabs for spec in tab.actions_offered()]
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for tab in self._tabs:
-            tab.set_theme(theme)
 
     def entered(self) -> None:
         """Forward that the page has become visible to the current tab."""

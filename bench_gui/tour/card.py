@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from bench_gui.theme import Theme, dress
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.fields import button, describe, label, vbox
 
 WIDTH = 320
@@ -53,6 +53,7 @@ class TourCard(QFrame):
         row.addWidget(self.back_button)
         row.addWidget(self.next_button)
         column.addLayout(row)
+        themes.follow(self._paint)
 
     def show_step(self, title: str, text: str, number: int, count: int) -> None:
         """Show a step; number counts from 0."""
@@ -64,9 +65,8 @@ class TourCard(QFrame):
         self.next_button.setText("Finish" if number + 1 == count else "Next")
         self._fit()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        dress(self, theme)
+    def _paint(self) -> None:
+        dress(self)
         self._fit()
 
     def _fit(self) -> None:
@@ -84,7 +84,6 @@ class Outline(QWidget):
         super().__init__(window)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._colour = QColor()
         self.hide()
 
     def surround(self, window: QWidget, around: QRect) -> None:
@@ -104,15 +103,10 @@ class Outline(QWidget):
             self.show()
             self.raise_()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._colour = QColor(theme.accent)
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the line."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._colour, OUTLINE))
+        painter.setPen(QPen(QColor(themes.current.accent), OUTLINE))
         half = OUTLINE / 2
         painter.drawRoundedRect(self.rect().toRectF().adjusted(half, half, -half, -half), ROUND, ROUND)

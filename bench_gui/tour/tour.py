@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, QRect, QTimer
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from bench_gui.theme import Theme
 from bench_gui.tour.card import Outline, TourCard
 from bench_gui.tour.steps import STEPS, Step
 from bench_gui.tour.whereabouts import place_card, rectangle_in, scroll_to
@@ -65,11 +64,6 @@ class Tour(QObject):
         if self.active:
             self._close()
             self._window.controller.message.emit("info", AGAIN)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.card.set_theme(theme)
-        self.outline.set_theme(theme)
 
     def target(self) -> QWidget | None:
         """Widget to outline: the step's target or the way to it; None while neither is visible."""

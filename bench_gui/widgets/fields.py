@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.headless.symbols import printed
+from bench_gui.icons import ThemeIcon
 from core.base.numbers import parse_number, parse_whole
 from core.base.units import AngleUnit, typeset
 from core.base.words import capitalised, counted
@@ -108,9 +109,11 @@ def button(text: str, tip: str, clicked: Callable[[], object], kind: str = "") -
     return describe(made, text.replace("&", "").strip("… "), tip)
 
 
-def tool(name: str, tip: str, kind: str = "flat") -> QToolButton:
-    """Return a tool button without an action."""
+def tool(name: str, tip: str, kind: str = "flat", symbol: str = "", size: int = 20) -> QToolButton:
+    """Return a tool button without an action; symbol, size: its icon, if any."""
     made = QToolButton()
+    if symbol:
+        ThemeIcon(made, symbol, size=size)
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     made.setProperty("kind", kind)
     return describe(made, name, tip)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from bench_gui.icons import icon
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import MARGIN, button, hbox, restyle, tool, vbox
 
 WIDTH = 400
@@ -38,13 +38,20 @@ class Notice(QFrame):
         self.text.setWordWrap(True)
         self.text.setAccessibleName("Message")
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.close_button = tool("Dismiss message", "Hide this message; the log keeps it")
+        self.close_button = tool("Dismiss message", "Hide this message; the log keeps it", symbol="close", size=14)
         row.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.text, 1)
         if path is not None:
             self.open_button = button("Open", f"Open {path}", lambda: _open(path), "small")
             row.addWidget(self.open_button)
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        themes.follow(self._paint)
+
+    def _paint(self) -> None:
+        theme = themes.current
+        colour = {"error": theme.fault, "warning": theme.moving}.get(self.level, theme.accent)
+        symbol = "warning" if self.level != "info" else "record"
+        self.mark.setPixmap(icon(symbol, colour, 16).pixmap(16, 16))
 
 
 class Notices(QWidget):
@@ -53,7 +60,6 @@ class Notices(QWidget):
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
         self._page = page
-        self._theme: Theme | None = None
         self._column = vbox(self, spacing=6)
         self.notices: list[Notice] = []
         page.installEventFilter(self)
@@ -77,7 +83,6 @@ class Notices(QWidget):
         self.notices.append(notice)
         self._column.addWidget(notice)
         notice.show()
-        self._colour(notice)
         self._place()
 
     def lie_over(self, page: QWidget) -> None:
@@ -92,12 +97,6 @@ class Notices(QWidget):
         """Hide the notices about a cause that no longer exists."""
         for notice in [n for n in self.notices if n.cause == cause]:
             self._remove(notice)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the icons in a theme's colours."""
-        self._theme = theme
-        for notice in self.notices:
-            self._colour(notice)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Follow the page's size and stay above the shown page."""
@@ -124,14 +123,6 @@ class Notices(QWidget):
         height = self._column.totalHeightForWidth(width) if self.notices else 0
         self.setGeometry(room.right() + 1 - width, room.bottom() + 1 - height, width, height)
         self.raise_()
-
-    def _colour(self, notice: Notice) -> None:
-        theme = self._theme
-        if theme is not None:
-            notice.close_button.setIcon(icon("close", theme.muted, 14))
-            colour = {"error": theme.fault, "warning": theme.moving}.get(notice.level, theme.accent)
-            symbol = "warning" if notice.level != "info" else "record"
-            notice.mark.setPixmap(icon(symbol, colour, 16).pixmap(16, 16))
 
 
 def _open(path: Path) -> None:

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.actions import ActionSpec
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, hbox, vbox
 
 INSPECTOR_WIDTH = 304
@@ -87,9 +86,6 @@ class TaskPage(QWidget):
     def actions_offered(self) -> list[ActionSpec]:
         """Return the actions for the menus and the command palette."""
         return []
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply theme colours that the style sheet does not reach."""
 
     def entered(self) -> None:
         """Update the page, which has just been shown."""

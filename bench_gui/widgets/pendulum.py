@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from core.base.units import AngleUnit, fixed
 from core.servo.bench import Bench
 
@@ -27,7 +27,6 @@ class PendulumView(QWidget):
         self.setMinimumSize(200, 220)
         self.setAccessibleName("Pendulum")
         self.setToolTip("Pendulum of this bench at the angle that the servo reports")
-        self._theme: Theme | None = None
         self._bench: Bench | None = None
         self._angle = math.nan
         self._unit: AngleUnit | None = None
@@ -45,15 +44,10 @@ class PendulumView(QWidget):
             self._angle, self._unit, self._colour = angle, unit, colour
             self.update()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.update()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the widget."""
-        theme, bench = self._theme, self._bench
-        if theme is None or bench is None:
+        theme, bench = themes.current, self._bench
+        if bench is None:
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton
 
-from bench_gui.icons import icon
-from bench_gui.theme import Theme
+from bench_gui.icons import ThemeIcon
 from bench_gui.widgets.fields import describe, vbox
 
 WIDTH = 76
@@ -27,11 +26,11 @@ class Rail(QFrame):
         self.setFixedWidth(WIDTH)
         column = vbox(self, spacing=0, margins=(0, 2, 0, 2))
         self._group = QButtonGroup(self)
-        self._icons = [icon_name for _, icon_name, _ in tasks]
         self.buttons: list[QToolButton] = []
-        for number, (name, _, purpose) in enumerate(tasks):
+        for number, (name, symbol, purpose) in enumerate(tasks):
             made = QToolButton()
             made.setText(name)
+            ThemeIcon(made, symbol, size=ICON, active="accent")
             made.setCheckable(True)
             made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
             made.setIconSize(QSize(ICON, ICON))
@@ -49,8 +48,3 @@ class Rail(QFrame):
         self._group.setExclusive(number is not None)
         for place, made in enumerate(self.buttons):
             made.setChecked(place == number)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the icons in a theme's colours."""
-        for made, name in zip(self.buttons, self._icons, strict=True):
-            made.setIcon(icon(name, theme.muted, ICON, theme.accent))

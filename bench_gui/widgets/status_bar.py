@@ -9,9 +9,8 @@ from textwrap import shorten
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QLabel, QMenu, QPushButton, QToolButton
 
-from bench_gui.icons import icon
+from bench_gui.icons import ThemeIcon
 from bench_gui.state.servo_link import ServoView
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, label, restyle, tool
 from core.base.units import fixed
 from core.base.words import capitalised, counted
@@ -85,6 +84,7 @@ class StatusBar(QFrame):
             " STOP   Esc", "Switch the motor off at once. Esc does the same from everywhere", stop, "stop"
         )
         self.stop_button.setAccessibleName("Emergency stop")
+        ThemeIcon(self.stop_button, "stop", "on_stop", 18)
         self.stop_button.setMinimumHeight(36)
         # First in the row, so that it fits on every screen.
         for widget in (self.stop_button, self.state, self.servo, self.numbers, self.connect_button):
@@ -147,10 +147,6 @@ class StatusBar(QFrame):
             tip = "Allow commands to the servo again" if view.stopped else FAULT_TIP
             self.acknowledge_button.setText(name)
             describe(self.acknowledge_button, name, tip)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the icons in a theme's colours."""
-        self.stop_button.setIcon(icon("stop", theme.on_stop, 18))
 
     def _fill_menu(self) -> None:
         self.menu.clear()

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QToolButton
 
-from bench_gui.icons import icon
-from bench_gui.theme import Theme
+from bench_gui.icons import ThemeIcon
 from bench_gui.widgets.activity_list import ActivityRow
 from bench_gui.widgets.fields import ElidedLabel, button, describe, hbox, restyle
 from bench_gui.work.activity import Activities
@@ -24,6 +23,7 @@ class FaultBadge(QToolButton):
     def __init__(self, look: Callable[[], object]) -> None:
         super().__init__()
         self.setObjectName("faultBadge")
+        ThemeIcon(self, "warning", "on_stop", 14)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.clicked.connect(lambda: look())
@@ -68,10 +68,6 @@ class StatusLine(QFrame):
         row.addWidget(self.badge)
         activities.changed.connect(self._show)
         self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Draw the badge's icon in a theme's colours."""
-        self.badge.setIcon(icon("warning", theme.on_stop, 14))
 
     def _show(self) -> None:
         listed = self._activities.listed

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QStackedWidget, QTableView, QWidget
 
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, hbox, label, vbox
 from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tabs import Segments
@@ -78,11 +77,6 @@ class TablesInTurn(QWidget):
         self._stack.addWidget(view)
         self._turn(self.segments.current)
         return view
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for table in self.tables:
-            table.set_theme(theme)
 
     def fill(
         self,

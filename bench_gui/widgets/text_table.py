@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.icons import swatch
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
@@ -65,14 +65,6 @@ class TextTable(QAbstractTableModel):
         self.columns = tuple(columns)
         self.rows: tuple[tuple[Cell, ...], ...] = ()
         self._keys: Sequence[Any] | None = None
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        if self.columns:
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
-        self._redraw()
 
     def show(
         self,
@@ -120,8 +112,8 @@ class TextTable(QAbstractTableModel):
                 return column.tip
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 return column.alignment
-            if role == Qt.ItemDataRole.DecorationRole and column.friction and self._theme is not None:
-                return swatch(self._theme.model(column.friction))
+            if role == Qt.ItemDataRole.DecorationRole and column.friction:
+                return swatch(themes.current.model(column.friction))
         return None
 
     def cell_at(self, row: int, column: int) -> Cell:
@@ -139,12 +131,12 @@ class TextTable(QAbstractTableModel):
             return self.columns[index.column()].alignment
         if role == VALUE_ROLE:
             return cell.value
-        if role == Qt.ItemDataRole.DecorationRole and cell.friction and self._theme is not None:
-            return swatch(self._theme.model(cell.friction))
+        if role == Qt.ItemDataRole.DecorationRole and cell.friction:
+            return swatch(themes.current.model(cell.friction))
         if role == Qt.ItemDataRole.DecorationRole and cell.colour:
             return swatch(cell.colour)
-        if role == Qt.ItemDataRole.ForegroundRole and cell.tone and self._theme is not None:
-            return QColor(getattr(self._theme, cell.tone))
+        if role == Qt.ItemDataRole.ForegroundRole and cell.tone:
+            return QColor(getattr(themes.current, cell.tone))
         if role == Qt.ItemDataRole.FontRole and cell.bold:
             font = QFont()
             font.setPixelSize(FONT_SIZE)
@@ -160,23 +152,15 @@ class TextTable(QAbstractTableModel):
 class DrawnCells(QStyledItemDelegate):
     """Delegate base class that draws the values of a column in theme colours."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the background as usual, then the value."""
         super().paint(painter, option, index)
         value = index.data(VALUE_ROLE)
-        if value is None or self._theme is None:
+        if value is None:
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self.draw(painter, QRectF(option.rect).adjusted(8, 0, -12, 0), value, self._theme)  # type: ignore[attr-defined]
+        self.draw(painter, QRectF(option.rect).adjusted(8, 0, -12, 0), value, themes.current)  # type: ignore[attr-defined]
         painter.restore()
 
     def draw(self, painter: QPainter, area: QRectF, value: Any, theme: Theme) -> None:

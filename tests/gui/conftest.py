@@ -18,6 +18,7 @@ from shiboken6 import delete, isValid
 from bench_gui.app import make_application, make_window
 from bench_gui.controller import Controller
 from bench_gui.shell.tasks import RECORD
+from bench_gui.theme import load_theme, themes
 from core.identification.identify import IdentificationRequest, identify
 from core.motion.recording import RunHeader
 from core.motion.trajectories import make_trajectory
@@ -142,6 +143,13 @@ def warm(monkeypatch):
         from tests.warm import keep_warm
 
         keep_warm(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def light():
+    """Every test begins in the light theme, as the application does."""
+    if themes.current.name != "light":
+        themes.use(load_theme("light"))
 
 
 @pytest.fixture

@@ -48,7 +48,6 @@ def test_a_plane_in_a_window_made_low_shows_its_whole_path(qtbot):
     plane = Chart("Path", "z", "m", bottom="x [m]")
     qtbot.addWidget(plane)
     plane.view.setAspectLocked(True)
-    plane.set_theme(load_theme("light"))
     turn = np.linspace(0.0, 2.0 * np.pi, 100)
     plane.add_curve().setData(np.cos(turn), np.sin(turn))
     plane.fit()
@@ -213,7 +212,6 @@ def test_the_numbers_of_the_axes_follow_the_range(qtbot, log):
     def chart(*ranges):
         made = Chart("chart", "Error", "mrad", bottom="Time [s]", log=log)
         qtbot.addWidget(made)
-        made.set_theme(load_theme("light"))
         made.resize(400, 200)
         made.add_curve().setData([0.0, 100.0], [0.0, 1.0])
         for x, y in ranges:

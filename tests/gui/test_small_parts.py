@@ -27,7 +27,6 @@ from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
-from bench_gui.theme import load_theme
 from bench_gui.widgets import fields
 from bench_gui.widgets.pendulum import at
 from bench_gui.widgets.status_bar import StatusBar
@@ -86,7 +85,7 @@ def test_the_oldest_lines_of_a_journal_go_first():
 def test_a_trim_ends_where_the_run_does_only_at_its_very_end(qtbot):
     window = QWidget()
     qtbot.addWidget(window)
-    dialog = TrimDialog(window, load_theme("light"))
+    dialog = TrimDialog(window)
     dialog.ask(RUN, Annotation(), DEGREES, lambda begin, end: None)
     assert (dialog.begin, dialog.end) == (None, None)
     dialog.first.setValue(0.5)

@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
     QTableView,
     QWidget,
 )
+from shiboken6 import delete
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.identify.next_recording.panel import ProposalTable
 from bench_gui.plots.chart import Chart
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
-from bench_gui.theme import THEMES, dress, load_theme
+from bench_gui.theme import THEMES, dress, load_theme, themes
 from bench_gui.widgets.tables import plain_table
 from core.identification.next.proposal import Proposal
 from core.motion.trajectories import make_trajectory
@@ -83,7 +84,8 @@ def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qtbot, theme):
     """By its border, 3 to 1 (WCAG 2.2, 1.4.11)."""
     table, view = ProposalTable(), plain_table("Proposals", "Checked ones go into the queue")
     qtbot.addWidget(view)
-    dress(view, load_theme(theme))
+    themes.use(load_theme(theme))
+    dress(view)
     cell = Cell(mass=1.0, length=0.1, kp=8.0, trajectory="sin_sin", repetition=1)
     table.show_proposals([Proposal(cell=cell, nats=1.0, narrowings=())])
     assert table.setData(table.index(0, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
@@ -139,6 +141,14 @@ def test_a_theme_reaches_every_page_at_the_latest_when_it_is_seen(whole):
     for number, page in enumerate(window.pages):
         window.show_task(number)
         assert {chart.backgroundBrush().color().name() for chart in page.findChildren(Chart)} <= {dark}
+
+
+def test_a_theme_reaches_a_chart_until_it_is_deleted(qtbot):
+    chart, deleted = Chart("chart", "Position", "rad"), Chart("chart", "Position", "rad")
+    qtbot.addWidget(chart)
+    delete(deleted)
+    themes.use(load_theme("dark"))
+    assert chart.backgroundBrush().color().name() == load_theme("dark").plot.lower()
 
 
 @pytest.mark.exhaustive("pages pixel by pixel; that each part takes a theme is tested with it")

@@ -30,6 +30,6 @@ def whole(qtbot, every_page):
     every_page.resize(1280, 720)
     every_page.work.reset()
     every_page.controller.set_angle_unit(RADIANS)
-    if every_page.appearance.theme.name != "light":
+    if every_page.controller.settings.theme == "dark":
         every_page.appearance.choose("light")
     return Person(qtbot, every_page)

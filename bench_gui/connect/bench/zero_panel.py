@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import MARGIN, button, describe, hbox, label, restyle, vbox
 from bench_gui.widgets.hand_pendulum import HandPendulum
 from core.base.units import fixed
@@ -51,7 +51,6 @@ class ZeroPanel(QFrame):
         self.zero: Zero | None = None
         self._pull: float | None = None
         """Angle to which a push button pulls the pendulum while it is held [rad]."""
-        self._colour = ""
         self.pendulum = HandPendulum()
         self.pendulum.pulled.connect(self._pull_to)
         self.pendulum.pushed.connect(self._push)
@@ -218,13 +217,8 @@ class ZeroPanel(QFrame):
         setup, unit = self._controller.setup, self._controller.angle_unit
         self.pendulum.show_bench(setup.bench)
         self.pendulum.show_torque(setup.bench.external_torque(view.position))
-        self.pendulum.show_angle(setup.bench_angle(view.position), unit, self._colour)
+        self.pendulum.show_angle(setup.bench_angle(view.position), unit, themes.current.ready)
         self._show()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._colour = theme.ready
-        self.pendulum.set_theme(theme)
 
     def _take(self, rows: np.ndarray) -> None:
         if self.active and self._is_off:

@@ -12,7 +12,7 @@ from bench_gui.connect.servo.write_dialog import WriteDialog
 from bench_gui.controller import Controller
 from bench_gui.state.servo_link import SIMULATED, ServoView
 from bench_gui.state.setup import Gains
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.undo import change
 from bench_gui.widgets.fields import (
     MARGIN,
@@ -109,6 +109,7 @@ class ServoCard(QFrame):
         controller.setup.changed.connect(self._show_draft)
         controller.angle_unit_changed.connect(self._change_unit)
         self._rebuild()
+        themes.follow(self._paint)
 
     def _make_facts(self) -> Section:
         section = Section("Servo")
@@ -245,8 +246,8 @@ class ServoCard(QFrame):
         self.error.setVisible(bool(error))
         self.clear_button.setVisible(bool(error))
 
-    def set_theme(self, theme: Theme) -> None:
-        """Mark edits and warnings in the theme's colour of unfinished work."""
+    def _paint(self) -> None:
+        theme = themes.current
         self.setStyleSheet(
             f'QLabel[role="edited"] {{ color: {theme.moving}; font-weight: 600; }}'
             f'QLabel[role="warning"] {{ color: {theme.moving}; }}'

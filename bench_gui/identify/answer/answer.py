@@ -19,7 +19,6 @@ from bench_gui.identify.answer.steps import Step
 from bench_gui.identify.answer.verdict import VerdictCard
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
-from bench_gui.theme import Theme
 from bench_gui.widgets.tables import plain_table
 from core.identification.verdict import Answer
 
@@ -89,11 +88,6 @@ class AnswerPart(QWidget):
         super().resizeEvent(event)
         for column in REPEATED:
             self.view.setColumnHidden(column, self.width() < ALL_COLUMNS)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.ladder.set_theme(theme)
-        self._delegate.set_theme(theme)
 
     @property
     def selected(self) -> FittedModel | None:

@@ -10,7 +10,6 @@ from bench_gui.controller import Controller
 from bench_gui.identify.certainty.compute import CertaintyJob
 from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import LazyPage
@@ -104,10 +103,6 @@ class CertaintyPanel(QWidget):
             row.addWidget(field)
         row.addStretch(1)
         return row
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
 
     # User actions.
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from bench_gui.headless.symbols import with_symbols
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe, vbox
 from core.base.words import capitalised
 from core.identification.coverage.findings import Finding
@@ -37,13 +37,8 @@ class FindingList(QScrollArea):
         column.addWidget(self.text)
         column.addStretch(1)
         self.setWidget(body)
-        self._theme: Theme | None = None
         self._shown: tuple[tuple[Finding, ...], tuple[str, ...], tuple[str, ...]] = ((), (), ())
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.show_findings(*self._shown)
+        themes.changed.connect(self._paint)
 
     def show_findings(
         self, findings: Sequence[Finding], symbols: Sequence[str] = (), remarks: Sequence[str] = ()
@@ -60,8 +55,11 @@ class FindingList(QScrollArea):
         parts += [_paragraph(self._words(finding, symbols)) for finding in findings]
         self.text.setText("".join(parts))
 
+    def _paint(self) -> None:
+        self.show_findings(*self._shown)
+
     def _words(self, finding: Finding, symbols: Sequence[str]) -> str:
-        colour = getattr(self._theme, TONES[finding.severity]) if self._theme is not None else "#888888"
+        colour = getattr(themes.current, TONES[finding.severity])
         said = [_printed(_sentence(text), symbols) for text in (finding.text, finding.remedy) if text]
         return f'<b style="color:{colour}">{finding.severity.capitalize()}</b>&nbsp; ' + ". ".join(said) + "."
 

@@ -17,7 +17,6 @@ from bench_gui.identify.coverage.running import Checking
 from bench_gui.identify.evidence_table import TONES
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, hbox, label, restyle, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import TablesInTurn
@@ -133,11 +132,6 @@ class CoveragePanel(QWidget):
             row.addWidget(part)
         row.addWidget(self.status, 1)
         return row
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.findings.set_theme(theme)
-        self.tables.set_theme(theme)
 
     # User actions.
 

@@ -20,7 +20,6 @@ from bench_gui.identify.crossvalidation.compute import CrossValidateJob
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
 from bench_gui.widgets.page import LazyPage, SideBySide
 from bench_gui.widgets.start_button import StartButton, held_by
@@ -99,10 +98,6 @@ class CrossValidationPanel(QWidget):
         buttons.addWidget(self.stop_button)
         buttons.addStretch(1)
         return SideBySide(left, buttons)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.parts.set_theme(theme)
 
     # User actions.
 

@@ -13,7 +13,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import ElidedLabel, hbox, vbox
 from core.base.units import RADIANS, AngleUnit, milliradians
 from core.identification.overlay import RunOverlay
@@ -54,23 +54,15 @@ class OverlayPlots(QWidget):
         column.addLayout(row, 1)
         for pane in self.panes:
             row.addWidget(pane.widget, 1)
-        self._theme: Theme | None = None
         self._unit = RADIANS
         self._shown = FitOverlay("", ())
         self._placed: tuple[str, ...] = ()
+        themes.follow(self._paint)
 
     @property
     def shown(self) -> FitOverlay:
         """The overlay that is drawn."""
         return self._shown
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for pane in self.panes:
-            pane.position.set_theme(theme)
-            pane.residual.set_theme(theme)
-        self.show_overlay(self._shown)
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit."""
@@ -84,9 +76,7 @@ class OverlayPlots(QWidget):
     def show_overlay(self, overlay: FitOverlay) -> None:
         """Draw an overlay; the panes are fitted if its runs changed."""
         self._shown = overlay
-        theme = self._theme
-        if theme is None:
-            return
+        theme = themes.current
         pens = {
             MEASURED: pen(theme.measured),
             INITIAL: pen(theme.goal, 1.0, CATALOGUE_DASH),
@@ -114,6 +104,9 @@ class OverlayPlots(QWidget):
             for pane in self.panes:
                 pane.position.fit()
                 pane.residual.fit()
+
+    def _paint(self) -> None:
+        self.show_overlay(self._shown)
 
     def _name_curves(self, overlay: FitOverlay, theme: Theme) -> None:
         entries = [LegendEntry(MEASURED, "measured", theme.measured)] if overlay.runs else []

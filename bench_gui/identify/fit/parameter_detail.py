@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from bench_gui.headless.symbols import with_symbols
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, describe, label, vbox
 from core.base.units import significant
 from core.identification.choice.rule import listed
@@ -61,16 +61,7 @@ class ParameterDetail(QFrame):
         column.addStretch(0)
         column.addLayout(row)
         self.hide()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.profile.set_theme(theme)
-        self._curve.setPen(pen(theme.accent, 2.0))
-        self._curve.setSymbol("o")
-        self._curve.setSymbolSize(5)
-        self._curve.setSymbolBrush(theme.accent)
-        self._curve.setSymbolPen(None)
-        self._limit.setPen(pen(theme.muted, 1.0, (4.0, 3.0)))
+        themes.follow(self._paint)
 
     def show_parameter(
         self, parameter: Parameter, known: ParameterEvidence | None, certain: ParameterCertainty | None, note: str
@@ -110,6 +101,15 @@ class ParameterDetail(QFrame):
             self.profile.fit()
         self.freeze_button.setText(f"Freeze at {significant(parameter.value)}")
         self.show()
+
+    def _paint(self) -> None:
+        theme = themes.current
+        self._curve.setPen(pen(theme.accent, 2.0))
+        self._curve.setSymbol("o")
+        self._curve.setSymbolSize(5)
+        self._curve.setSymbolBrush(theme.accent)
+        self._curve.setSymbolPen(None)
+        self._limit.setPen(pen(theme.muted, 1.0, (4.0, 3.0)))
 
     def _ask_freeze(self) -> None:
         if self._shown is not None:

@@ -21,7 +21,6 @@ from bench_gui.identify.tables import (
     ParameterTable,
 )
 from bench_gui.identify.words_cell import WordsDelegate
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, hbox, label, vbox
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
@@ -72,12 +71,6 @@ class ParametersTab(QWidget):
         column = vbox(self, spacing=4, margins=(0, 6, 0, 0))
         column.addWidget(self.compared)
         column.addLayout(row, 1)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
-        self._forest.set_theme(theme)
-        self.detail.set_theme(theme)
 
     def show_candidate(self, model: ServoModel) -> None:
         """Show the best values so far of a running search."""

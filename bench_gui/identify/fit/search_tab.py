@@ -11,7 +11,7 @@ from bench_gui.controller import Controller
 from bench_gui.identify.fit.messages import CostCurve, FitProgress, FitResult, FittedModel
 from bench_gui.identify.tables import CostHistory, ResultTable
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, describe, hbox, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.work.simulations import course_of_search
@@ -27,7 +27,6 @@ class SearchTab(QWidget):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self._theme: Theme | None = None
         self._history = CostHistory()
         self._curves: dict[tuple[str, int], Any] = {}
         self._fresh = False
@@ -59,14 +58,7 @@ class SearchTab(QWidget):
         row = hbox(self, spacing=10, margins=(0, 4, 0, 0))
         row.addLayout(left, 2)
         row.addLayout(right, 3)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        self.cost.set_theme(theme)
-        self.results.set_theme(theme)
-        for (model, repeat), curve in self._curves.items():
-            curve.setPen(self._pen(model, repeat))
+        themes.changed.connect(self._paint)
 
     def name_objective(self, words: str) -> None:
         """Show the objective of the search."""
@@ -141,6 +133,9 @@ class SearchTab(QWidget):
         self.nothing.setText(why)
         self._stack.setCurrentWidget(self.nothing)
 
+    def _paint(self) -> None:
+        for (model, repeat), curve in self._curves.items():
+            curve.setPen(self._pen(model, repeat))
+
     def _pen(self, model: str, repeat: int) -> Any:
-        colour = self._theme.model(model) if self._theme is not None else "#888888"
-        return pen(colour, 2.0 if repeat == 0 else 1.0)
+        return pen(themes.current.model(model), 2.0 if repeat == 0 else 1.0)

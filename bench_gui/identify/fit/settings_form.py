@@ -25,7 +25,7 @@ from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
 from bench_gui.identify.fit.settings import QUICK_MODELS, FitSettings
 from bench_gui.state.models import ModelList
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import (
@@ -159,6 +159,7 @@ class SettingsForm(QWidget):
         self.start.activated.connect(lambda _: self._pick_start())
         self.offer([], "")
         model_list.changed.connect(self._offer_starts)
+        themes.follow(self._paint)
 
     # Fields.
 
@@ -308,11 +309,6 @@ class SettingsForm(QWidget):
         """Set the frozen parameters and the changed bounds."""
         self._edited("parameters", frozen=frozen, bounds=bounds)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for name, box in self.models.items():
-            box.setIcon(swatch(theme.model(name)))
-
     def offer(self, runs: list[RunSummary], servo: str) -> None:
         """Offer to hold out conditions in which these runs differ; another servo resets bounds and start values."""
         if servo != self._servo and servo:
@@ -358,6 +354,10 @@ class SettingsForm(QWidget):
         self._offer_starts()
 
     # Internals.
+
+    def _paint(self) -> None:
+        for name, box in self.models.items():
+            box.setIcon(swatch(themes.current.model(name)))
 
     def _pick_start(self) -> None:
         key = self.start.currentData()

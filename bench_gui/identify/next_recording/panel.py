@@ -13,7 +13,6 @@ from bench_gui.identify.chosen import chosen_material, latest_model, servo_to_pr
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
-from bench_gui.theme import Theme
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
 from bench_gui.widgets.page import LazyPage
@@ -175,10 +174,6 @@ class ProposalPanel(QWidget):
         row.addWidget(self.status, 1)
         row.addWidget(self.queue_button)
         return row
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.table.set_theme(theme)
 
     # User actions.
 

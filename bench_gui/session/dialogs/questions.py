@@ -12,7 +12,6 @@ from bench_gui.session.dialogs.about_runs import ExcludeDialog, RunDialog, TagsD
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.state.editing import RunEditing
-from bench_gui.theme import Theme, load_theme
 
 if TYPE_CHECKING:
     from core.motion.recording import Recording
@@ -31,18 +30,11 @@ class Questions:
         self._controller = controller
         self._library = controller.library
         self._editing = editing
-        self._theme = load_theme("light")
         self.dialog: RunDialog | None = None
         """Open dialog, if any."""
         self._trim: TrimDialog | None = None
         self._asked = 0
         self._library.opened.connect(self._withdraw)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self._theme = theme
-        if self._trim is not None:
-            self._trim.set_theme(theme)
 
     def ask_tags(self) -> None:
         """Ask for the tags of the selected runs."""
@@ -73,7 +65,7 @@ class Questions:
         run = runs[0]
         self._withdraw()
         if self._trim is None:
-            self._trim = TrimDialog(self._owner, self._theme)
+            self._trim = TrimDialog(self._owner)
             self._trim.finished.connect(lambda _: self._answered(self._trim))
         self.dialog = dialog = self._trim
         dialog.ask(

@@ -14,7 +14,7 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.decimate import min_max
 from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of, used_part
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, label, number
 from core.base.units import RADIANS, AngleUnit
 from core.motion.trajectories import title_of
@@ -39,7 +39,7 @@ class TrimDialog(RunDialog):
     thread that must not touch widgets.
     """
 
-    def __init__(self, parent: QWidget, theme: Theme) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(
             parent,
             "Trim",
@@ -78,7 +78,7 @@ class TrimDialog(RunDialog):
         self.region.sigRegionChanged.connect(self._moved)
         self.first.valueChanged.connect(self._entered)
         self.last.valueChanged.connect(self._entered)
-        self.set_theme(theme)
+        themes.follow(self._paint)
 
     def ask(self, run: RunSummary, annotation: Annotation, unit: AngleUnit, trimmed: Trimmed) -> None:
         """Show the dialog for a run; trimmed: called with begin and end. `show_recording` draws the run."""
@@ -113,9 +113,8 @@ class TrimDialog(RunDialog):
             curve.setData(*min_max(time, values * self._unit.per_radian, COLUMNS))
         self.chart.fit()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self.chart.set_theme(theme)
+    def _paint(self) -> None:
+        theme = themes.current
         self._goal.setPen(pen(theme.goal))
         self._measured.setPen(pen(theme.measured))
         brush, strong = QColor(theme.accent), QColor(theme.accent)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCompleter, QLineEdit, QStyledItemDelegate, QStyle
 
 from bench_gui.session.runs.sketch import Points, Sketch
 from bench_gui.session.runs.table import EXCLUDED_ROLE, SKETCH_ROLE, USED_ROLE
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import describe
 from bench_gui.widgets.text_table import Index
 
@@ -27,22 +27,17 @@ class MotionCell(QStyledItemDelegate):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self._theme = theme
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw the cell."""
         super().paint(painter, option, index)
         stamp = index.data(SKETCH_ROLE)
-        if self._theme is None or not isinstance(stamp, Sketch):
+        if not isinstance(stamp, Sketch):
             return
         area = QRectF(option.rect).adjusted(MARGIN_X, MARGIN_Y, -MARGIN_X, -MARGIN_Y)
         curves = [
             (QPen(QColor(colour), 1), _placed(points, area))
-            for points, colour in ((stamp.goal, self._theme.goal), (stamp.measured, self._theme.measured))
+            for points, colour in ((stamp.goal, themes.current.goal), (stamp.measured, themes.current.measured))
         ]
         begin, end = index.data(USED_ROLE)
         used = QRectF(
@@ -55,7 +50,7 @@ class MotionCell(QStyledItemDelegate):
         _draw(painter, curves)
         if trimmed:
             painter.setOpacity(FAINT if excluded else 1.0)
-            painter.setPen(QPen(QColor(self._theme.accent), 1))
+            painter.setPen(QPen(QColor(themes.current.accent), 1))
             painter.drawLine(used.topLeft(), used.bottomLeft())
             painter.drawLine(used.topRight(), used.bottomRight())
             painter.setClipRect(used)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont
 from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
 from bench_gui.state.library import Library
+from bench_gui.theme import themes
 from bench_gui.widgets.text_table import ROOT, Column, Index, TextTable
 from core.base.units import grouped
 from core.motion.trajectories import title_of
@@ -156,13 +157,11 @@ class RunTable(TextTable):
                 self.dataChanged.emit(cell, cell, [SKETCH_ROLE])
 
     def _colour(self, run: RunSummary, annotation: Annotation, column: int) -> QColor | None:
-        if self._theme is None:
-            return None
         if annotation.excluded:
-            return QColor(self._theme.muted)
+            return QColor(themes.current.muted)
         if run.exit_status == "success":
             return None
-        return QColor(self._theme.fault if run.exit_status == "fail" else self._theme.moving)
+        return QColor(themes.current.fault if run.exit_status == "fail" else themes.current.moving)
 
 
 _STRUCK = QFont()

@@ -14,7 +14,6 @@ from bench_gui.session.runs.order import RunOrder
 from bench_gui.session.runs.sketches import WIDTH, Sketches
 from bench_gui.session.runs.table import COLUMNS, MOTION, NOTE, RUN, TAGS, RunTable
 from bench_gui.state.library import Library
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 
 ROW = 24
@@ -55,12 +54,6 @@ class RunView(QTableView):
         self.verticalScrollBar().valueChanged.connect(lambda _: self._look.start())
         self.selectionModel().selectionChanged.connect(lambda *_: self._selected())
         library.selection_changed.connect(self.show_selection)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self.runs.set_theme(theme)
-        self._motion.set_theme(theme)
-        self.viewport().update()
 
     def show_runs(self) -> None:
         """Show the library's runs."""

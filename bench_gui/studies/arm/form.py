@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFileDialog,
 from bench_gui.icons import line_icon
 from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number, vbox
 from core.servo.catalogue import load_servo, servos
@@ -46,13 +46,13 @@ class ArmForm(QWidget):
         self._model_list = model_list
         self.links_path: Path | None = None
         self.recording_path: Path | None = None
-        self._theme: Theme | None = None
         column = vbox(self, spacing=14)
         for section in (self._arm_section(), self._truth_section(), self._models_section()):
             column.addWidget(section)
         model_list.changed.connect(self._offer_joints)
         self._arm_changed()
         self._truth_changed()
+        themes.follow(self._paint)
 
     def _arm_section(self) -> Section:
         section = Section("Arm")
@@ -145,12 +145,6 @@ class ArmForm(QWidget):
 
     # User actions.
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for name, box in self.models.items():
-            box.setIcon(line_icon(theme.model(name), None))
-
     def ask_links(self) -> None:
         """Ask for a file with links."""
         file, _ = QFileDialog.getOpenFileName(
@@ -214,6 +208,10 @@ class ArmForm(QWidget):
             period=self.period.value(),
             recording=self.recording_path if measured else None,
         )
+
+    def _paint(self) -> None:
+        for name, box in self.models.items():
+            box.setIcon(line_icon(themes.current.model(name), None))
 
     def _model(self, key: str) -> ServoModel:
         entry = self._model_list.entry(key)

@@ -18,7 +18,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.studies.arm.table import named
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.document.plot import Array, PlotContents
@@ -57,28 +57,18 @@ class ArmPlots(QWidget):
         self.body.setSpacing(8)
         self.body.addWidget(splitter, 1)
         column.addLayout(self.body, 1)
-        self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._view: ArmView | None = None
         self._measured = False
         self._arm = pg.PlotDataItem(symbol="o", symbolSize=8)
         self._arm.setZValue(-1)
         self.plane.add_item(self._arm)
+        themes.follow(self._paint)
 
     @property
     def keys(self) -> list[str]:
         """Keys of the drawn curves: GOAL, TRUTH and names of models."""
         return self._curves.keys
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in (self.plane, *self.over_time):
-            chart.set_theme(theme)
-        self._arm.setPen(pen(theme.separator, 5.0))
-        self._arm.setSymbolBrush(pg.mkBrush(theme.separator))
-        self._arm.setSymbolPen(pg.mkPen(theme.muted))
-        self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Set the unit of angles; errors stay in mrad."""
@@ -123,11 +113,16 @@ class ArmPlots(QWidget):
         )
         return PlotContents(title, (panel,))
 
+    def _paint(self) -> None:
+        theme = themes.current
+        self._arm.setPen(pen(theme.separator, 5.0))
+        self._arm.setSymbolBrush(pg.mkBrush(theme.separator))
+        self._arm.setSymbolPen(pg.mkPen(theme.muted))
+        self._draw()
+
     def _draw(self) -> None:
-        theme, view = self._theme, self._view
+        theme, view = themes.current, self._view
         self._curves.clear()
-        if theme is None:
-            return
         if view is None:
             self._arm.setData([], [])
             self.legend.set_entries([])

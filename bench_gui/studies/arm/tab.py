@@ -17,7 +17,6 @@ from bench_gui.studies.arm.form import MUJOCO_MISSING, ArmForm
 from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.running import ArmComparison
 from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, hbox, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
@@ -137,11 +136,6 @@ class ArmTab(QWidget):
         self.table_action = menu.addAction("Export table…", self._export_table)
 
     # User actions.
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in (self.settings, self.plots, self.table, self.tools):
-            part.set_theme(theme)
 
     def run(self) -> None:
         """Start the comparison with the current settings."""

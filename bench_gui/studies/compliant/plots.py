@@ -15,7 +15,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.compliant.compute import PUSH, ComplianceView
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import hbox, vbox
 from core.base.units import AngleUnit
 from core.document.plot import PlotArea
@@ -75,17 +75,10 @@ class ComplianceCurves(QWidget):
         self.stiffness = _SpringChart("Stiffness", "Stiffness", "N·m/rad", bottom="Stiffness preset [rad]", log=True)
         row.addWidget(self.torque, 1)
         row.addWidget(self.stiffness, 1)
-        self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._shown: tuple[CompliantActuator, float] | None = None
         self._curves: list[tuple[Chart, Any]] = []
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in (self.torque, self.stiffness):
-            chart.set_theme(theme)
-        self._draw()
+        themes.changed.connect(self._draw)
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Set the unit of angles; stiffness stays in N·m/rad."""
@@ -101,8 +94,8 @@ class ComplianceCurves(QWidget):
         for chart, curve in self._curves:
             chart.remove_item(curve)
         self._curves = []
-        theme, unit = self._theme, self._unit
-        if theme is None or unit is None or self._shown is None:
+        theme, unit = themes.current, self._unit
+        if unit is None or self._shown is None:
             return
         actuator, preset = self._shown
         self._draw_torque(actuator, preset, theme, unit)
@@ -200,25 +193,15 @@ class ComplianceMotion(QWidget):
         self._now = [pg.InfiniteLine(0.0, angle=90) for _ in self.over_time]
         for chart, mark in zip(self.over_time, self._now, strict=True):
             chart.add_item(mark)
-        self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._view: ComplianceView | None = None
         self._curves = Curves()
+        themes.follow(self._paint)
 
     @property
     def keys(self) -> list[str]:
         """Names of the curves over time."""
         return self._curves.keys
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in (*self.over_time, self.dial):
-            chart.set_theme(theme)
-        self._rim.setPen(pen(theme.grid))
-        for mark in self._now:
-            mark.setPen(pen(theme.muted))
-        self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Set the unit of angles."""
@@ -253,10 +236,17 @@ class ComplianceMotion(QWidget):
         for mark in self._now:
             mark.setValue(view.motion.time[k])
 
+    def _paint(self) -> None:
+        theme = themes.current
+        self._rim.setPen(pen(theme.grid))
+        for mark in self._now:
+            mark.setPen(pen(theme.muted))
+        self._draw()
+
     def _draw(self) -> None:
         self._curves.clear()
-        theme, unit, view = self._theme, self._unit, self._view
-        if theme is None or unit is None or view is None:
+        theme, unit, view = themes.current, self._unit, self._view
+        if unit is None or view is None:
             return
         time, motion = view.motion.time, view.motion
         looks = _looks(theme)

@@ -25,7 +25,6 @@ from bench_gui.studies.compliant.compute import (
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
 from bench_gui.studies.tab import ExploreTab
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.work.computation import Computation
@@ -136,11 +135,6 @@ class ComplianceTab(ExploreTab):
         """Simulate when the tab first becomes visible."""
         if self.view is None and not self._simulation.active:
             self._change()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in (self.curves, self.motion, self.tools, self.curve_export):
-            part.set_theme(theme)
 
     def play(self) -> None:
         """Animate the dial through the motion once."""

@@ -15,7 +15,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.learning.compute import LearningJob
-from bench_gui.theme import Theme
+from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.document.plot import Array
@@ -42,7 +42,6 @@ class LearningPlots(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._job: LearningJob | None = None
         self._iterations: Sequence[Iteration] = ()
@@ -61,6 +60,7 @@ class LearningPlots(QWidget):
         self.row = QHBoxLayout()
         """Row of the charts; callers append the readout to it."""
         self._build()
+        themes.changed.connect(self._draw)
 
     def _build(self) -> None:
         left, right = QWidget(), QWidget()
@@ -93,13 +93,6 @@ class LearningPlots(QWidget):
         """Keys of the drawn curves."""
         return self._curves.keys
 
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in (self.by_iteration, *self.over_time):
-            chart.set_theme(theme)
-        self._draw()
-
     def set_unit(self, unit: AngleUnit) -> None:
         """Set the unit of angles; errors stay in mrad."""
         self._unit = unit
@@ -122,13 +115,11 @@ class LearningPlots(QWidget):
             chart.fit()
 
     def _draw(self) -> None:
-        theme = self._theme
+        theme = themes.current
         self._curves.clear()
         if self._mark is not None:
             self.by_iteration.remove_item(self._mark)
             self._mark = None
-        if theme is None:
-            return
         self._draw_errors(theme)
         self._draw_motion(theme)
         for key in self._curves.keys:

@@ -15,7 +15,6 @@ from bench_gui.studies.learning.form import LearningForm
 from bench_gui.studies.learning.plots import LearningPlots
 from bench_gui.studies.learning.running import Learning
 from bench_gui.studies.tab import ExploreTab
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, restyle, whole
 from bench_gui.widgets.start_button import StartButton, held_by
 from core.base.errors import ServoBenchError
@@ -130,11 +129,6 @@ class LearningTab(ExploreTab):
             )
             return
         self._controller.message.emit("info", f"Input of iteration {shown.number} written to {written.name}")
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self.plots.set_theme(theme)
-        self.tools.set_theme(theme)
 
     def actions_offered(self) -> list[ActionSpec]:
         """Actions of the tab."""

@@ -14,7 +14,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
 from bench_gui.studies.stiction.compute import PULL, TORQUE, StictionView
 from bench_gui.studies.stiction.form import LAW_TITLES
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.contact.bristle import Bristle, transformed
@@ -52,14 +52,7 @@ class _TwoCharts(QWidget):
             self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
         right.view.setXLink(left.view)
-        self._theme: Theme | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in self.charts:
-            chart.set_theme(theme)
-        self._draw()
+        themes.changed.connect(self._draw)
 
     def _draw(self) -> None:
         """Redraw the current data."""
@@ -91,8 +84,8 @@ class FrictionCurves(_TwoCharts):
 
     def _draw(self) -> None:
         self._curves.clear()
-        theme = self._theme
-        if theme is None or self._shown is None:
+        theme = themes.current
+        if self._shown is None:
             return
         kind, law, bristle = self._shown
         speed = getattr(law, "breakaway_speed", 0.0)
@@ -155,8 +148,8 @@ class JointCurves(_TwoCharts):
 
     def _draw(self) -> None:
         self._curves.clear()
-        theme, view = self._theme, self._view
-        if theme is None or view is None:
+        theme, view = themes.current, self._view
+        if view is None:
             self.legend.set_entries([])
             return
         factor, symbol = (self._unit.per_radian, self._unit.symbol) if self._unit is not None else (1.0, "rad")

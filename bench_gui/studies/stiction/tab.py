@@ -12,7 +12,6 @@ from bench_gui.studies.stiction.form import LAW_TITLES, StictionForm
 from bench_gui.studies.stiction.plots import FrictionCurves, JointCurves
 from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, restyle, vbox
 from bench_gui.widgets.start_button import held_by
 from core.base.errors import ModelError
@@ -103,11 +102,6 @@ class StictionTab(ExploreTab):
         if not self._entered:
             self._entered = True
             self._follow()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in (self.friction, self.joint, self.curve_tools, self.joint_tools):
-            part.set_theme(theme)
 
     def run(self) -> None:
         """Run the experiment now."""

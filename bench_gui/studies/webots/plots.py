@@ -10,7 +10,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.studies.webots.scene import Shown
-from bench_gui.theme import Theme
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
 from core.document.plot import Array
@@ -44,21 +44,14 @@ class WebotsPlots(QWidget):
         self.body.setSpacing(8)
         self.body.addWidget(stacked(self.charts, (6, 4, 6), 13), 1)
         column.addLayout(self.body, 1)
-        self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._shown: Shown | None = None
+        themes.changed.connect(self._draw)
 
     @property
     def keys(self) -> list[str]:
         """Names of the visible curves."""
         return self._curves.keys
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        self._theme = theme
-        for chart in self.charts:
-            chart.set_theme(theme)
-        self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Set the unit of angles."""
@@ -80,9 +73,9 @@ class WebotsPlots(QWidget):
             chart.fit()
 
     def _draw(self) -> None:
-        theme, shown = self._theme, self._shown
+        theme, shown = themes.current, self._shown
         self._curves.clear()
-        if theme is None or shown is None:
+        if shown is None:
             return
         trace, fields = shown.trace, shown.scene.fields
         factor = self._unit.per_radian if self._unit is not None else 1.0

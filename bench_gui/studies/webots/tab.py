@@ -17,7 +17,6 @@ from bench_gui.studies.webots.compute import LossJob, LossNumber, LossView, find
 from bench_gui.studies.webots.form import FIRST, WebotsForm
 from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import simulated
-from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
@@ -129,11 +128,6 @@ class WebotsTab(ExploreTab):
         """Simulate if the settings have changed while the tab was hidden."""
         if self._stale:
             self.simulate()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Apply a theme's colours."""
-        for part in (self.plots, self.tools, self.loss):
-            part.set_theme(theme)
 
     def simulate(self) -> None:
         """Simulate the scene of the form and draw it."""

@@ -21,6 +21,7 @@ from bench_gui.record.waiting import waiting_to_json
 from bench_gui.settings import NAME, Settings
 from bench_gui.shell.tasks import COMPARE
 from bench_gui.state.setup import Gains
+from bench_gui.theme import themes
 from core.base.units import DEGREES
 from core.motion.trajectories import make_trajectory
 from core.practice.plan import suggested_plan
@@ -90,7 +91,7 @@ THINGS = {
         box.currentText() for box in (w.compare.overlay.channel, w.compare.overlay.below)
     ],
     "current model": lambda w: w.controller.model_list.current.key,
-    "theme": lambda w: w.appearance.theme.name,
+    "theme": lambda _: themes.current.name,
     "unit of angles": lambda w: w.controller.angle_unit.name,
     "size of the window": lambda w: [w.width(), w.height()],
     "task": lambda w: w.controller.settings.task,

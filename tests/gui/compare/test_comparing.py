@@ -364,7 +364,6 @@ def test_the_diagram_is_the_one_of_core(gridded):
 def test_one_model_has_the_colours_and_areas_of_fig_2(qapp):
     """Drive blue, backdrive red, the static area between them; no line through 0; no farther than the servo can."""
     plot, theme = DiagramPlot(), load_theme("light")
-    plot.set_theme(theme)
     plot.show_models([ModelEntry("m6", CATALOGUE, load_model("mx106", "m6"))], (0.0,), (), DEGREES)
     colours = {curve.name.split(",")[0].split()[-1]: curve.colour.lower() for curve in plot.chart.seen()}
     assert colours["drive"] == theme.drive.lower()

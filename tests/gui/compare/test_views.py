@@ -270,7 +270,6 @@ def test_what_is_not_zoomed_fits_the_simulation_too(compared):
 def test_lines_are_plain_while_a_plot_is_moved(qtbot):
     chart = Chart("chart", "Position", "rad", bottom="Time [s]")
     qtbot.addWidget(chart)
-    chart.set_theme(load_theme("light"))
     curve = chart.add_curve(title="measured")
     curve.setPen(pen("#000000", 3.0))
     curve.setData(np.arange(10.0), np.arange(10.0))
@@ -292,7 +291,6 @@ def test_an_empty_plot_has_no_axes(qtbot):
     chart = Chart("chart", "Position", "rad", bottom="Time [s]")
     qtbot.addWidget(chart)
     theme = load_theme("light")
-    chart.set_theme(theme)
     chart.empty_text = ""
     chart.resize(400, 300)
     chart.show()

@@ -31,7 +31,6 @@ from bench_gui.fleet.transfer_map import ALIKE, FLEET, GIVEN, OWN, RECEIVED, Tra
 from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.fleet.units_table import COLUMNS, HELD_OUT, MARK, TRAINING, UNIT
 from bench_gui.headless.fleet.spreading import JudgedSpread
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES, RADIANS
 from core.fleet.driver import FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
@@ -45,8 +44,6 @@ from sessions import Session
 from tests.core.fleet import small
 from tests.core.fleet.specimens import fleet as specimens
 from tests.kept import kept
-
-THEME = load_theme("light")
 
 
 def two_units(folder):
@@ -222,7 +219,6 @@ def test_values_have_no_more_digits_than_their_intervals_and_follow_the_angle_un
 def tab(qapp, qtbot):
     made = UnitsTab()
     qtbot.addWidget(made)
-    made.set_theme(THEME)
     made.resize(1000, 400)
     made.show()
     return made
@@ -286,7 +282,6 @@ def test_a_spread_s_numbers_stand_below_their_headings(qtbot, monkeypatch, tmp_p
     controller = Controller("simulated:mx106")
     made = SpreadTab(controller)
     qtbot.addWidget(made)
-    made.set_theme(THEME)
     controller.set_angle_unit(DEGREES)
     summary = summary_of(4, unknown=("u002",))
     made.show_model(summary, summary.models["m1"])
@@ -351,7 +346,6 @@ def test_a_table_that_fills_keeps_what_is_chosen(tab, qtbot):
 def plots(qapp, qtbot):
     made = ParameterPlots()
     qtbot.addWidget(made)
-    made.set_theme(THEME)
     made.resize(900, 500)
     made.show()
     return made
@@ -419,7 +413,6 @@ def test_angles_are_plotted_in_the_chosen_unit(plots):
 def transfer(qapp, qtbot):
     made = TransferMap()
     qtbot.addWidget(made)
-    made.set_theme(THEME)
     made.resize(700, 500)
     made.show()
     return made
@@ -461,7 +454,6 @@ def form(qapp, qtbot, monkeypatch, tmp_path):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     made = FleetForm()
     qtbot.addWidget(made)
-    made.set_theme(THEME)
     made.show()
     made.look_wanted.connect(lambda sessions: made.show_seen(look(LookJob(sessions=sessions), None)))
     return made

@@ -161,7 +161,7 @@ def test_it_follows_size_and_colours(whole, tour):
     window = whole.window
     begin_at(tour, EXPORTING)
     window.show_task(EXPORT)
-    window.appearance.apply("dark")
+    window.appearance.choose("dark")
     for size in ((1180, 640), (1920, 1080)):
         window.resize(*size)
         tour.follow()
@@ -171,7 +171,7 @@ def test_it_follows_size_and_colours(whole, tour):
         assert not card.intersects(rectangle(window, window.status_bar.stop_button))
         needed = tour.card.layout().totalHeightForWidth(tour.card.width())
         assert tour.card.height() >= needed, "no line is cut off"
-    window.appearance.apply("light")
+    window.appearance.choose("light")
 
 
 ROOM = QRect(0, 52, 1180, 588)

@@ -25,7 +25,6 @@ from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
-from bench_gui.theme import load_theme
 from core.base.units import fixed, significant, with_uncertainty
 from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
 from core.identification.coverage.findings import (
@@ -262,7 +261,6 @@ def test_a_parameter_is_told_with_all_that_is_known_of_it(qtbot):
     frozen = []
     detail = ParameterDetail(lambda *asked: frozen.append(asked), lambda: None, lambda: None)
     qtbot.addWidget(detail)
-    detail.set_theme(load_theme("light"))
     detail.show_parameter(parameter, known_of_it, sure, "")
     bounds = f"Bounds {significant(parameter.lower)} … {significant(parameter.upper)} Ω"
     assert detail.text.text().split("<br>") == [
@@ -293,7 +291,6 @@ def test_each_run_of_an_overlay_has_its_own_curves(qtbot):
     ]
     plots = OverlayPlots()
     qtbot.addWidget(plots)
-    plots.set_theme(load_theme("light"))
     plots.show_overlay(FitOverlay("m4", tuple(runs)))
     for pane, number, share in zip(plots.panes, ("0001", "0002"), (1.0, 0.5), strict=True):
         drawn = {key: curve.getOriginalDataset()[1][0] for key, curve in pane.curves.items()}

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from bench_gui import theme as themes
 from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import Falls, RestFinder, Target
 from bench_gui.place.guidance import guidance
@@ -96,7 +95,6 @@ def hands(qtbot, tmp_path, monkeypatch):
     page = PlaceView(controller)
     row.addWidget(page, 1)
     row.addWidget(page.inspector)
-    page.set_theme(themes.load_theme("light"))
     window.resize(1200, 620)
     window.show()
     page.entered()

@@ -23,7 +23,6 @@ from bench_gui.record.view import LIST, RecordView
 from bench_gui.session.runs.table import TRAJECTORY
 from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.state.servo_link import ServoLink, ServoView
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES, RADIANS, duration
 from core.motion.trajectories import make_trajectory
 from core.practice.plan import GridPlan
@@ -427,7 +426,6 @@ def page(controller, qtbot):
     """The page alone, without a servo."""
     made = RecordView(controller)
     qtbot.addWidget(made)
-    made.set_theme(load_theme("light"))
     made.show()
     return made
 
@@ -489,7 +487,6 @@ def test_a_verdict_holds_how_the_run_ended_and_what_it_skipped(page, controller)
 def plots(qtbot):
     made = LivePlots()
     qtbot.addWidget(made)
-    made.set_theme(load_theme("light"))
     made.show()
     return made
 

@@ -180,7 +180,6 @@ def test_the_outcome_of_a_run_has_its_colour(qapp):
     library = SimpleNamespace(annotations=notes, annotation=notes.get, read_only=False)
     sketches = SimpleNamespace(arrived=SimpleNamespace(connect=lambda _: None), of=lambda _: None)
     table, theme = RunTable(library, sketches, lambda *_: None), load_theme("light")
-    table.set_theme(theme)
     table.set_runs(runs)
 
     def colours():

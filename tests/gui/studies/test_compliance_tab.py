@@ -11,7 +11,6 @@ from bench_gui.studies.compliant.compute import BEGIN, PUSH, SINE, STEP, Complia
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, PUSHED
 from bench_gui.studies.compliant.tab import ComplianceTab
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES, RADIANS
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import ACTUATORS, AwasII, QbMove, Sea
@@ -30,7 +29,6 @@ def tab(qtbot, tmp_path, monkeypatch):
         qtbot.addWidget(widget)
         widget.show()
     shown.resize(900, 400)
-    shown.set_theme(load_theme("light"))
     yield shown
     controller.close()
 

@@ -11,7 +11,6 @@ from bench_gui.controller import Controller
 from bench_gui.studies.learning.form import FILE, SINE, LearningForm
 from bench_gui.studies.learning.plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
 from bench_gui.studies.learning.tab import LearningTab
-from bench_gui.theme import load_theme
 from core.base.errors import InputError, ModelError
 from core.base.units import RADIANS
 from core.studies.compliant.arm import IDENTIFIED, TWO_JOINTS
@@ -35,7 +34,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     for widget in (made, made.settings, made.buttons):
         qtbot.addWidget(widget)
         widget.show()
-    made.set_theme(load_theme("light"))
     made.entered()
     yield made
     controller.close()

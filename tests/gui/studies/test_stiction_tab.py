@@ -8,7 +8,6 @@ import pytest
 from bench_gui.controller import Controller
 from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.studies.stiction.tab import StictionTab
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES
 from core.contact.bristle import Remedy, transformed
 from core.contact.laws import Stribeck
@@ -22,7 +21,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     qtbot.addWidget(made)
     qtbot.addWidget(made.settings)
     qtbot.addWidget(made.buttons)
-    made.set_theme(load_theme("light"))
     made.show()
     made.settings.show()
     made.buttons.show()

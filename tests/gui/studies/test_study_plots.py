@@ -19,7 +19,6 @@ from bench_gui.studies.stiction.plots import JointCurves
 from bench_gui.studies.webots.form import FIRST as NODE
 from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import Scene, Shown
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES, RADIANS, significant
 from core.contact.laws import Stribeck
 from core.studies.compliant.joint import CompliantJoint, JointMotion
@@ -46,7 +45,6 @@ def shown(qtbot):
 
     def show(plots, unit=RADIANS):
         qtbot.addWidget(plots)
-        plots.set_theme(load_theme("light"))
         plots.set_unit(unit)
         plots.show()
         return plots

@@ -11,7 +11,6 @@ from bench_gui.studies.webots.compute import LossModel, LossNumber, LossView
 from bench_gui.studies.webots.form import FIRST, RECORDINGS
 from bench_gui.studies.webots.scene import PUSHED_FROM, simulated
 from bench_gui.studies.webots.tab import WebotsTab, loss_columns, loss_rows, numbers_text, table_panel
-from bench_gui.theme import load_theme
 from core.base.units import DEGREES
 from core.studies.webots.fields import NO_LIMIT
 from core.studies.webots.servo import FORCE, VELOCITY
@@ -25,7 +24,6 @@ def tab(qtbot, tmp_path, monkeypatch):
     for part in (made.settings, made.buttons, made):
         qtbot.addWidget(part)
         part.show()
-    made.set_theme(load_theme("light"))
     made.entered()
     yield made
     controller.close()
