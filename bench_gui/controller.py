@@ -19,6 +19,7 @@ from bench_gui.place.placing import Placing
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.recording import Recording
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
+from bench_gui.render.paper import save_plot
 from bench_gui.settings import Settings, remember, texts
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
@@ -29,7 +30,6 @@ from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
 from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
-from bench_gui.work.plot_files import save_plot
 from bench_gui.work.report import Reporting, ReportJob
 from core.base.units import ANGLE_UNITS, RADIANS, AngleUnit
 from core.document.plot import PlotContents

@@ -66,6 +66,12 @@ class Theme:
         """Return the colour of a friction model, "m1" … "m6"; colours repeat if there are more models."""
         return self.models[FRICTION_MODELS.index(friction) % len(self.models)]
 
+    def colour(self, meaning: str) -> str:
+        """Return the colour of a meaning in a plot, see `core.document.plot`."""
+        if meaning.startswith("#"):
+            return meaning
+        return self.model(meaning) if meaning in FRICTION_MODELS else getattr(self, meaning)
+
 
 @cache
 def load_theme(name: str) -> Theme:

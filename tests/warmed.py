@@ -4,8 +4,8 @@ import bench_gui.headless.exporting
 import bench_gui.identify.fit.compute
 import bench_gui.studies.compliant.compute
 import bench_gui.studies.learning.compute
-import bench_gui.studies.stiction.compute
 import bench_gui.work.simulations  # noqa: F401
+import core.studies.stiction.exploring  # noqa: F401
 import tests.warm  # noqa: F401
 from core.motion.simulation import simulate_trajectory
 from core.motion.trajectories import make_trajectory

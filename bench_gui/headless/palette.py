@@ -9,7 +9,8 @@ from itertools import cycle
 import resources
 from core.servo.terms import FRICTION_MODELS
 
-_CURVES = tomllib.loads((files(resources) / "palettes" / "light.toml").read_text("utf-8"))["curve"]
+_LIGHT = tomllib.loads((files(resources) / "palettes" / "light.toml").read_text("utf-8"))
+_CURVES = _LIGHT["curve"]
 
 MEASURED_COLOUR: str = _CURVES["measured"]
 GOAL_COLOUR: str = _CURVES["goal"]
@@ -18,6 +19,19 @@ BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 BAR_COLOUR: str = _CURVES["drive"]
 """Colour of bars whose models are labelled on the axis."""
 MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, cycle(_CURVES["models"]), strict=False))
+
+_MEANINGS = {
+    **_LIGHT["text"],
+    **_LIGHT["state"],
+    **_CURVES,
+    **MODEL_COLOURS,
+    "accent": _LIGHT["accent"]["colour"],
+}
+
+
+def paper_colour(meaning: str) -> str:
+    """Return the colour of a meaning in a plot, see `core.document.plot`."""
+    return meaning if meaning.startswith("#") else _MEANINGS[meaning]
 
 
 def shade(place: int, count: int) -> str:

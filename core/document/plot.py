@@ -1,6 +1,7 @@
-"""Contents of a plot as plain data without Qt, for the process that writes pictures and tables of numbers.
+"""Contents of a plot as plain data, which window and paper draw.
 
-Colours are those for white paper, independent of the window's theme.
+A colour is a meaning, which each renderer maps to its palette: a field of `bench_gui.theme.Theme` such as "goal",
+"measured" or "muted", or a friction model, "m1" … "m6". "#RRGGBB" is drawn as it is.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
+DASHED, DOTTED, DASH_DOTTED = (5.0, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0)
+"""Dash patterns in widths of the line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +33,11 @@ class PlotCurve:
     """Marker of points, named as in both plotting libraries: "o", "t" …; empty for a line alone."""
     opacity: float = 1.0
     legend: str | None = None
-    """Name in a legend; None: same as `name`, empty: not in the legend."""
+    """Name in a legend; None: same as `name`, empty: not in the legend. Curves with one name have one entry."""
+    z: float = 0.0
+    """Curves with a higher value are drawn on top."""
+    note: str = ""
+    """Text beside the panel, on paper, at the height of the last point."""
 
     def within(self, x_range: Range) -> PlotCurve:
         """Return the part inside a range, including its ends."""
@@ -68,14 +75,16 @@ class CurvePanel:
     left: str
     """Name and unit of the left axis, e.g. "Position [rad]"."""
     bottom: str
-    x_range: Range
-    y_range: Range
+    x_range: Range | None
+    """None: all curves are shown."""
+    y_range: Range | None
     curves: tuple[PlotCurve, ...]
     areas: tuple[PlotArea, ...] = ()
     log: bool = False
     log_bottom: bool = False
     height: float = 1.0
     """Share of the picture's height."""
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,10 +135,14 @@ Panel = CurvePanel | BarPanel | HeatPanel | TablePanel
 
 @dataclass(frozen=True, eq=False)
 class PlotContents:
-    """Panels above each other under one title."""
+    """Panels under one title."""
 
     title: str
     panels: tuple[Panel, ...]
+    columns: int = 1
+    """Number of panels side by side."""
+    shared: str = ""
+    """Axes that all panels share: "x", "y" or "xy"."""
 
 
 def parted(text: str) -> tuple[str, str]:

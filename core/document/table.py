@@ -1,15 +1,24 @@
-"""Display of results: one line in a terminal, a table in print and in a notebook, a pandas data frame."""
+"""Tables, and display of results: one line in a terminal, a table in print and in a notebook, a pandas data frame."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from typing import Any
 
 MOST_ROWS = 30
 """Number of rows in print and in a notebook; a data frame has them all."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts and numbers under headings; None is a missing value."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str | float | None]]
 
 
 class Tabular:

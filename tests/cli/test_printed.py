@@ -334,7 +334,7 @@ def test_stiction(printed, machines, stub, tmp_path) -> None:
                          ["coulomb", "0.25", "0.125"]]  # fmt: skip
     rows = machines("stiction", "hold", "--law", "coulomb")["laws"]
     assert rows == [{"law": "coulomb", "displacement": 0.25, "change": 0.125}]
-    stub("core.contact.bristle.transformed", (np.array([3.0, 4.0]), np.array([5.0, 6.0])))
+    stub("core.studies.stiction.documents.transformed", (np.array([3.0, 4.0]), np.array([5.0, 6.0])))
     run("stiction", "curves", "--law", "coulomb", "--coulomb", "2", "--fastest", "0.5", "--csv", tmp_path / "k.csv")
     heads, first, second = (tmp_path / "k.csv").read_text("utf-8").splitlines()
     assert heads == "coulomb: v,coulomb: friction,coulomb: v*,coulomb: implicit friction"

@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
+from bench_gui.headless.palette import paper_colour
 from bench_gui.headless.symbols import printed
 from bench_gui.plots.axes import LogAxis
 from bench_gui.plots.chart import Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.record.live import LiveRun
+from bench_gui.render.paper import plot_figure, save_plot
 from bench_gui.theme import load_theme
-from bench_gui.work.plot_files import save_plot
 from core.base.errors import InputError
 from core.base.units import duration, fixed, milliradians, significant
 from core.document.plot import (
@@ -171,6 +172,21 @@ def test_every_kind_of_panel_can_be_written(tmp_path, ending):
         assert save_plot(PlotContents("title", (one,)), tmp_path / f"{number}{ending}").stat().st_size > 10
 
 
+def test_panels_side_by_side_share_a_legend_and_keep_their_axes():
+    x, y = np.array([1.0, 10.0]), np.array([0.1, 1.0])
+    level = PlotCurve("level", x, y, "goal", legend="", note="F_S $1")
+    left = CurvePanel("torque / N·m", "time / s", None, (0.0, 2.0), (PlotCurve("M2", x, y, "m2"), level), title="Φ_Z")
+    right = CurvePanel("", "step / ms", (1.0, 20.0), None, (PlotCurve("M2", x, y, "m2"),), log=True, log_bottom=True)
+    figure = plot_figure(PlotContents("", (left, right), columns=2))
+    figure.draw_without_rendering()
+    one, other = figure.axes
+    assert (one.get_xscale(), other.get_xscale(), other.get_yscale()) == ("linear", "log", "log")
+    assert (one.get_ylim(), other.get_xlim()) == ((0.0, 2.0), (1.0, 20.0))
+    assert "10" in [text.get_text() for text in other.get_xticklabels()]
+    assert (one.get_title(loc="left"), one.texts[0].get_text()) == ("$Φ_{Z}$", "$F_{S}$ \\$1")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["M2"]
+
+
 def test_colours_on_paper_are_those_of_the_light_theme():
     light, dark = load_theme("light"), load_theme("dark")
     for friction in FRICTION_MODELS:
@@ -178,6 +194,8 @@ def test_colours_on_paper_are_those_of_the_light_theme():
         assert on_paper(light.model(friction).lower()) == light.model(friction)
     assert (on_paper(dark.measured), on_paper(dark.goal)) == (light.measured, light.goal)
     assert on_paper("#123456") == "#123456"
+    for meaning in ("goal", "measured", "muted", "moving", "fault", "accent", "#123456", *FRICTION_MODELS):
+        assert paper_colour(meaning) == light.colour(meaning)
     assert (mixed("#000000", "#ffffff", 0.0), mixed("#000000", "#ffffff", 1.0)) == ("#000000", "#ffffff")
 
 

@@ -111,7 +111,7 @@ def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> di
 def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
     from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
     from bench_gui.headless.palette import BAR_COLOUR, MODEL_COLOURS
-    from bench_gui.work.plot_files import save_plot
+    from bench_gui.render.paper import save_plot
     from core.document.plot import PlotContents
     from core.identification.runs.grouping import grid_of, heading
     from core.motion.simulation import on_grid, simulate_recording

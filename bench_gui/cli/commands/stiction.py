@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_task, not_negative, positive_float
-from bench_gui.cli.files import print_written, write_outputs
-from bench_gui.cli.terminal import add_json, print_json, print_table
+from bench_gui.cli.terminal import add_json
+from bench_gui.render.terminal import show
 
 if TYPE_CHECKING:
     from core.contact.laws import FrictionLaw
-    from core.studies.stiction.joint import JointMotion
 
 STRIBECK = "stribeck"
 LAW_CHOICES = (STRIBECK, "rational", "coulomb")
@@ -178,9 +177,9 @@ def _is_published(arguments: argparse.Namespace) -> bool:
 
 def _step(arguments: argparse.Namespace) -> None:
     from dataclasses import replace
-    from math import degrees, inf
+    from math import inf
 
-    from bench_gui.headless.report.stiction import step_figure
+    from core.studies.stiction.documents import step_document
     from core.studies.stiction.experiments import (
         INTEGRAL,
         INTEGRAL_DURATION,
@@ -189,88 +188,36 @@ def _step(arguments: argparse.Namespace) -> None:
         elastoplastic,
         step_response,
     )
-    from core.studies.stiction.published import LAWS, SEED_RESTS
+    from core.studies.stiction.published import LAWS
 
-    drive = replace(INTEGRAL if arguments.integral else PLAIN, limit=arguments.torque_limit or inf)
-    duration = arguments.duration or (INTEGRAL_DURATION if arguments.integral else PLAIN_DURATION)
-    stiffness, damping = _bristle_numbers(arguments)
-    numbers = _joint_numbers(arguments)
-    laws = _laws(arguments, LAWS)
+    integral: bool = arguments.integral
+    drive = replace(INTEGRAL if integral else PLAIN, limit=arguments.torque_limit or inf)
+    duration = arguments.duration or (INTEGRAL_DURATION if integral else PLAIN_DURATION)
+    bristle, numbers = _bristle_numbers(arguments), _joint_numbers(arguments)
     found = {
-        name: step_response(elastoplastic(law, stiffness, damping), drive, duration, **numbers)
-        for name, law in laws.items()
+        name: step_response(elastoplastic(law, *bristle), drive, duration, **numbers)
+        for name, law in _laws(arguments, LAWS).items()
     }
-    rows = [
-        {
-            "law": name,
-            "last_deg": degrees(response.rest),
-            "rest_deg": None if response.stop_time is None else degrees(response.rest),
-            "published_rest_deg": SEED_RESTS[name] if _is_published(arguments) else None,
-            "stop_time": response.stop_time,
-            "held_torque": response.held_torque,
-            "slips": len(response.slips),
-            "breakaway_torques": list(response.breakaway_torques),
-        }
-        for name, response in found.items()
-    ]
-    files = write_outputs(
-        arguments, _motion_columns({n: r.motion for n, r in found.items()}), lambda: step_figure(found)
-    )
-    if arguments.json:
-        print_json({**numbers, "integral": arguments.integral, "laws": rows, "files": files})
-        return
-    print(f"step from 0° to 90°, {'with' if arguments.integral else 'without'} the integral term")
-    if arguments.integral:
-        headings = ["law", "last angle/°", "slips", "breaks away at/N·m"]
-        cells = [[r["law"], r["last_deg"], r["slips"], _range(r["breakaway_torques"])] for r in rows]
-    else:
-        headings = ["law", "last angle/°", "published/°", "rests after/s", "last torque/N·m"]
-        keys = ("law", "last_deg", "published_rest_deg", "stop_time", "held_torque")
-        cells = [[row[key] for key in keys] for row in rows]
-    print_table(headings, cells)
-    moving = [row["law"] for row in rows if row["stop_time"] is None]
-    if moving and not arguments.integral:
-        print(f"{', '.join(moving)}: still creeping at the end")
-    print_written(files)
+    settings = {**numbers, "integral": integral}
+    show(step_document(found, settings, published=_is_published(arguments)), arguments)
 
 
 def _chatter(arguments: argparse.Namespace) -> None:
-    from bench_gui.headless.report.stiction import chatter_figure
+    from core.studies.stiction.documents import chatter_document
     from core.studies.stiction.experiments import alternatives, holding
     from core.studies.stiction.published import LAWS
 
     (law,) = _laws(arguments, LAWS).values()
-    numbers = _joint_numbers(arguments)
-    found = [
-        holding(friction, arguments.torque, **numbers) for friction in alternatives(law, *_bristle_numbers(arguments))
-    ]
-    rows = [
-        {
-            "friction": each.friction.name,
-            "reversals_per_second": each.reversals,
-            "drift": each.drift,
-            "ripple": each.ripple,
-        }
-        for each, _ in found
-    ]
-    motions = {each.friction.name: motion for each, motion in found}
-    files = write_outputs(arguments, _motion_columns(motions), lambda: chatter_figure(found))
-    if arguments.json:
-        print_json({**numbers, "law": arguments.law, "torque": arguments.torque, "frictions": rows, "files": files})
-        return
-    print(f"joint at rest under {arguments.torque:g} N·m, F_S = {law.static:g} N·m ({law.title})")
-    print_table(
-        ["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
-        [[r["friction"], r["reversals_per_second"], 1e3 * r["drift"], 1e3 * r["ripple"]] for r in rows],
-    )
-    print_written(files)
+    numbers, torque = _joint_numbers(arguments), arguments.torque
+    found = [holding(friction, torque, **numbers) for friction in alternatives(law, *_bristle_numbers(arguments))]
+    show(chatter_document(found, law, {**numbers, "law": arguments.law, "torque": torque}), arguments)
 
 
 def _stickslip(arguments: argparse.Namespace) -> None:
-    from bench_gui.headless.report.stiction import stickslip_figure
     from core.contact.laws import Rational
+    from core.studies.stiction.documents import stickslip_document
     from core.studies.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
-    from core.studies.stiction.published import LAWS, STEP
+    from core.studies.stiction.published import LAWS
 
     rational = Rational(
         static=PULLED.static, coulomb=PULLED.coulomb, breakaway_speed=PULLED.breakaway_speed, viscous=PULLED.viscous
@@ -280,109 +227,32 @@ def _stickslip(arguments: argparse.Namespace) -> None:
     ours, naive = alternatives(law, *_bristle_numbers(arguments))[:2]
     inertia = _inertia(arguments)
     runs = [pulled(friction, step=step, inertia=inertia) for friction in (ours, naive) for step in STEPS]
-    found = [each for each, _ in runs]
-    motions = {each.friction.name: motion for each, motion in runs if each.step == STEP}
-    spreads = {f.name: spread([each for each in found if each.friction is f]) for f in (ours, naive)}
-    files = write_outputs(arguments, _motion_columns(motions), lambda: stickslip_figure(found, motions, PULL_SPEED))
-    rows = [
-        {
-            "friction": each.friction.name,
-            "step": each.step,
-            "frequency": each.frequency,
-            "reversals_per_second": each.reversals,
-        }
-        for each in found
-    ]
-    if arguments.json:
-        print_json({"law": arguments.law, "inertia": inertia, "runs": rows, "spread": spreads, "files": files})
-        return
-    print(f"{SPRING:g} N·m/rad pulled at {PULL_SPEED:g} rad/s ({law.title})")
-    print_table(
-        ["friction", "time step/ms", "slips per s", "reversals per s"],
-        [[r["friction"], 1e3 * r["step"], r["frequency"], r["reversals_per_second"]] for r in rows],
-    )
-    for name, share in spreads.items():
-        print(f"{name}: slips per second differ by {100.0 * share:.1f} % between the time steps")
-    print_written(files)
+    spreads = {f.name: spread([each for each, _ in runs if each.friction is f]) for f in (ours, naive)}
+    settings = {"law": arguments.law, "inertia": inertia}
+    show(stickslip_document(runs, law, spreads, (SPRING, PULL_SPEED), settings), arguments)
 
 
 def _hold(arguments: argparse.Namespace) -> None:
-    from bench_gui.headless.report.stiction import hold_figure
+    from core.studies.stiction.documents import hold_document
     from core.studies.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
     from core.studies.stiction.published import LAWS
 
     laws, numbers = _laws(arguments, LAWS), _joint_numbers(arguments)
-    bristle = _bristle_numbers(arguments)
+    bristle, torque = _bristle_numbers(arguments), arguments.torque
     found = {
-        name: hold_for(elastoplastic(law, *bristle), arguments.torque, HOUR * arguments.hours, **numbers)
+        name: hold_for(elastoplastic(law, *bristle), torque, HOUR * arguments.hours, **numbers)
         for name, law in laws.items()
     }
     shown = alternatives(next(iter(laws.values())), *bristle) if arguments.csv or arguments.figure else ()
-    motions = {f.name: holding(f, arguments.torque, duration=SHORT_HOLD, **numbers)[1] for f in shown}
-    files = write_outputs(arguments, _motion_columns(motions), lambda: hold_figure(motions))
-    rows = [{"law": name, "displacement": at, "change": change} for name, (at, change) in found.items()]
-    if arguments.json:
-        print_json({**numbers, "torque": arguments.torque, "hours": arguments.hours, "laws": rows, "files": files})
-        return
-    print(f"joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
-    print_table(["law", "displacement/rad", "change/rad"], [[r["law"], r["displacement"], r["change"]] for r in rows])
-    print_written(files)
+    motions = {f.name: holding(f, torque, duration=SHORT_HOLD, **numbers)[1] for f in shown}
+    show(hold_document(found, motions, {**numbers, "torque": torque, "hours": arguments.hours}), arguments)
 
 
 def _curves(arguments: argparse.Namespace) -> None:
-    import numpy as np
-
-    from bench_gui.headless.report.stiction import curves_figure
-    from core.contact.bristle import Bristle, examine, transformed
+    from core.contact.bristle import Bristle
+    from core.studies.stiction.documents import curves_document
     from core.studies.stiction.published import LAWS, STEP
 
-    laws = _laws(arguments, LAWS)
     stiffness, damping = _bristle_numbers(arguments)
     bristle = Bristle(stiffness=stiffness, damping=damping, step=arguments.timestep or STEP)
-    verdicts = {name: examine(law, bristle) for name, law in laws.items()}
-    columns: dict[str, Any] = {}
-    for name, law in laws.items():
-        wished, torque = transformed(law, bristle, arguments.fastest)
-        v = np.linspace(-arguments.fastest, arguments.fastest, len(wished))
-        columns |= {
-            f"{name}: v": v,
-            f"{name}: friction": law.friction(v),
-            f"{name}: v*": wished,
-            f"{name}: implicit friction": torque,
-        }
-    files = write_outputs(arguments, columns, lambda: curves_figure(laws, bristle, arguments.fastest))
-    if arguments.json:
-        rows = [
-            {
-                "law": name,
-                "sound": verdict.sound,
-                "steepest_fall": verdict.descent,
-                "one_over_z": verdict.allowed,
-                "remedies": [remedy.text for remedy in verdict.remedies],
-            }
-            for name, verdict in verdicts.items()
-        ]
-        print_json({"laws": rows, "least_inertia": bristle.least_inertia, "files": files})
-        return
-    for name, verdict in verdicts.items():
-        print(f"{name}: {verdict.text}")
-    print(f"a joint on this bristle needs more than {bristle.least_inertia:.4g} kg·m² to come to rest")
-    print_written(files)
-
-
-def _range(values: Sequence[float]) -> str:
-    return f"{min(values):.3f} … {max(values):.3f}" if values else "–"
-
-
-def _motion_columns(motions: Mapping[str, JointMotion]) -> dict[str, Any]:
-    """Return the time of the first motion, then position, velocity, torque and friction of each."""
-    columns: dict[str, Any] = {}
-    for name, motion in motions.items():
-        columns.setdefault("time", motion.time)
-        columns |= {
-            f"{name}: position": motion.position,
-            f"{name}: velocity": motion.velocity,
-            f"{name}: torque": motion.torque,
-            f"{name}: friction": motion.friction,
-        }
-    return columns
+    show(curves_document(_laws(arguments, LAWS), bristle, arguments.fastest), arguments)

@@ -7,14 +7,14 @@ from dataclasses import fields, replace
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 
-from bench_gui.studies.stiction.compute import EXPERIMENTS, StictionJob
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import Section, choice, number, vbox
 from core.contact.bristle import Bristle, Remedy
 from core.contact.laws import FrictionLaw
+from core.studies.stiction.documents import LAW_TITLES
+from core.studies.stiction.exploring import EXPERIMENTS, StictionJob
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFNESS
 
-LAW_TITLES = {"stribeck": "Stribeck", "rational": "Rational", "coulomb": "Coulomb–viscous"}
 EXPERIMENT_WIDTH = 196
 """Width of the list of experiments [px]."""
 _NUMBERS = (

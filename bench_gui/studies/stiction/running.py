@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer
 
-from bench_gui.studies.stiction.compute import StictionJob, StictionView, experiment
 from bench_gui.work.computation import Computation, Computations
+from core.studies.stiction.exploring import StictionJob, StictionView, experiment
 
 PATIENCE = 600
 """Time without edits after which the experiment starts [ms]; typing and scrolling do not start runs."""

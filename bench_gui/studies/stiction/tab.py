@@ -8,15 +8,18 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QWidget
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.plots.tools import PlotTools
-from bench_gui.studies.stiction.form import LAW_TITLES, StictionForm
-from bench_gui.studies.stiction.plots import FrictionCurves, JointCurves
+from bench_gui.render.screen import PlotView
+from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, restyle, vbox
 from bench_gui.widgets.start_button import held_by
 from core.base.errors import ModelError
 from core.base.words import capitalised
-from core.contact.bristle import Remedy, Verdict, examine
+from core.contact.bristle import Bristle, Remedy, Verdict, examine
+from core.contact.laws import FrictionLaw
+from core.studies.stiction.documents import experiment_plot, friction_plot
+from core.studies.stiction.exploring import StictionView
 
 
 class StictionTab(ExploreTab):
@@ -35,19 +38,18 @@ class StictionTab(ExploreTab):
         self.simulating.activity.view = self
         self._remedy: Remedy | None = None
         self._entered = False
-        self.friction = FrictionCurves()
-        self.joint = JointCurves()
+        self._law: tuple[str, FrictionLaw, Bristle] | None = None
+        self._view: StictionView | None = None
+        """Law and experiment in the charts."""
+        self.friction = PlotView(("Friction function Φ", "Implicit friction"))
+        self.joint = PlotView(("Angle of the joint", "Torque or velocity of the joint"))
         self._build_buttons()
         self._build_body()
         self._build_tools()
         self.form.changed.connect(self._follow)
         self.simulating.changed.connect(self._show_state)
-        controller.angle_unit_changed.connect(self._take_unit)
-        self._take_unit()
+        controller.angle_unit_changed.connect(self._draw_joint)
         self._follow()
-
-    def _take_unit(self) -> None:
-        self.joint.set_unit(self._controller.angle_unit)
 
     def _build_buttons(self) -> None:
         self.mend_button: QPushButton = button(
@@ -90,9 +92,9 @@ class StictionTab(ExploreTab):
     def _build_tools(self) -> None:
         save = self._controller.save_plot
         self.curve_tools = PlotTools(
-            self.friction.charts, self.friction, self._law_title, save, symbol="v", fit=self.friction.fit
+            self.friction.charts, self.friction, lambda: self.friction.title, save, symbol="v", fit=self.friction.fit
         )
-        self.joint_tools = PlotTools(self.joint.charts, self.joint, self._joint_title, save, fit=self.joint.fit)
+        self.joint_tools = PlotTools(self.joint.charts, self.joint, lambda: self.joint.title, save, fit=self.joint.fit)
         for part, tools in ((self.friction, self.curve_tools), (self.joint, self.joint_tools)):
             part.head.addWidget(tools.bar)
             part.row.addWidget(tools.readout)
@@ -139,13 +141,6 @@ class StictionTab(ExploreTab):
             ),
         ]
 
-    def _law_title(self) -> str:
-        return f"Friction and its implicit form, {LAW_TITLES[self.form.kind]}"
-
-    def _joint_title(self) -> str:
-        view = self.simulating.result
-        return "" if view is None else view.job.title
-
     # Reactions to edits.
 
     def _follow(self) -> None:
@@ -155,7 +150,10 @@ class StictionTab(ExploreTab):
             self._judge(str(error), None, wrong=True)
             self.simulating.ask(None)
             return
-        self.friction.show_law(self.form.kind, job.law, bristle)
+        asked = (self.form.kind, job.law, bristle)
+        if asked != self._law:
+            self._law = asked
+            self.friction.show_plot(friction_plot(*asked))
         verdict = examine(job.law, bristle)
         shaken = job.inertia <= bristle.least_inertia
         if verdict.sound and shaken:
@@ -190,7 +188,13 @@ class StictionTab(ExploreTab):
             text = "" if view is None else view.text
         self.text.setText(text)
         restyle(self.text, "role", "fault" if simulating.problem else "")
-        self.joint.show_view(view)
+        if view is not self._view:
+            self._view = view
+            self._draw_joint()
+
+    def _draw_joint(self) -> None:
+        view = self._view
+        self.joint.show_plot(None if view is None else experiment_plot(view, self._controller.angle_unit))
 
 
 def _in_words(verdict: Verdict) -> str:

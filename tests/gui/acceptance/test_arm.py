@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.compare.view import ARM, OVERLAY
+from bench_gui.render.paper import save_plot
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.studies.arm import form as arm_form
 from bench_gui.studies.arm import tab as arm_tab
@@ -26,7 +27,6 @@ from bench_gui.studies.arm.plots import GOAL, PAPER_SHAPE, TRUTH
 from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import Cell
-from bench_gui.work.plot_files import save_plot
 from core.base.units import DEGREES, RADIANS
 from core.studies.arm import scene, validation
 from tests.gui.test_window import check_names

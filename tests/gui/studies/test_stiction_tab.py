@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from bench_gui.controller import Controller
-from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.studies.stiction.tab import StictionTab
-from core.base.units import DEGREES
+from core.base.units import DEGREES, RADIANS
 from core.contact.bristle import Remedy, transformed
 from core.contact.laws import Stribeck
+from core.studies.stiction.documents import experiment_plot
+from core.studies.stiction.exploring import HOLD, INTEGRAL, PULL, experiment
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_curves_follow_the_knobs(tab):
     """Φ and Φ_Z are those of the fields, before anything is simulated."""
     tab.form.numbers["static"].setValue(3.0)
     law = Stribeck(static=3.0, coulomb=0.4, breakaway_speed=0.06, viscous=4.5)
-    function, implicit = drawn(tab.friction.function, "Stribeck"), drawn(tab.friction.implicit, "Stribeck")
+    function, implicit = drawn(tab.friction.charts[0], "Stribeck"), drawn(tab.friction.charts[1], "Stribeck")
 
     np.testing.assert_allclose(function.y[function.x != 0.0], law.friction(function.x[function.x != 0.0]))
     wished, torque = transformed(law, tab.form.bristle(), float(function.x[-1]), 500)
@@ -116,9 +117,9 @@ def test_the_experiment_runs_when_it_comes_into_sight(tab, qtbot):
     wait(qtbot, tab)
     assert tab.simulating.problem == ""
     assert "Rests at 71.9°" in tab.text.text()
-    assert drawn(tab.joint.angle, "elastoplastic").y[-1] == pytest.approx(np.radians(71.86), abs=1e-3)
-    tab.joint.set_unit(DEGREES)
-    assert drawn(tab.joint.angle, "elastoplastic").y[-1] == pytest.approx(71.86, abs=0.05)
+    assert drawn(tab.joint.charts[0], "elastoplastic").y[-1] == pytest.approx(np.radians(71.86), abs=1e-3)
+    tab._controller.set_angle_unit(DEGREES)
+    assert drawn(tab.joint.charts[0], "elastoplastic").y[-1] == pytest.approx(71.86, abs=0.05)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +134,11 @@ def test_what_experiments_show(tab, name, told, names):
     """What the process computes, and what is drawn of it."""
     tab.form.experiment.setCurrentIndex(tab.form.experiment.findData(name))
     view = experiment(tab.form.job(), None)
-    tab.joint.show_view(view)
+    tab.joint.show_plot(experiment_plot(view, RADIANS))
 
     assert told in view.text
     if name == INTEGRAL:
         low, high = map(float, re.search(r"a torque of ([\d.]+) … ([\d.]+) N·m", view.text).groups())
         assert low <= high
-    assert {curve.name for curve in tab.joint.angle.seen()} == names
+    assert {curve.name for curve in tab.joint.charts[0].seen()} == names
     assert all(np.isfinite(trace.position).all() for trace in view.traces)

@@ -14,7 +14,6 @@ from bench_gui.studies.arm.form import MEASURED, ArmForm
 from bench_gui.studies.compliant.compute import SINE, STEP, ComplianceJob, simulate
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.learning import form as learning
-from bench_gui.studies.stiction.compute import HOLD, StictionJob
 from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.form import WebotsForm
@@ -28,6 +27,7 @@ from core.studies.compliant.elastic import QbMove
 from core.studies.compliant.joint import CompliantJoint, CompliantLink
 from core.studies.compliant.learning import Iteration, LearningLaw, sinusoid
 from core.studies.compliant.modes import Mode
+from core.studies.stiction.exploring import HOLD, StictionJob
 from core.studies.webots.fields import ServoFields
 from core.studies.webots.servo import FORCE
 from tests.gui.test_forms import enter

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bench_gui.render.screen import PlotView
 from bench_gui.studies.arm.compute import FITTED, OWN, ArmTrack, ArmView
 from bench_gui.studies.arm.plots import ArmPlots
 from bench_gui.studies.arm.table import columns_of, rows_of, table_panel
@@ -13,9 +14,6 @@ from bench_gui.studies.compliant.compute import STEP, ComplianceJob, ComplianceV
 from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, ComplianceMotion
 from bench_gui.studies.compliant.tab import _summary
 from bench_gui.studies.learning.plots import LearningPlots
-from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, VELOCITY, StictionJob, StictionTrace, StictionView
-from bench_gui.studies.stiction.compute import TORQUE as TORQUE_BELOW
-from bench_gui.studies.stiction.plots import JointCurves
 from bench_gui.studies.webots.form import FIRST as NODE
 from bench_gui.studies.webots.plots import WebotsPlots
 from bench_gui.studies.webots.scene import Scene, Shown
@@ -24,6 +22,9 @@ from core.contact.laws import Stribeck
 from core.studies.compliant.joint import CompliantJoint, JointMotion
 from core.studies.compliant.learning import Iteration, LearningLaw
 from core.studies.compliant.modes import Mode
+from core.studies.stiction.documents import experiment_plot
+from core.studies.stiction.exploring import HOLD, INTEGRAL, VELOCITY, StictionJob, StictionTrace, StictionView
+from core.studies.stiction.exploring import TORQUE as TORQUE_BELOW
 from core.studies.webots.trace import COLUMNS, Trace
 
 TIME = np.arange(5.0)
@@ -45,7 +46,8 @@ def shown(qtbot):
 
     def show(plots, unit=RADIANS):
         qtbot.addWidget(plots)
-        plots.set_unit(unit)
+        if unit is not None:
+            plots.set_unit(unit)
         plots.show()
         return plots
 
@@ -129,18 +131,20 @@ def test_an_experiment_s_curves_are_those_of_their_friction(shown, experiment, b
         for name, angle, other in (("elastoplastic", 0.3, -0.4), ("sign", 0.5, 0.6))
     )
     goal = np.full(2, 0.9) if experiment == INTEGRAL else None
-    plots = shown(JointCurves(), DEGREES)
-    plots.show_view(StictionView(job=job, below=below, goal=goal, traces=traces, text=""))
+    view = StictionView(job=job, below=below, goal=goal, traces=traces, text="")
+    plots = shown(PlotView(("Angle", "Torque or velocity")), None)
+    plots.show_plot(experiment_plot(view, DEGREES))
+    angle, other = plots.charts
     degrees = DEGREES.per_radian
     angles = {"elastoplastic": 0.3, "sign()": 0.5, **({"goal": 0.9} if goal is not None else {})}
-    assert levels(plots.angle) == {name: value * degrees for name, value in angles.items()}
+    assert levels(angle) == {name: value * degrees for name, value in angles.items()}
     if below == VELOCITY:
-        assert levels(plots.below) == {"elastoplastic": -0.4 * degrees, "sign()": 0.6 * degrees}
-        assert plots.below.left == ("Velocity", "°/s")
+        assert levels(other) == {"elastoplastic": -0.4 * degrees, "sign()": 0.6 * degrees}
+        assert other.left == ("Velocity", "°/s")
     else:
         static = {"+ static friction": 2.5, "− static friction": -2.5}
-        assert levels(plots.below) == {"elastoplastic": -0.4, "sign()": 0.6, **static}
-        assert plots.below.left == ("Torque", "N·m")
+        assert levels(other) == {"elastoplastic": -0.4, "sign()": 0.6, **static}
+        assert other.left == ("Torque", "N·m")
 
 
 def arm_track(friction, origin, error, **own):

@@ -1,4 +1,7 @@
-"""Computation of the stiction tab: a joint with elastoplastic friction, and with other friction."""
+"""Experiments with one joint to explore: elastoplastic friction, and other friction.
+
+Results contain only plain data, so that unpickling them does not load the compiler.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.base.arrays import Array
 from core.base.words import counted
 from core.contact.laws import FrictionLaw
 
 if TYPE_CHECKING:
-    from bench_gui.work.process import Line
     from core.studies.stiction.experiments import StepResponse
     from core.studies.stiction.joint import JointMotion
-
-Array = NDArray[np.float64]
 
 STEP, INTEGRAL, HOLD, PULL = "step", "integral", "hold", "pull"
 EXPERIMENTS = {
@@ -30,7 +30,7 @@ HOLD_DURATION, PULL_DURATION = 1.0, 12.0
 HELD_SHARE = 0.36
 """Torque on the held joint, as a share of F_S: 0.9 of 2.5 N·m."""
 MOST_POINTS = 12_000
-"""Most points of a drawn curve; longer ones are thinned out."""
+"""Most points of a motion; longer ones are thinned out."""
 TORQUE, VELOCITY = "torque", "velocity"
 
 
@@ -52,7 +52,7 @@ class StictionJob:
 
     @property
     def title(self) -> str:
-        """One-line title for exported plots."""
+        """One-line title for plots."""
         numbers = " ".join(f"{field.name} {getattr(self.law, field.name):g}" for field in fields(self.law))
         return f"{EXPERIMENTS[self.experiment]}, {self.law.title} {numbers}"
 
@@ -85,8 +85,8 @@ class StictionView:
     """Result in one line."""
 
 
-def experiment(job: StictionJob, line: Line) -> StictionView:
-    """Run an experiment.
+def experiment(job: StictionJob, _line: object = None) -> StictionView:
+    """Run an experiment, in a process of the window or not.
 
     Raises:
         ModelError: The constants contradict each other.

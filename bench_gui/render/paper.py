@@ -1,4 +1,4 @@
-"""Export of plots: figures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
+"""Plots on paper: figures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
 
 It runs in the compute process and in `bench`; the window only collects the contents and never loads matplotlib.
 """
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench_gui.headless.palette import paper_colour
+from bench_gui.headless.symbols import mathtext
 from bench_gui.plots.heat import heat_colours, ink_on
 from core.base.atomic import write_atomically
 from core.base.errors import InputError
@@ -32,6 +34,7 @@ from core.document.plot import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 NUMBERS = ".csv"
@@ -70,6 +73,11 @@ def save_plot(contents: PlotContents, path: Path) -> Path:
         raise InputError(f"{path}: plots are written as {', '.join((*PICTURES, NUMBERS))}; choose one of these endings")
     if any(isinstance(panel, TablePanel) for panel in contents.panels):
         raise InputError(f"{path}: a table is written as {NUMBERS}; choose this ending")
+    return write_figure(contents, path)
+
+
+def write_figure(contents: PlotContents, path: str | Path) -> Path:
+    """Write a figure and return its path; raise InputError for an ending that is not in PICTURES."""
     from bench_gui.headless.report.figures import save_figure
 
     return save_figure(plot_figure(contents), path)
@@ -79,15 +87,27 @@ def plot_figure(contents: PlotContents) -> Figure:
     """Draw a plot on white paper."""
     from matplotlib.figure import Figure
 
-    panels = contents.panels
-    heights = [_height(panel) for panel in panels]
+    panels, columns = contents.panels, contents.columns
+    heights = [max(map(_height, panels[i : i + columns])) for i in range(0, len(panels), columns)]
     if len(panels) == 1 and isinstance(panels[0], CurvePanel):
-        heights = [ALONE_HEIGHT]
+        heights = [ALONE_HEIGHT * panels[0].height]
     figure = Figure(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained", facecolor=PAPER)
-    figure.suptitle(contents.title, fontsize=9.5, x=0.01, ha="left")
+    if contents.title:
+        figure.suptitle(contents.title, fontsize=9.5, x=0.01, ha="left")
     ranges = {panel.x_range if isinstance(panel, CurvePanel) else None for panel in panels}
-    shared = len(panels) > 1 and len(ranges) == 1 and None not in ranges
-    places = figure.subplots(len(panels), 1, sharex=shared, squeeze=False, height_ratios=heights)[:, 0].tolist()
+    same = columns == 1 and len(panels) > 1 and len(ranges) == 1 and None not in ranges
+    places = (
+        figure.subplots(
+            len(heights),
+            columns,
+            sharex=same or "x" in contents.shared,
+            sharey="y" in contents.shared,
+            squeeze=False,
+            height_ratios=heights,
+        )
+        .ravel()
+        .tolist()
+    )
     for axes, panel in zip(places, panels, strict=True):
         if isinstance(panel, CurvePanel):
             _draw_curves(axes, panel)
@@ -131,31 +151,56 @@ def _columns(names: Sequence[str]) -> int:
 
 def _draw_curves(axes: Axes, panel: CurvePanel) -> None:
     for area in panel.areas:
+        colour = paper_colour(area.colour)
         axes.fill_between(
-            area.x, area.low, area.high, color=area.colour, alpha=area.opacity, linewidth=0, label=area.name or None
+            area.x, area.low, area.high, color=colour, alpha=area.opacity, linewidth=0, label=area.name or None
         )
     for curve in panel.curves:
         dashes: Any = (0, curve.dash) if curve.dash else "solid"
         axes.plot(
             curve.x,
             curve.y,
-            color=curve.colour,
+            color=paper_colour(curve.colour),
             alpha=curve.opacity,
             linewidth=0.75 * curve.width,
             linestyle=dashes if curve.width else "none",
             marker=_MARKERS.get(curve.marker, curve.marker) or None,
             markersize=5,
             label=curve.name if curve.legend is None else curve.legend,
+            zorder=2.0 + curve.z,
         )
+        if curve.note:
+            beside = axes.get_yaxis_transform()
+            height = float(curve.y[-1])
+            axes.text(1.01, height, _typeset(curve.note), transform=beside, va="center", fontsize=8, parse_math=True)
     if panel.log:
         axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
     if panel.log_bottom:
         axes.set_xscale("log")
-    axes.set_xlim(*panel.x_range)
-    axes.set_ylim(*panel.y_range)
+        _plain_numbers(axes.xaxis)
+    if panel.x_range is not None:
+        axes.set_xlim(*panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     axes.set_ylabel(panel.left)
     if panel.bottom:
         axes.set_xlabel(panel.bottom)
+    if panel.title:
+        axes.set_title(_typeset(panel.title), fontsize=9.5, loc="left", parse_math=True)
+
+
+def _typeset(text: str) -> str:
+    """Return a text with its symbols, such as F_S, as mathtext."""
+    return " ".join(mathtext(word.replace("$", r"\$")) for word in text.split(" "))
+
+
+def _plain_numbers(axis: Axis) -> None:
+    """Label decades as 0.1, 1, 10 …, since powers would be typeset as formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _draw_bars(axes: Axes, panel: BarPanel) -> None:
@@ -168,8 +213,8 @@ def _draw_bars(axes: Axes, panel: BarPanel) -> None:
             places + shift,
             np.nan_to_num(values),
             0.92 * width,
-            color=mixed(series.colour, PAPER, series.pale),
-            edgecolor=series.colour,
+            color=mixed(paper_colour(series.colour), PAPER, series.pale),
+            edgecolor=paper_colour(series.colour),
             label=series.name,
         )
         texts = [f"{value:.2f}" if math.isfinite(value) else "" for value in values]

@@ -1,0 +1,1 @@
+"""Renderers of documents: window, terminal and paper."""
