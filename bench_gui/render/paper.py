@@ -208,16 +208,17 @@ def _draw_bars(axes: Axes, panel: BarPanel) -> None:
     width = min(WIDEST_BAR, 0.8 / max(1, len(panel.series)))
     for i, series in enumerate(panel.series):
         values = np.array(series.values)
+        colours = [paper_colour(colour) for colour in series.colours or (series.colour,) * len(values)]
         shift = (i - (len(panel.series) - 1) / 2) * width
         drawn = axes.bar(
             places + shift,
             np.nan_to_num(values),
             0.92 * width,
-            color=mixed(paper_colour(series.colour), PAPER, series.pale),
-            edgecolor=paper_colour(series.colour),
+            color=[mixed(colour, PAPER, series.pale) for colour in colours],
+            edgecolor=colours,
             label=series.name,
         )
-        texts = [f"{value:.2f}" if math.isfinite(value) else "" for value in values]
+        texts = [f"{value:.{panel.digits}f}" if math.isfinite(value) else "" for value in values]
         crowded = len(panel.groups) * len(panel.series) > 20
         axes.bar_label(drawn, texts, padding=2, fontsize=7, rotation=90 if crowded else 0)
     axes.set_xticks(places, list(panel.groups))

@@ -96,6 +96,8 @@ class BarSeries:
     values: tuple[float, ...]
     pale: float = 0.0
     """Share of the paper's colour in the fill; the outline keeps the full colour."""
+    colours: tuple[str, ...] = ()
+    """Colour of each bar, on paper; empty: all have `colour`."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ class BarPanel:
     bottom: str
     groups: tuple[str, ...]
     series: tuple[BarSeries, ...]
+    digits: int = 2
+    """Decimals of the values above the bars, on paper."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -599,7 +599,9 @@ def test_certainty(printed) -> None:
 
 
 def test_webots(printed) -> None:
-    from bench_gui.cli.commands import webots as webots_command
+    from bench_gui.cli.commands.webots import traces_csv
+    from bench_gui.render.terminal import print_document
+    from core.studies.webots.documents import loss_document, motion_document, summary
 
     fields = Of(units={"position": "rad", "velocity": "rad/s", "force": "N·m", "acceleration": "rad/s²"})
     from core.studies.webots.trace import COLUMNS
@@ -608,16 +610,16 @@ def test_webots(printed) -> None:
     trace = Of(name="motor", fields=fields, **values)
     trace.position, trace.force = np.array([-3.0, 2.0]), np.array([np.nan, -5.0])
     trace.motor_force = np.array([4.0, 99.0])
-    webots_command._print_summary([webots_command._summary(trace)])  # type: ignore[arg-type]
+    print_document(motion_document([trace], {}), (), as_json=False)  # type: ignore[list-item]
     assert printed() == [
         ["servo", "steps", "lowest", "highest", "last", "unit", "largest force", "unit"],
         ["motor", "2", "-3", "2", "2", "rad", "5", "N·m"],
     ]
     trace.position = np.array([7.0, 6.5])
-    summary = webots_command._summary(trace)  # type: ignore[arg-type]
-    assert [summary[name] for name in ("lowest", "highest", "last")] == [6.5, 7.0, 6.5]
+    row = summary(trace)  # type: ignore[arg-type]
+    assert [row[name] for name in ("lowest", "highest", "last")] == [6.5, 7.0, 6.5]
     trace.position = np.array([-3.0, 2.0])
-    heads, first, _ = webots_command.traces_csv([trace]).splitlines()  # type: ignore[list-item]
+    heads, first, _ = traces_csv([trace]).splitlines()  # type: ignore[list-item]
     units = {"target": "rad", "position": "rad", "velocity": "rad/s", "wanted_velocity": "rad/s"}
     names = [name for name in COLUMNS if name != "time"]
     assert heads.split(",") == ["time [s]", *(f"motor.{name} [{units.get(name, 'N·m')}]" for name in names)]
@@ -626,7 +628,7 @@ def test_webots(printed) -> None:
     row = Of(name="M2", train_mae=0.003, validation_mae=None)
     found = Of(title="a servo", kp=9.0, numbers=[number], train_mae=0.001, validation_mae=0.002, rows=[row],
                lost=lambda _: -0.004)  # fmt: skip
-    webots_command._print_loss(found)  # type: ignore[arg-type]
+    print_document(loss_document(found, {}), (), as_json=False)  # type: ignore[arg-type]
     assert printed() == [
         ["Webots Servo fitted to a servo; controlP at gain 9"],
         ["field", "value", "unit", "95 % from", "to", "remark"],

@@ -30,9 +30,10 @@ from bench_gui.cli.arguments import (
     positive_int,
     session_place,
 )
-from bench_gui.cli.files import print_written, write_file
+from bench_gui.cli.files import write_file
 from bench_gui.cli.session_runs import recordings_from
-from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress
+from bench_gui.render.terminal import print_document, show
 from core.base.numbers import parse_number
 from core.servo.terms import FRICTION_MODELS
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from bench_gui.cli.webots_program import ProgramEnd
     from core.servo.bench import Bench
     from core.studies.webots.fields import Load, ServoFields
-    from core.studies.webots.loss import ServoLoss
     from core.studies.webots.robot import MountedServo
     from core.studies.webots.trace import Trace
 
@@ -54,12 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     _add_run(tasks)
     _add_fit(tasks)
-    show = add_task(tasks, "show", "repeat an experiment of the help pages")
-    show.add_argument("experiment", choices=EXPERIMENT_CHOICES, help="experiment to repeat")
-    show.add_argument("-o", "--output", metavar="FILE.csv", help="write the motion")
-    show.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
-    add_json(show)
-    show.set_defaults(run_task=_show)
+    again = add_task(tasks, "show", "repeat an experiment of the help pages")
+    again.add_argument("experiment", choices=EXPERIMENT_CHOICES, help="experiment to repeat")
+    again.add_argument("-o", "--output", metavar="FILE.csv", help="write the motion")
+    again.add_argument("--figure", metavar="FILE", help="write a figure (.svg, .png, .pdf)")
+    add_json(again)
+    again.set_defaults(run_task=_show)
 
 
 def _add_run(tasks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -146,6 +146,7 @@ def _add_pendulum(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from bench_gui.cli.webots_program import ProgramJob, run_in_process
     from core.base.errors import InputError
+    from core.studies.webots.documents import motion_document, motion_plot
     from core.studies.webots.robot import BASIC_TIME_STEP
 
     bench = bench_from(arguments)
@@ -166,21 +167,13 @@ def _run(arguments: argparse.Namespace) -> int:
             raise InputError("--recording: this servo does not move the pendulum; omit --recording or the servo's body")
         files.append(write_file(arguments.recording, _recording_text(arguments, end, bench)))
     if arguments.figure and end.traces and len(end.traces[0].time):
-        from bench_gui.headless.report.figures import save_figure
-        from bench_gui.headless.report.webots import traces_figure
+        from bench_gui.render.paper import write_figure
 
         title = f"{arguments.program.name} on {'a servo' if len(end.traces) == 1 else f'{len(end.traces)} servos'}"
-        files.append(save_figure(traces_figure(title, end.traces), Path(arguments.figure)))
+        files.append(write_figure(motion_plot(title, end.traces), arguments.figure))
     if end.problem:
         raise InputError(f"{arguments.program}: the program ended with an error: {end.problem}")
-    rows = [_summary(trace) for trace in end.traces]
-    if arguments.json:
-        print_json({"exit_code": end.code, "servos": rows, "notes": notes, "files": [str(file) for file in files]})
-        return end.code
-    _print_summary(rows)
-    for note in notes:
-        print(note)
-    print_written(files)
+    print_document(motion_document(end.traces, {"exit_code": end.code}, notes=notes), files, arguments.json)
     return end.code
 
 
@@ -273,31 +266,6 @@ def _end_load(fields: ServoFields, bench: Bench, armature: float) -> Load:
     return Load(inertia=bench.mass) if fields.type == LINEAR else load_of(bench, armature)
 
 
-def _summary(trace: Trace) -> dict[str, Any]:
-    """Summarise the motion of a servo, in rad and N·m or in m and N."""
-    import numpy as np
-
-    used = np.abs(np.where(np.isfinite(trace.force), trace.force, trace.motor_force))
-    some = len(trace.time) > 0
-    return {
-        "servo": trace.name or "(not asked for)",
-        "steps": len(trace.time),
-        "lowest": float(trace.position.min()) if some else None,
-        "highest": float(trace.position.max()) if some else None,
-        "last": float(trace.position[-1]) if some else None,
-        "position_unit": trace.fields.units["position"],
-        "largest_force": float(used.max()) if some else None,
-        "force_unit": trace.fields.units["force"],
-    }
-
-
-def _print_summary(rows: Sequence[dict[str, Any]]) -> None:
-    print_table(
-        ["servo", "steps", "lowest", "highest", "last", "unit", "largest force", "unit"],
-        [list(row.values()) for row in rows],
-    )
-
-
 def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench) -> str:
     """Return a recording for `bench import`; raise InputError if the motion cannot be expressed as one."""
     import numpy as np
@@ -329,6 +297,7 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
 
 
 def _fit(arguments: argparse.Namespace) -> None:
+    from core.studies.webots.documents import loss_document
     from core.studies.webots.export.target import node_text
     from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
@@ -349,19 +318,9 @@ def _fit(arguments: argparse.Namespace) -> None:
             model = model_from(arguments.source)
             step = {} if arguments.dt is None else {"step": arguments.dt}
             found = loss_on_model(model, _models(arguments.models, model.servo), progress=bar.show, **step)
-    files = []
-    if arguments.output:
-        files.append(write_file(arguments.output, node_text(f"Servo of the {found.title}", found.fit.node)))
-    if arguments.figure:
-        from bench_gui.headless.report.figures import save_figure
-        from bench_gui.headless.report.webots import loss_figure
-
-        files.append(save_figure(loss_figure(found), Path(arguments.figure)))
-    if arguments.json:
-        print_json(found.to_json() | used | {"files": [str(file) for file in files]})
-        return
-    _print_loss(found)
-    print_written(files)
+    text = node_text(f"Servo of the {found.title}", found.fit.node)
+    files = [write_file(arguments.output, text)] if arguments.output else []
+    show(loss_document(found, found.to_json() | used), arguments, files)
 
 
 def _is_session(source: str) -> bool:
@@ -377,49 +336,14 @@ def _models(texts: list[str] | None, servo: str) -> Any:
     return {text.upper() if text in published else text: model_from(published.get(text, text)) for text in texts}
 
 
-def _print_loss(found: ServoLoss) -> None:
-    from core.studies.webots.fields import seed_name
-
-    print(f"Webots Servo fitted to {found.title}; controlP at gain {found.kp:g}")
-    print_table(
-        ["field", "value", "unit", "95 % from", "to", "remark"],
-        [
-            [seed_name(n.name), n.value, n.unit, *(n.interval if n.determined else (None, None)), n.remark]
-            for n in found.numbers
-        ],
-    )
-    print_table(
-        ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
-        [
-            ["Webots Servo", milliradians(found.train_mae), milliradians(found.validation_mae), None],
-            *(
-                [row.name, milliradians(row.train_mae), milliradians(row.validation_mae), 1e3 * found.lost(row)]
-                for row in found.rows
-            ),
-        ],
-    )
-
-
 def _show(arguments: argparse.Namespace) -> None:
+    from core.studies.webots.documents import motion_document
     from core.studies.webots.experiments import EXPERIMENTS
 
     title, experiment = EXPERIMENTS[arguments.experiment]
     traces = experiment()
-    files = []
-    if arguments.output:
-        files.append(write_file(arguments.output, traces_csv(traces)))
-    if arguments.figure:
-        from bench_gui.headless.report.figures import save_figure
-        from bench_gui.headless.report.webots import experiment_figure
-
-        files.append(save_figure(experiment_figure(arguments.experiment, traces), Path(arguments.figure)))
-    rows = [_summary(trace) for trace in traces]
-    if arguments.json:
-        print_json({"title": title, "servos": rows, "files": [str(file) for file in files]})
-        return
-    print(title)
-    _print_summary(rows)
-    print_written(files)
+    files = [write_file(arguments.output, traces_csv(traces))] if arguments.output else []
+    show(motion_document(traces, {"title": title}, title), arguments, files)
 
 
 def traces_csv(traces: Sequence[Trace]) -> str:

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
 from bench_gui.state.library import Library
 from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.webots.compute import LossJob
-from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, vbox, whole
 from core.base.units import AngleUnit
 from core.servo.catalogue import load_servo, servos
 from core.servo.shipped import load_model, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields
+from core.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 
 RECORDINGS = "recordings"

@@ -12,11 +12,10 @@ from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
 from bench_gui.plots.tools import PlotTools
+from bench_gui.render.screen import PlotView
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.studies.webots.compute import LossJob, LossNumber, LossView, find_loss
 from bench_gui.studies.webots.form import FIRST, WebotsForm
-from bench_gui.studies.webots.plots import WebotsPlots
-from bench_gui.studies.webots.scene import simulated
 from bench_gui.widgets.fields import ElidedLabel, button, hbox, label, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
@@ -27,6 +26,8 @@ from bench_gui.work.progress_row import ProgressRow
 from core.base.errors import ServoBenchError
 from core.base.units import fixed, milliradians, significant
 from core.document.plot import PlotContents, TablePanel
+from core.studies.webots.documents import scene_plot
+from core.studies.webots.scene import Shown, simulated
 
 SETTLED = 40
 """Delay between an edit and the simulation [ms]; a burst of edits is simulated once."""
@@ -62,17 +63,19 @@ class WebotsTab(ExploreTab):
         self.settings_column.addWidget(self.form)
         self.fitting.activity.view = self
         self._stale = True
+        self._shown: Shown | None = None
+        """Motion in the charts."""
         self._pending = QTimer(self)
         self._pending.setSingleShot(True)
         self._pending.setInterval(SETTLED)
         self._pending.timeout.connect(self.simulate)
-        self.plots = WebotsPlots()
-        self.plots.set_unit(controller.angle_unit)
+        names = ("Position of the servo", "Velocity of the servo", "Forces on the joint")
+        self.plots = PlotView(names, shares=(6, 4, 6))
         self._build_buttons()
         self.tools = PlotTools(
-            self.plots.charts, self.plots, lambda: "Webots Servo", controller.save_plot, fit=self.plots.fit
+            self.plots.charts, self.plots, lambda: self.plots.title, controller.save_plot, fit=self.plots.fit
         )
-        self.plots.body.addWidget(self.tools.readout)
+        self.plots.row.addWidget(self.tools.readout)
         self.table_action = self.tools.export.menu.addAction("Export table…", self.export_table)
         self.plots.head.addWidget(self.tools.bar)
         self.problem: QLabel = label("", "fault")
@@ -133,13 +136,13 @@ class WebotsTab(ExploreTab):
         """Simulate the scene of the form and draw it."""
         self._stale = False
         try:
-            shown = simulated(self.form.scene())
+            self._shown = simulated(self.form.scene())
         except ServoBenchError as error:
             self.problem.setText(str(error))
             self.problem.setVisible(True)
             return
         self.problem.setVisible(False)
-        self.plots.show_motion(shown)
+        self._draw()
 
     def fit_node(self) -> None:
         """Fit a node to the chosen target and compare it with the models."""
@@ -191,7 +194,11 @@ class WebotsTab(ExploreTab):
 
     def _unit_changed(self) -> None:
         self.form.set_unit(self._controller.angle_unit)
-        self.plots.set_unit(self._controller.angle_unit)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._shown is not None:
+            self.plots.show_plot(scene_plot(self._shown, self._controller.angle_unit))
 
     def _refresh(self) -> None:
         fitting, view = self.fitting, self.fitting.result

@@ -17,7 +17,6 @@ from bench_gui.studies.learning import form as learning
 from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.form import WebotsForm
-from bench_gui.studies.webots.scene import Scene
 from core.base.units import DEGREES, RADIANS
 from core.contact.laws import Stribeck
 from core.servo.bench import Bench
@@ -29,6 +28,7 @@ from core.studies.compliant.learning import Iteration, LearningLaw, sinusoid
 from core.studies.compliant.modes import Mode
 from core.studies.stiction.exploring import HOLD, StictionJob
 from core.studies.webots.fields import ServoFields
+from core.studies.webots.scene import Scene
 from core.studies.webots.servo import FORCE
 from tests.gui.test_forms import enter
 

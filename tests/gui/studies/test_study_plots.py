@@ -15,8 +15,6 @@ from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, 
 from bench_gui.studies.compliant.tab import _summary
 from bench_gui.studies.learning.plots import LearningPlots
 from bench_gui.studies.webots.form import FIRST as NODE
-from bench_gui.studies.webots.plots import WebotsPlots
-from bench_gui.studies.webots.scene import Scene, Shown
 from core.base.units import DEGREES, RADIANS, significant
 from core.contact.laws import Stribeck
 from core.studies.compliant.joint import CompliantJoint, JointMotion
@@ -25,6 +23,8 @@ from core.studies.compliant.modes import Mode
 from core.studies.stiction.documents import experiment_plot
 from core.studies.stiction.exploring import HOLD, INTEGRAL, VELOCITY, StictionJob, StictionTrace, StictionView
 from core.studies.stiction.exploring import TORQUE as TORQUE_BELOW
+from core.studies.webots.documents import scene_plot
+from core.studies.webots.scene import Scene, Shown
 from core.studies.webots.trace import COLUMNS, Trace
 
 TIME = np.arange(5.0)
@@ -108,17 +108,17 @@ def test_a_webots_servo_s_curves_are_its_own(shown, unit):
     node = replace(NODE, min_position=-1.1, max_position=1.2, min_stop=-1.4, max_stop=1.5)
     numbers = {name: 0.1 * (2 + place) for place, name in enumerate(COLUMNS)}
     trace = Trace(name="x", fields=node, **{**{n: level(v) for n, v in numbers.items()}, "time": TIME})
-    plots = shown(WebotsPlots(), unit)
-    plots.show_motion(
-        Shown(scene=Scene(fields=node), trace=trace, spring=level(-2.0), damper=level(-3.0), push=level(4.0))
-    )
+    plots = shown(PlotView(("Position", "Velocity", "Force"), shares=(6, 4, 6)), None)
+    scene = Shown(scene=Scene(fields=node), trace=trace, spring=level(-2.0), damper=level(-3.0), push=level(4.0))
+    plots.show_plot(scene_plot(scene, unit))
+    place, speed, load = plots.charts
     limits = {"lower soft limit": -1.1, "upper soft limit": 1.2, "lower stop": -1.4, "upper stop": 1.5}
     position = {"position": numbers["position"], "target": numbers["target"], **limits}
-    assert levels(plots.position) == {name: value * unit.per_radian for name, value in position.items()}
+    assert levels(place) == {name: value * unit.per_radian for name, value in position.items()}
     speeds = {"velocity": numbers["velocity"], "Vc": numbers["wanted_velocity"]}
-    assert levels(plots.velocity) == {name: value * unit.per_radian for name, value in speeds.items()}
+    assert levels(speed) == {name: value * unit.per_radian for name, value in speeds.items()}
     forces = {"motor": numbers["motor_force"], "force control": numbers["force"]}
-    assert levels(plots.force) == {**forces, "spring": -2.0, "damper": -3.0, "push": 4.0}
+    assert levels(load) == {**forces, "spring": -2.0, "damper": -3.0, "push": 4.0}
 
 
 @pytest.mark.parametrize(("experiment", "below"), [(INTEGRAL, TORQUE_BELOW), (HOLD, VELOCITY)])

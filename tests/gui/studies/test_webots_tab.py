@@ -9,11 +9,13 @@ from PySide6.QtCore import Qt
 from bench_gui.controller import Controller
 from bench_gui.studies.webots.compute import LossModel, LossNumber, LossView
 from bench_gui.studies.webots.form import FIRST, RECORDINGS
-from bench_gui.studies.webots.scene import PUSHED_FROM, simulated
 from bench_gui.studies.webots.tab import WebotsTab, loss_columns, loss_rows, numbers_text, table_panel
 from core.base.units import DEGREES
 from core.studies.webots.fields import NO_LIMIT
+from core.studies.webots.scene import PUSHED_FROM, simulated
 from core.studies.webots.servo import FORCE, VELOCITY
+
+CHARTS = ("position", "velocity", "force")
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def tab(qtbot, tmp_path, monkeypatch):
 
 
 def drawn(tab, chart, title):
-    return next(curve for curve in getattr(tab.plots, chart).seen() if curve.name == title)
+    return next(curve for curve in tab.plots.charts[CHARTS.index(chart)].seen() if curve.name == title)
 
 
 def click(qtbot, button):
@@ -56,7 +58,7 @@ class TestPicture:
         np.testing.assert_array_equal(position.y, shown.trace.position)
         assert position.y.max() == shown.scene.fields.max_stop
         assert drawn(tab, "position", "upper soft limit").y[0] == shown.scene.fields.max_position
-        assert {curve.name for curve in tab.plots.force.seen()} == {"motor", "damper", "push"}
+        assert {curve.name for curve in tab.plots.charts[2].seen()} == {"motor", "damper", "push"}
 
     def test_a_knob_moves_it(self, tab, qtbot):
         before = drawn(tab, "position", "position").y
@@ -75,8 +77,8 @@ class TestPicture:
             pick(form.mode, mode)
             assert field.isVisible()
             assert not any(other.isVisible() for other in others)
-        qtbot.waitUntil(lambda: any(curve.name == "force control" for curve in tab.plots.force.seen()))
-        assert not any(curve.name == "target" for curve in tab.plots.position.seen() if np.isfinite(curve.y[-1]))
+        qtbot.waitUntil(lambda: any(curve.name == "force control" for curve in tab.plots.charts[2].seen()))
+        assert not any(curve.name == "target" for curve in tab.plots.charts[0].seen() if np.isfinite(curve.y[-1]))
 
     def test_fields_that_do_not_go_together_say_why(self, tab, qtbot):
         tab.form.angles["max_stop"].setValue(0.5)
@@ -92,7 +94,7 @@ class TestPicture:
 
     def test_units_change_what_is_read(self, tab):
         tab._controller.set_angle_unit(DEGREES)
-        assert tab.plots.position.left == ("Position", "°")
+        assert tab.plots.charts[0].left == ("Position", "°")
         assert tab.form.target.suffix() == " °"
 
 
