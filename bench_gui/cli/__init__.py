@@ -12,6 +12,7 @@ import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from pathlib import Path
 
 from bench_gui.cli.arguments import OR_EXAMPLE, CommandParser, add_servo_files, session_place
 from bench_gui.cli.terminal import Visible
@@ -159,8 +160,6 @@ def _print_version() -> int:
 
 
 def _open_window(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
     from bench_gui.headless.display import DisplayTrial, require_qt
     from sessions.folders import example_session
 

@@ -6,6 +6,7 @@ Without an option, print the annotations of the runs. The recordings themselves 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_session, comma_list
@@ -71,8 +72,6 @@ def _changes(arguments: argparse.Namespace) -> bool:
 
 def _changed(old: Annotation, arguments: argparse.Namespace) -> Annotation:
     """Return an annotation with the requested changes."""
-    from dataclasses import replace
-
     new = replace(old, tags=(*(tag for tag in old.tags if tag not in arguments.untag), *arguments.tag))
     if arguments.note is not None:
         new = replace(new, note=arguments.note)

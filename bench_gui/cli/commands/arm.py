@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_task, comma_list, friction_models, model_from, positive_float
+from bench_gui.cli.commands import arm_identify
 from bench_gui.cli.files import by_joint, write_table
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.base.errors import InputError
 from core.base.words import counted
 from core.servo.terms import RICHEST
 
@@ -37,8 +39,6 @@ TRUTH = RICHEST
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `bench arm`."""
-    from bench_gui.cli.commands import arm_identify
-
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     validate = add_task(
         tasks,
@@ -106,7 +106,6 @@ def _add_arm(parser: argparse.ArgumentParser) -> None:
 
 def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel, ServoModel]]:
     """Return the links and the true models; raise ServoBenchError if they do not fit together."""
-    from core.base.errors import InputError
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.scene import published_arm
     from core.studies.arm.validation import published_models
@@ -125,7 +124,6 @@ def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel
 
 
 def _validate(arguments: argparse.Namespace) -> None:
-    from core.base.errors import InputError
     from core.export.programs import mujoco_engine
     from core.studies.arm.paths import PATHS
     from core.studies.arm.simulate import TIMESTEP

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import any_int, any_number, comma_list, positive_float, positive_int, positive_numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.base.atomic import write_atomically
+from core.base.errors import InputError
+from core.base.interrupt import Interrupt
 from core.studies.arm import DEFAULT_MODELS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from core.studies.arm.identification import ArmIdentification
 
 
@@ -66,9 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Identify the friction, save and print the result."""
-    from pathlib import Path
-
-    from core.base.interrupt import Interrupt
     from core.studies.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.recording import read_arm_csv
@@ -111,13 +113,6 @@ def _lengths(text: str) -> tuple[float, ...]:
 
 
 def _save(folder: Path, found: ArmIdentification) -> None:
-    import csv
-    import io
-    import json
-
-    from core.base.atomic import write_atomically
-    from core.base.errors import InputError
-
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow([found.headings[0], *(f"{name} [mrad]" for name in found.headings[1:])])

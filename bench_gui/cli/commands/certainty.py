@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_options, add_session, any_int, comma_list
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.base.interrupt import Interrupt
 from core.identification.defaults import DRAWS, PROFILED
 from core.servo.terms import FRICTION_MODELS
 
@@ -59,7 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compute the uncertainties, save and print them."""
-    from core.base.interrupt import Interrupt
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
     from sessions.results.folder import CERTAINTY, result_folder

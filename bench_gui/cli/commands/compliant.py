@@ -7,7 +7,9 @@ results; --csv writes the motion over time and --figure draws it. bench complian
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_task, any_number, not_negative, numbers, positive_float
@@ -196,8 +198,6 @@ def _step(arguments: argparse.Namespace) -> None:
 
 
 def _chirp(arguments: argparse.Namespace) -> None:
-    import math
-
     from core.studies.compliant.arm import DATASHEET
     from core.studies.compliant.experiments import frequency_responses
 
@@ -297,8 +297,6 @@ def _arm(arguments: argparse.Namespace) -> None:
 
 
 def _box(arguments: argparse.Namespace) -> None:
-    from dataclasses import replace
-
     from core.studies.compliant.arm import DATASHEET
     from core.studies.compliant.experiments import box_on_the_way, box_runs
 

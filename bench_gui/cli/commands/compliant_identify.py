@@ -10,6 +10,8 @@ result.json.
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
@@ -24,12 +26,14 @@ from bench_gui.cli.arguments import (
     positive_int,
 )
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
+from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from core.base.atomic import write_atomically
+from core.base.errors import InputError
+from core.base.interrupt import Interrupt
 from core.base.words import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from core.studies.compliant.files import CompliantUnit
     from core.studies.compliant.identification import CompliantIdentification
 
@@ -90,10 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Identify the actuator, compare it with a servo model, save and print."""
-    from pathlib import Path
-
-    from bench_gui.cli.session_runs import recordings_from
-    from core.base.interrupt import Interrupt
     from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.studies.compliant.modes import Mode
     from core.studies.compliant.runs import LINK, MOTOR, SPRINGS
@@ -140,8 +140,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _start(asked: str | None, recorded: str | None) -> CompliantUnit:
     """Return the start of the search: the requested or the recordings' actuator; raise InputError if neither fits."""
-    from core.base.errors import InputError
-
     if asked is None and recorded not in ACTUATOR_CHOICES:
         other = (
             "a servo; use bench identify" if recorded is None else f"a {recorded.title()} Servo; use bench webots fit"
@@ -182,10 +180,6 @@ def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) ->
 
 
 def _save(folder: Path, found: CompliantIdentification, result: dict[str, object]) -> list[Path]:
-    import json
-
-    from core.base.atomic import write_atomically
-    from core.base.errors import InputError
     from core.studies.compliant.files import write_unit
 
     provenance = {

@@ -34,6 +34,7 @@ from bench_gui.cli.compliant_files import (
 )
 from bench_gui.cli.files import write_outputs
 from bench_gui.cli.terminal import print_json, print_table
+from core.base.errors import InputError
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -139,8 +140,6 @@ def _commands(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np
     second = arguments.second or tuple(_default(array, k) for k in range(len(modes)))
     second = second * len(modes) if len(second) == 1 else second
     if len(second) != len(modes):
-        from core.base.errors import InputError
-
         raise InputError(f"--second: {len(second)} commands for {counted(len(modes), 'joint')}")
     count = round(arguments.duration / STEP) + 1
     return array, np.tile(arguments.first, (count, 1)), np.tile(second, (count, 1)), STEP
@@ -148,8 +147,6 @@ def _commands(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np
 
 def _commands_of_file(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np.ndarray, float]:
     import numpy as np
-
-    from core.base.errors import InputError
 
     path = arguments.references
     columns = _read(Path(path))
@@ -178,8 +175,6 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     """Read the columns of a CSV file by name; raise InputError if it is not usable."""
     import numpy as np
 
-    from core.base.errors import InputError
-
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise InputError(f"{path}: larger than {LARGEST_FILE >> 20} MB; give a file of commands")
@@ -196,7 +191,6 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _modes(modes: tuple[int, ...], count: int) -> list[Mode]:
-    from core.base.errors import InputError
     from core.studies.compliant.modes import Mode
 
     if len(modes) not in (1, count):

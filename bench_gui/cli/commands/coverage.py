@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_recordings, model_from
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.base.words import counted
 
 if TYPE_CHECKING:
     from core.identification.coverage.headers import HeaderAudit
@@ -37,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Examine the recordings and print the findings."""
-    from core.base.words import counted
     from core.identification.coverage.report import coverage
     from sessions import Session
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import add_options, add_recordings, comma_list, options_from, positive_int
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from core.base.interrupt import Interrupt
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Cross-validate, save and print the result."""
-    from core.base.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
     from sessions.results.crossvalidating import CrossValidationWatch, Question, run_crossvalidation

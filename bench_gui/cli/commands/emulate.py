@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, print_json
+from drivers.errors import CommandError
 
 if TYPE_CHECKING:
     from drivers.emulators.process import Emulator
@@ -123,8 +124,6 @@ class _Lines:
         return True
 
     def _answer(self, line: str) -> None:
-        from drivers.errors import CommandError
-
         try:
             answer = self._console.execute(line)
         except CommandError as error:

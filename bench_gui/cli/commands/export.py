@@ -12,6 +12,7 @@ from typing import Any
 from bench_gui.cli.arguments import OR_EXAMPLE, any_number, model_from, positive_float, session_place
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import add_json, print_json
+from core.base.errors import ExportError, NotChecked
 from core.base.numbers import parse_number
 from core.base.words import counted
 from core.export.targets import TARGETS
@@ -101,7 +102,6 @@ def _is_session(source: str) -> bool:
 
 
 def _export_session(arguments: argparse.Namespace) -> None:
-    from core.base.errors import ExportError
     from sessions import Session, export_bam, export_csv, export_single
 
     session = Session.open(arguments.source)
@@ -127,7 +127,6 @@ def _export_session(arguments: argparse.Namespace) -> None:
 
 def _export_model(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.exporting import check_files
-    from core.base.errors import ExportError, NotChecked
     from core.export import export_model
 
     if arguments.to not in TARGETS:
@@ -166,7 +165,6 @@ def _export_model(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    from core.base.errors import ExportError
     from core.servo.bench import Bench
 
     options: dict[str, Any] = dict(arguments.set)

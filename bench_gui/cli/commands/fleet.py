@@ -6,16 +6,18 @@ Completed fits are kept in the folder of the fleet; running the command again co
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_options, comma_list, options_from, positive_int, session_place
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
+from core.base.errors import InputError
+from core.base.interrupt import Interrupt
 from core.base.words import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from core.fleet.plan import FleetPlan, FleetRequest
     from core.fleet.result import FleetResult
 
@@ -75,13 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Identify the fleet, or show its state."""
-    import sys
-    from pathlib import Path
-
     from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
     from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
-    from core.base.errors import InputError
-    from core.base.interrupt import Interrupt
     from core.fleet.driver import FleetProgress, FleetWatch
     from core.fleet.plan import make_plan
     from core.fleet.store import FleetStore

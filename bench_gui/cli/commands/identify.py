@@ -8,6 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
@@ -29,11 +33,12 @@ from bench_gui.cli.terminal import (
     print_json,
     print_table,
 )
+from core.base.errors import IdentificationError, InputError
+from core.base.interrupt import Interrupt
 from core.base.numbers import parse_number
+from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from core.identification.request import IdentificationRequest
     from core.identification.result import Identification
     from sessions import Session
@@ -89,11 +94,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Identify the models, save and print the result."""
-    from functools import partial
-    from pathlib import Path
-
-    from core.base.errors import InputError
-    from core.base.interrupt import Interrupt
     from core.identification.identify import Progress
     from core.motion.recording import FIT_CHANNELS
     from sessions import Session
@@ -142,13 +142,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:
     """Return the request; servo: that of the recordings, unless --servo names another."""
-    from dataclasses import replace
-
     from bench_gui.headless.place.rests import DOCUMENT
-    from core.base.errors import IdentificationError, InputError
     from core.identification.request import PAPER_PROTOCOL, IdentificationRequest
     from core.practice.placement import points_from_json
-    from core.servo.terms import COMMAND_PATH, COMMAND_PATH_TERMS
 
     named = arguments.command_path_terms
     terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
@@ -178,8 +174,6 @@ def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: 
 
 def _print_verdict(found: Identification, folder: Path, arguments: argparse.Namespace) -> None:
     """Print errors, choice, values and the most serious warnings on one screen."""
-    from shlex import quote
-
     from core.identification.coverage.findings import named_runs
     from core.identification.result import step_in_words
 
@@ -228,9 +222,6 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
 
 def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
     """Collect start values of models and single parameters; later ones override earlier ones."""
-    from pathlib import Path
-
-    from core.base.errors import IdentificationError
     from core.servo.catalogue import load_servo
 
     values: dict[str, float] = {}

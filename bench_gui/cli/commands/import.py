@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import any_number
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+from core.base.errors import shown
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Import the files and print a summary."""
-    from core.base.errors import shown
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths
 

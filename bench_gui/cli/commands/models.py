@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from shlex import quote
 
 from bench_gui.cli.arguments import model_from, servo_text
 from bench_gui.cli.terminal import add_json, print_json, print_table
+from core.base.atomic import write_atomically
+from core.base.errors import InputError
 
 EXAMPLES = """\
 examples:
@@ -77,10 +80,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write_new(path: Path) -> None:
-    from shlex import quote
-
-    from core.base.atomic import write_atomically
-    from core.base.errors import InputError
     from core.servo.catalogue import new_servo_text, parse_servo
 
     if path.suffix != ".toml":

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_recordings, comma_list, model_from, options_from, positive_int, positive_numbers
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.base.errors import InputError
+from core.servo.terms import COMMAND_PATH_TERMS, RICHEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from core.identification.next.proposal import NextRecordings
     from core.motion.recording import Recording
     from core.practice.plan import GridPlan
@@ -91,10 +94,8 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[R
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:
-    from core.base.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
     from core.servo.shipped import catalogue_model
-    from core.servo.terms import COMMAND_PATH_TERMS, RICHEST
 
     if arguments.model:
         return model_from(arguments.model)
@@ -121,8 +122,6 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
 
 
 def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) -> GridPlan:
-    from dataclasses import replace
-
     from core.motion.trajectories import canonical_name
     from core.practice.plan import PLAN_DOCUMENT, plan_to_offer
 
@@ -134,8 +133,6 @@ def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) ->
 
 
 def _show(arguments: argparse.Namespace, found: NextRecordings) -> None:
-    from shlex import quote
-
     print_table(
         ["trajectory", "mass/kg", "length/m", "gain", "volume", "effect"],
         [

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import select
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from bench_gui.cli.arguments import add_pendulum, bench_from, positive_float, positive_int
+from bench_gui.cli.arguments import add_pendulum, bench_from, list_of_numbers, model_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+from core.base.errors import InputError, ServoBenchError
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -69,10 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, store and print the extremes, beside those of the model; return 1 if one was not placed."""
-    from bench_gui.cli.arguments import list_of_numbers, model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
     from bench_gui.headless.place.torques import torques_from
-    from core.base.errors import InputError
 
     torques = torques_from(list_of_numbers(arguments.torques)) if arguments.torques else None
     if isinstance(torques, str):
@@ -182,8 +182,6 @@ class PromptedHand:
             self._heed(answer.strip().lower())
 
     def _heed(self, answer: str) -> None:
-        from core.base.errors import ServoBenchError
-
         rest = self._finder.now()
         if answer == "n":
             self.done = True
@@ -204,10 +202,6 @@ class PromptedHand:
 
     def _answer(self) -> str | None:
         """Return a completed line of the user, None while there is none."""
-        import select
-
-        from core.base.errors import ServoBenchError
-
         if not select.select([self._answers], [], [], 0.0)[0]:
             return None
         line = self._answers.readline()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_bench, add_several, bench_from, positive_float, positive_int, positive_numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+from core.base.errors import InputError
 from core.base.words import counted
 
 if TYPE_CHECKING:
@@ -132,7 +133,6 @@ def _list(results: list[RecordedRun]) -> None:
 
 def _grid(arguments: argparse.Namespace) -> GridPlan | None:
     """Return the requested grid, None without --plan; raise InputError if it is not usable."""
-    from core.base.errors import InputError
     from core.practice.plan import GridPlan, suggested_plan
     from core.servo.catalogue import load_servo
     from drivers.recorder.planned import identity_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from bench_gui.cli.arguments import add_session
 from bench_gui.cli.session_runs import say_damage, say_selection
@@ -24,8 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the report and print its path."""
-    from pathlib import Path
-
     from bench_gui.headless.report.of_session import report_of
     from sessions import selection_damage, selection_note
     from sessions.results.folder import result_folder

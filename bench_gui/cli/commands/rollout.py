@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from bench_gui.cli.arguments import add_bench, add_model, add_simulation, bench_from, model_from, positive_float
+from bench_gui.cli.files import write_motion
 from bench_gui.cli.terminal import add_json, print_json
 from core.base.words import counted
 
@@ -38,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Simulate the trajectory and write the motion."""
-    from bench_gui.cli.files import write_motion
     from core.motion.simulation import simulate_trajectory
     from core.motion.trajectories import make_trajectory
     from core.servo.settings import ServoSettings

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import add_session, add_tag
 from bench_gui.cli.session_runs import say_damage
 from bench_gui.cli.terminal import add_json, print_json, print_table
+from sessions.errors import shown
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
@@ -94,7 +95,5 @@ def _use(note: Annotation) -> str:
 
 def _short(text: str) -> str:
     """Return the beginning of a text as one printable line."""
-    from sessions.errors import shown
-
     line = shown(" ".join(text.split()))
     return line if len(line) <= NOTE_WIDTH else line[: NOTE_WIDTH - 1] + "…"

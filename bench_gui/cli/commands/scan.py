@@ -7,7 +7,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+from core.base.errors import InputError
+from core.base.interrupt import Interrupt
 from core.base.words import counted
+from drivers.errors import DriverError
 
 if TYPE_CHECKING:
     from drivers.scan import Found, ScanStep
@@ -31,8 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and list the servos that answered; return 1 if none did."""
-    from core.base.interrupt import Interrupt
-    from drivers.errors import DriverError
     from drivers.registry import families
     from drivers.scan import scan
 
@@ -95,8 +96,6 @@ class _Tried:
 
 
 def _values(texts: list[str]) -> dict[str, str]:
-    from core.base.errors import InputError
-
     pairs = [text.partition("=") for text in texts]
     for name, sign, value in pairs:
         if not (name and sign and value):

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.terminal import add_json, print_json, print_table
+from drivers.errors import ServoFault
 
 if TYPE_CHECKING:
     from drivers.servo import Servo
@@ -65,8 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _facts(servo: Servo) -> dict[str, Any]:
-    from drivers.errors import ServoFault
-
     identity = servo.identity
     facts: dict[str, Any] = {
         "servo": identity.model,

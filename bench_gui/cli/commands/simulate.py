@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from
+from bench_gui.cli.files import write_motion
 from bench_gui.cli.session_runs import recordings_from
 from bench_gui.cli.terminal import add_json, print_json
 from core.base.words import counted
@@ -28,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Simulate the runs and write their motions."""
-    from bench_gui.cli.files import write_motion
     from core.identification.evaluate import step_warning
     from core.motion.simulation import on_grid, simulate_recording
     from sessions import Session

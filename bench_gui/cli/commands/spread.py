@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import any_int, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
-from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES
+from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES, judged_spread, write_spread
 from core.base.words import counted
 from core.servo.terms import FRICTION_MODELS
 
@@ -71,7 +71,6 @@ def targets(text: str) -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace) -> None:
     """Describe the fleet, write the files and print their paths."""
-    from bench_gui.headless.fleet.spreading import judged_spread
     from core.fleet.outliers import find_outliers
     from core.fleet.store import FleetStore
 
@@ -89,7 +88,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:
-    from bench_gui.headless.fleet.spreading import write_spread
     from core.fleet.randomisation.files import RandomisationOptions
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
