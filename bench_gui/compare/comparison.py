@@ -15,10 +15,10 @@ from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
 from core.base.words import counted
+from core.motion.recording import Recording
 from core.servo.terms import FRICTION_MODELS, RICHEST
 
 if TYPE_CHECKING:
-    from core.motion.recording import Recording
     from sessions import RunSummary
 
 MOST_DRAWN = 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,10 +13,8 @@ from bench_gui.headless import exporting as writing
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.compute_process import ComputeProcess
+from bench_gui.work.process import Line
 from core.servo.model import ServoModel
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
 
 
 @dataclass(frozen=True, kw_only=True)

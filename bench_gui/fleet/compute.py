@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.fleet.messages import FleetJob, FleetStep
 from bench_gui.fleet.reading import summarise
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.work.process import Line
+from core.fleet.plan import Chain, FleetPlan, make_plan
+from core.fleet.result import assembled
+from core.fleet.store import FleetStore
+from core.identification.result import ModelResult
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from core.fleet.driver import FleetProgress
-    from core.fleet.plan import Chain, FleetPlan
-    from core.fleet.store import FleetStore
-    from core.identification.result import ModelResult
 
 TELL_PERIOD = 0.1
 """Interval between two progress messages [s]."""
@@ -38,8 +38,6 @@ def run(job: FleetJob, line: Line) -> FleetSummary:
     from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
     from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
     from core.fleet.driver import FleetWatch
-    from core.fleet.plan import make_plan
-    from core.fleet.store import FleetStore
 
     def made(count: int) -> None:
         line.tell(FleetStep(done=0.0, text=f"simulating unit {count} of {job.simulated}"))
@@ -86,8 +84,6 @@ class _Teller:
             self._summarise()
 
     def _summarise(self) -> None:
-        from core.fleet.result import assembled
-
         begun = time.monotonic()
         for chain in (chain for name in self._touched for chain in self._chains[name]):
             for key in chain.keys:

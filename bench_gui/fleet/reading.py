@@ -19,13 +19,17 @@ from bench_gui.fleet.summary import (
     TransferSummary,
     UnitSummary,
 )
+from bench_gui.headless.dropped import classify
+from bench_gui.work.process import Line
 from core.base.errors import ServoBenchError
+from core.fleet.result import FleetResult, Transfer, assembled
+from core.fleet.store import FleetStore
+from core.servo.shipped import load_model, shipped_models
+from sessions.results.identification import save_identification
 
 if TYPE_CHECKING:
-    from bench_gui.work.process import Line
     from core.fleet.parameter_spread import ParameterSpread
     from core.fleet.population import Population
-    from core.fleet.result import FleetResult, Transfer
 
 Array = NDArray[np.float64]
 
@@ -76,15 +80,11 @@ def read(job: ReadJob, line: Line) -> FleetSummary:
     Raises:
         IdentificationError: The folder holds no fleet.
     """
-    from core.fleet.store import FleetStore
-
     return summarise(FleetStore(job.folder).result(), job.folder)
 
 
 def sessions_under(path: Path) -> list[Path]:
     """Return the folder itself if it is a session, otherwise the sessions in it; empty for none."""
-    from bench_gui.headless.dropped import classify
-
     if not path.is_dir() or (path / "session.json").is_file():
         return [path]
     inside = sorted(entry for entry in path.iterdir() if entry.is_dir() or entry.suffix == ".h5")
@@ -97,10 +97,6 @@ def unit_model(folder: Path, unit: str, friction: str) -> Path:
     Raises:
         ServoBenchError: The model cannot be written.
     """
-    from core.fleet.result import assembled
-    from core.fleet.store import FleetStore
-    from sessions.results.identification import save_identification
-
     store = FleetStore(folder)
     file = store.unit_folder(unit) / f"{friction}.json"
     if not file.exists():
@@ -243,8 +239,6 @@ def _spread(spread: ParameterSpread) -> dict[str, Any]:
 
 
 def _catalogue(servo: str, friction: str) -> Mapping[str, float]:
-    from core.servo.shipped import load_model, shipped_models
-
     return load_model(servo, friction).values if friction in shipped_models(servo) else {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QDialog, QTabBar, QTabWidget, QWidget
@@ -10,8 +11,6 @@ from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bench_gui.shell.start_page import StartPage
 
 TABS = {

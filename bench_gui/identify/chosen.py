@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.material import Material
+from core.servo.model import ServoModel
 from sessions.sampling import sample_of
 
 if TYPE_CHECKING:
     from bench_gui.controller import Controller
-    from bench_gui.identify.fit.settings import FitSettings
-    from core.servo.model import ServoModel
 
 
 def chosen_runs(controller: Controller, settings: FitSettings) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
@@ -16,10 +15,8 @@ from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
 from core.base.errors import ServoBenchError
 from core.base.words import counted
+from core.practice.placement import PlacedPoint
 from sessions.sampling import sample_of
-
-if TYPE_CHECKING:
-    from core.practice.placement import PlacedPoint
 
 
 class Identifying(QObject):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from core.motion.recording import Recording
-    from core.servo.model import ServoModel
-    from core.servo.terms import Supply
+from core.motion.recording import Recording
+from core.servo.model import ServoModel
+from core.servo.shipped import catalogue_model
+from core.servo.terms import Supply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +31,4 @@ class Material:
 
 def judging(model: ServoModel | None, servo: str) -> ServoModel:
     """Return the model that judges recordings; `None` stands for the servo's catalogue model."""
-    from core.servo.shipped import catalogue_model
-
     return catalogue_model(servo) if model is None else model

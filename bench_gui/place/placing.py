@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -44,10 +43,8 @@ from core.practice.placement import (
 )
 from core.servo.bench import Bench
 from drivers.recorder import Phase
+from drivers.recorder.messages import HoldEnded
 from drivers.servo import ServoState
-
-if TYPE_CHECKING:
-    from drivers.recorder.messages import HoldEnded
 
 
 class Stage(Enum):

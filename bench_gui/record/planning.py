@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -21,9 +21,7 @@ from bench_gui.undo import change
 from bench_gui.work.background import Background
 from core.base.errors import ServoBenchError
 from core.practice.plan import PLAN_DOCUMENT, Cell, GridPlan, PlanStatus, status, suggested_plan
-
-if TYPE_CHECKING:
-    from drivers.recorder import RunResult
+from drivers.recorder import RunResult
 
 
 @dataclass(frozen=True)

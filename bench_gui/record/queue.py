@@ -11,11 +11,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.record.countdown import Countdown
+from bench_gui.state.library import Library
 from bench_gui.state.servo_link import SIMULATED, ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from core.base.errors import ServoBenchError
@@ -24,9 +25,6 @@ from core.motion.trajectories import Trajectory
 from core.practice.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from drivers.recorder import RunResult
 from drivers.servo import ServoState
-
-if TYPE_CHECKING:
-    from bench_gui.state.library import Library
 
 PAUSED, NOT_BEGUN = "Paused", "Press Record"
 MOST_PAST = 100

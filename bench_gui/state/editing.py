@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QUndoStack
 
@@ -13,9 +12,7 @@ from bench_gui import undo
 from bench_gui.state.library import Library
 from core.base.errors import InputError
 from core.base.words import counted
-
-if TYPE_CHECKING:
-    from sessions import Annotation
+from sessions import Annotation
 
 
 class RunEditing:

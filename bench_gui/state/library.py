@@ -15,12 +15,13 @@ from bench_gui.state.watching import SessionWatch
 from bench_gui.work.background import Background
 from core.base.errors import StoppedEarly
 from core.base.words import counted
-from sessions.folders import new_session_folder
+from core.motion.recording import Recording, RunHeader, SinkDescription
+from sessions import AnotherServoError
+from sessions.folders import example_session, new_session_folder
 from sessions.results.folder import results_home
 from sessions.results.identification import load_latest
 
 if TYPE_CHECKING:
-    from core.motion.recording import Recording, RunHeader, SinkDescription
     from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 
@@ -173,7 +174,6 @@ class Library(QObject):
 
         def work() -> Contents:
             from sessions import Session
-            from sessions.folders import example_session
 
             return read_contents(Session.open(example_session()))
 
@@ -293,8 +293,6 @@ class Library(QObject):
         current, locked = self._session, self.locked
 
         def fitting() -> Session | None:
-            from sessions import AnotherServoError
-
             if current is None or locked:
                 return None
             try:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from core.servo.model import ServoModel
+from sessions import SessionError
+
 if TYPE_CHECKING:
-    from core.servo.model import ServoModel
     from sessions import Annotation, RunSummary, Session
 
 
@@ -48,8 +50,6 @@ def read_contents(
 
     progress: as for `Session.runs`.
     """
-    from sessions import SessionError
-
     runs = session.runs(progress)
     troubles = session.problems()
     try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.base.units import significant
 from core.base.words import capitalised, counted
@@ -24,12 +24,10 @@ from core.identification.coverage.findings import (
     SEARCH,
     Finding,
 )
+from core.identification.next.proposal import NextRecordings
 from core.identification.verdict import Answer
 from core.motion.trajectories import title_of
 from core.servo.model import ServoModel
-
-if TYPE_CHECKING:
-    from core.identification.next.proposal import NextRecordings
 
 MOST = 3
 PROPOSE, QUEUE, COVERAGE = "propose", "queue", "coverage"

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bench_gui.work.process import Share
+from bench_gui.work.process import Line, Share
 from sessions.results.certifying import CertaintyQuestion, run_certainty
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,16 +6,15 @@ Unpickling the results must not load the compiler or scipy into the window's pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench_gui.identify.material import Material, judging
-from bench_gui.work.process import Share
+from bench_gui.work.process import Line, Share
 from core.base.words import counted
 from core.identification.coverage.findings import Finding
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
-    from core.servo.model import ServoModel
+from core.identification.coverage.headers import audit_headers
+from core.identification.coverage.report import coverage
+from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +55,6 @@ class AuditFindings:
 
 def check(job: CheckJob, line: Line) -> Seen:
     """Return the coverage of the recordings."""
-    from core.identification.coverage.report import coverage
-
     line.tell(Share(0.0, "loading the recordings"))
     recordings = job.material.load()
     count = len(recordings)
@@ -71,8 +68,6 @@ def check(job: CheckJob, line: Line) -> Seen:
 
 def audit(job: AuditJob, line: Line) -> AuditFindings:
     """Check the headers of the recordings against the motion."""
-    from core.identification.coverage.headers import audit_headers
-
     model, material = judging(job.model, job.servo), job.material
     found = audit_headers(model, material.load(), dt=material.dt, supply=material.supply, threads=material.threads)
     return AuditFindings(findings=found.findings, summary=found.summary, model=model.title)

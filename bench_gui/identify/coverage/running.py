@@ -6,7 +6,6 @@ Both are cancelled silently when other runs are chosen; the new runs are checked
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -14,9 +13,7 @@ from bench_gui.identify.coverage.compute import AuditFindings, AuditJob, CheckJo
 from bench_gui.identify.material import Material
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
-
-if TYPE_CHECKING:
-    from core.servo.model import ServoModel
+from core.servo.model import ServoModel
 
 SETTLING = 250
 """Delay before changed runs are checked, because runs are often chosen one after the other [ms]."""

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bench_gui.work.process import Share
-from sessions.results.crossvalidating import Cell, Question
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
-
+from bench_gui.work.process import Line, Share
+from sessions.results.crossvalidating import Cell, CrossValidationWatch, Question, folder_for, run_crossvalidation
 
 TELL_PERIOD = 0.1
 """Time between two messages [s]."""
@@ -49,10 +44,7 @@ class Judged(Share):
 
 def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
     """Cross-validate and return the folder that keeps the result."""
-    from dataclasses import replace
-
     from sessions import Session
-    from sessions.results.crossvalidating import CrossValidationWatch, folder_for, run_crossvalidation
 
     session = Session.open(job.session)
     recordings = session.load_for_fit(job.runs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bench_gui.identify.fit.messages import (
@@ -20,12 +21,16 @@ from bench_gui.identify.fit.messages import (
 from bench_gui.work.process import Line, Share
 from core.base.errors import ServoBenchError
 from core.base.units import milliradians
+from core.identification.overlay import worst_and_median
+from core.identification.runs.conditions import DivergingError, UnusableRuns
+from core.identification.runs.split import Split, SplitError
+from core.identification.search.placed import PlacedResiduals
+from core.motion.recording import FIT_CHANNELS, Recording
+from core.servo.model import ServoModel
+from sessions.results.record import read_record
 
 if TYPE_CHECKING:
     from core.identification.identify import Progress
-    from core.identification.runs.split import Split
-    from core.motion.recording import Recording
-    from core.servo.model import ServoModel
 
 TELL_PERIOD = 0.1
 """Time between two messages about the same search [s]."""
@@ -48,9 +53,6 @@ def run(job: FitJob, line: Line) -> FitResult:
 
 def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
     """Change that would make a failed identification possible; None if unknown."""
-    from core.identification.runs.conditions import DivergingError, UnusableRuns
-    from core.identification.runs.split import SplitError
-
     if isinstance(error, UnusableRuns):
         if len(error.runs) < len(job.runs) and not job.resume:
             return Remedy(LEAVE_OUT, runs=error.runs, reason=str(error).split(";")[0])
@@ -62,12 +64,8 @@ def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
 
 
 def _identify(job: FitJob, line: Line) -> FitResult:
-    from dataclasses import replace
-
-    from core.motion.recording import FIT_CHANNELS
     from sessions import Session
     from sessions.results.identifying import Watch, load_again, run_identification
-    from sessions.results.record import read_record
 
     session = Session.open(job.session)
     if job.resume:
@@ -153,14 +151,10 @@ class _Teller:
 
     def _error_of_points(self, model: ServoModel) -> float | None:
         """Mean error of the placed points under a model [rad]; None without points."""
-        from core.identification.search.placed import PlacedResiduals
-
         points = self._job.request.points
         return float(abs(PlacedResiduals(points).of(model)).mean()) if points else None
 
     def _overlay(self, model: ServoModel) -> None:
-        from core.identification.overlay import worst_and_median
-
         begun = time.monotonic()
         request = self._job.request
         runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel
@@ -12,9 +10,7 @@ from bench_gui.work import simulations
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
 from core.identification.overlay import RunOverlay
-
-if TYPE_CHECKING:
-    from core.motion.recording import Recording
+from core.motion.recording import Recording
 
 NOTHING = FitOverlay("", ())
 

@@ -6,16 +6,12 @@ Unpickling the results must not load the compiler or scipy into the window's pro
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench_gui.identify.material import Material, judging
-from bench_gui.work.process import Share
+from bench_gui.work.process import Line, Share
 from core.identification.next.proposal import NextRecordings
 from core.practice.plan import GridPlan
-
-if TYPE_CHECKING:
-    from bench_gui.work.process import Line
-    from core.servo.model import ServoModel
+from core.servo.model import ServoModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from bench_gui.widgets.text_table import Column as Head
 from bench_gui.widgets.text_table import TextTable
 from core.base.errors import InputError
 from core.base.words import capitalised
+from core.motion.recording import REQUIRED_CHANNELS
 from core.servo.catalogue import servos
 
 if TYPE_CHECKING:
@@ -107,7 +108,6 @@ class TableDialog(RunDialog):
         return view
 
     def _channels(self) -> QWidget:
-        from core.motion.recording import REQUIRED_CHANNELS
         from sessions.importers.columns import units_of
 
         holder = QWidget()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench_gui.plots.decimate import min_max
-
-if TYPE_CHECKING:
-    from core.motion.recording import Recording
+from core.motion.recording import Recording
 
 Points = NDArray[np.float32]
 

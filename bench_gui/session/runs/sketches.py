@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.session.runs.sketch import Sketch, sketch
 from bench_gui.state.library import Library
+from core.base.errors import ServoBenchError
 
 if TYPE_CHECKING:
     from sessions import Session
@@ -74,8 +75,6 @@ class Sketches(QObject):
 
 def _drawn(session: Session, identity: str) -> Sketch | None:
     """Return a thumbnail; None for an unreadable run, which is reported where the run is used."""
-    from core.base.errors import ServoBenchError
-
     try:
         return sketch(session.load(identity), WIDTH)
     except ServoBenchError:
