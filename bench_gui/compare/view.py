@@ -22,7 +22,7 @@ from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, fil
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import EmptyState, button, hbox
-from bench_gui.widgets.page import LazyPage, SideBySide, TaskPage
+from bench_gui.widgets.page import Placeholder, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class CompareView(TaskPage):
         if isinstance(tools, PlotTools):
             self._tools[tab] = tools
         self.exports.append(tools.export if isinstance(tools, PlotTools) else tools)
-        bar = LazyPage()
+        bar = Placeholder()
         bar.put(tools.bar if isinstance(tools, PlotTools) else tools.button, Qt.AlignmentFlag.AlignRight)
         self._bars.addWidget(bar)
         self.settings.addWidget(settings)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget
 
 from bench_gui.shell.tasks import TASKS, import_pages
 from bench_gui.theme import dress
-from bench_gui.widgets.page import LazyPage, TaskPage
+from bench_gui.widgets.page import Placeholder, TaskPage
 
 PAUSE = 10
 """Time for user input between the creation of two pages [ms]."""
@@ -41,7 +41,7 @@ class Pages(QObject):
         self._pages: dict[int, TaskPage] = {}
         self._imports = Thread(target=import_pages, args=(closing,), name="imports", daemon=True)
         self.stack, self.inspectors = QStackedWidget(), QStackedWidget()
-        self._places = [(_Holder(), LazyPage()) for _ in TASKS]
+        self._places = [(_Holder(), Placeholder()) for _ in TASKS]
         for holder, inspector in self._places:
             self.stack.addWidget(holder)
             self.inspectors.addWidget(inspector)

@@ -130,8 +130,8 @@ class SideBySide(QWidget):
         self._row.setDirection(QBoxLayout.Direction.LeftToRight if fit else QBoxLayout.Direction.TopToBottom)
 
 
-class LazyPage(QWidget):
-    """Placeholder that keeps its room while its widget is hidden or not made yet."""
+class Placeholder(QWidget):
+    """Keeps its room while its widget is hidden or not made yet."""
 
     def __init__(self, widget: QWidget | None = None) -> None:
         super().__init__()

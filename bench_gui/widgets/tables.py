@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLabel, QStackedWidget, QTableView, QWidget
 
 from bench_gui.widgets.fields import describe, hbox, label, vbox
-from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 
@@ -67,7 +67,7 @@ class TablesInTurn(QWidget):
         column = vbox(self, spacing=4)
         column.addLayout(self.head)
         column.addWidget(self.words)
-        column.addWidget(LazyPage(self._stack), 1)
+        column.addWidget(Placeholder(self._stack), 1)
         self._turn(0)
 
     def separate(self, place: int) -> QTableView:

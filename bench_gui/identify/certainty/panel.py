@@ -12,7 +12,7 @@ from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
-from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
@@ -61,7 +61,7 @@ class CertaintyPanel(QWidget):
         self._symbols = SymbolDelegate()
         self.view.setItemDelegateForColumn(0, self._symbols)
         self.view.setWordWrap(False)
-        column.addWidget(LazyPage(self.view), 1)
+        column.addWidget(Placeholder(self.view), 1)
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
         describe(self.notes, "Notes on the certainty", "Remarks about all parameters")

@@ -21,7 +21,7 @@ from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.widgets.fields import button, choice, describe, label, preset_row, restyle, vbox
-from bench_gui.widgets.page import LazyPage, SideBySide
+from bench_gui.widgets.page import Placeholder, SideBySide
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import TablesInTurn
 from bench_gui.work.progress_row import ProgressRow
@@ -68,7 +68,7 @@ class CrossValidationPanel(QWidget):
         self.parts.head.addWidget(self.condition)
         self.parts.head.addStretch(1)
         self.condition.hide()
-        column.addWidget(LazyPage(self.parts), 1)
+        column.addWidget(Placeholder(self.parts), 1)
         crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
         library = controller.library

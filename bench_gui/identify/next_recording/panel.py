@@ -15,7 +15,7 @@ from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, hbox, label, restyle, vbox, whole
-from bench_gui.widgets.page import LazyPage
+from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
@@ -120,7 +120,7 @@ class ProposalPanel(QWidget):
         )
         self.view.setModel(self.table)
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
-        column.addWidget(LazyPage(self.view), 1)
+        column.addWidget(Placeholder(self.view), 1)
         proposing.changed.connect(self.refresh)
         proposing.progressed.connect(lambda _: self.status.setText(self._state()))
         controller.library.opened.connect(proposing.forget)
