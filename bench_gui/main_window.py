@@ -32,6 +32,7 @@ from bench_gui.shell.helping import Helping
 from bench_gui.shell.layout import SESSION_HEIGHT, Layout
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.pages import Pages
+from bench_gui.shell.rail import Rail
 from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
@@ -41,7 +42,6 @@ from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe, hbox, vbox
 from bench_gui.widgets.notices import Notices
 from bench_gui.widgets.page import TaskPage
-from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
 from core.base.units import ANGLE_UNITS, duration

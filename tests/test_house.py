@@ -42,7 +42,7 @@ LONG_FUNCTIONS = {
     "core/export/standalone/servobench_mujoco.py:update",
     # Lists of fields, options, menus or widgets, without branches.
     "drivers/ethercat/form.py:family", "drivers/simulated/form.py:family",
-    "bench_gui/cli/commands/compliant_learn.py:add_arguments", "bench_gui/main_window.py:_build_menus",
+    "bench_gui/cli/commands/studies/compliant_learn.py:add_arguments", "bench_gui/main_window.py:_build_menus",
     "bench_gui/session/head.py:__init__",
     "bench_gui/session/panel.py:__init__",
 }  # fmt: skip
@@ -73,6 +73,15 @@ def test_the_core_is_a_dozen_rooms_with_few_arrows(imports):
     arrows = {(above, below) for above, below in arrows if above != below and above and below}
     assert len({room(module) for module in imports} - {""}) <= 12
     assert 30 <= len(arrows) <= 50
+
+
+def test_no_folder_has_more_files_than_a_reader_takes_in():
+    counted = {
+        folder.relative_to(ROOT).as_posix(): len(list(folder.glob("*.py")))
+        for room in ROOMS
+        for folder in [ROOT / room, *(ROOT / room).rglob("*/")]
+    }
+    assert {folder: count for folder, count in counted.items() if count > 16} == {}
 
 
 def test_the_tasks_of_the_window_do_not_import_each_other(imports):

@@ -56,7 +56,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def overview(parser: argparse.ArgumentParser) -> str:
     """Page of `bench` itself: its commands, and its own options."""
-    rows = [f"| [`bench {name}`]({name}.md) | {escaped(summary)} |" for name, summary in COMMANDS.items()]
+    rows = [f"| [`bench {name}`]({name}.md) | {escaped(summary)} |" for name, (_, summary) in COMMANDS.items()]
     return "\n".join(
         [
             "# Commands",

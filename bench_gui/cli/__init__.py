@@ -25,39 +25,39 @@ INTERRUPTED = 130
 """Exit status after Ctrl+C, 128 + SIGINT as in shells."""
 DAMAGED = 3
 """Exit status of a command that skipped damaged runs of a session and finished with the others."""
-COMMANDS: dict[str, str] = {
-    "demo": "run the whole workflow on a simulated servo, without hardware",
-    "import": "import recordings from other tools into a session",
-    "runs": "list the runs of a session",
-    "annotate": "note, tag, exclude or trim runs of a session",
-    "scan": "search for servos on a bus",
-    "servo": "show a servo, clear its errors or restart it",
-    "emulate": "emulate a servo on its bus, optionally with faults",
-    "record": "record trajectories with a servo",
-    "next": "suggest the recordings that would help most",
-    "place": "place drive/backdrive points by hand into a session",
-    "coverage": "check what the recordings of a session can identify, and list their problems",
-    "simulate": "simulate the recordings of a session with a model",
-    "rollout": "simulate a trajectory with a model",
-    "identify": "identify friction and motor models from a session",
-    "crossvalidate": "choose a model by cross-validation and test whether it transfers",
-    "fleet": "identify many units of a servo, on this machine or on a cluster",
-    "certainty": "quantify the uncertainty of an identified model's values",
-    "spread": "describe a fleet as one model with a spread, for domain randomisation",
-    "evaluate": "evaluate a model on the recordings of a session",
-    "drive-backdrive": "print or plot the drive and backdrive torques of a model",
-    "export": "export a model to a simulator or to firmware, or a session to other formats",
-    "feedforward": "compare tracking errors with and without friction compensation",
-    "stiction": "simulate stiction without chatter: steps, holding, stick-slip",
-    "webots": "run a Webots controller on the bench, or fit a Servo node",
-    "compliant": "simulate, identify and export compliant actuators",
-    "arm": "validate friction models on a 2R arm, simulated or measured",
-    "report": "write the HTML report of an identification",
-    "models": "list servos and their models, show one model, or add a servo",
-    "benchmark": "measure the speed of simulation and identification on this machine",
-    "doctor": "check this installation and suggest fixes",
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("model", "run the whole workflow on a simulated servo, without hardware"),
+    "import": ("session", "import recordings from other tools into a session"),
+    "runs": ("session", "list the runs of a session"),
+    "annotate": ("session", "note, tag, exclude or trim runs of a session"),
+    "scan": ("servo", "search for servos on a bus"),
+    "servo": ("servo", "show a servo, clear its errors or restart it"),
+    "emulate": ("servo", "emulate a servo on its bus, optionally with faults"),
+    "record": ("servo", "record trajectories with a servo"),
+    "next": ("session", "suggest the recordings that would help most"),
+    "place": ("servo", "place drive/backdrive points by hand into a session"),
+    "coverage": ("session", "check what the recordings of a session can identify, and list their problems"),
+    "simulate": ("model", "simulate the recordings of a session with a model"),
+    "rollout": ("model", "simulate a trajectory with a model"),
+    "identify": ("model", "identify friction and motor models from a session"),
+    "crossvalidate": ("model", "choose a model by cross-validation and test whether it transfers"),
+    "fleet": ("fleet", "identify many units of a servo, on this machine or on a cluster"),
+    "certainty": ("model", "quantify the uncertainty of an identified model's values"),
+    "spread": ("fleet", "describe a fleet as one model with a spread, for domain randomisation"),
+    "evaluate": ("model", "evaluate a model on the recordings of a session"),
+    "drive-backdrive": ("model", "print or plot the drive and backdrive torques of a model"),
+    "export": ("model", "export a model to a simulator or to firmware, or a session to other formats"),
+    "feedforward": ("model", "compare tracking errors with and without friction compensation"),
+    "stiction": ("studies", "simulate stiction without chatter: steps, holding, stick-slip"),
+    "webots": ("studies", "run a Webots controller on the bench, or fit a Servo node"),
+    "compliant": ("studies", "simulate, identify and export compliant actuators"),
+    "arm": ("studies", "validate friction models on a 2R arm, simulated or measured"),
+    "report": ("model", "write the HTML report of an identification"),
+    "models": ("model", "list servos and their models, show one model, or add a servo"),
+    "benchmark": ("servo", "measure the speed of simulation and identification on this machine"),
+    "doctor": ("servo", "check this installation and suggest fixes"),
 }
-"""Sub-command → summary; its module is bench_gui.cli.commands.<name, dashes as underscores>."""
+"""Sub-command → the folder of its module in bench_gui.cli.commands, and its summary."""
 
 TRACEBACK_VARIABLE = "SERVOBENCH_TRACEBACK"
 """Environment variable that makes internal errors print their traceback."""
@@ -88,8 +88,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--servo", metavar="ADDRESS", help="servo selected in the window (default: the last one used)")
     parser.add_argument("--example", action="store_true", help="open a copy of the example session in the window")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, summary in COMMANDS.items():
-        module = import_module(f"{__name__}.commands.{name.replace('-', '_')}")
+    for name, (folder, summary) in COMMANDS.items():
+        module = import_module(f"{__name__}.commands.{folder}.{name.replace('-', '_')}")
         command = subparsers.add_parser(
             name, help=summary, description=module.__doc__, epilog=getattr(module, "EXAMPLES", None)
         )

@@ -32,8 +32,7 @@ from bench_gui.plots.bars import BarChart
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import button, caption_of, describe, hbox, label, vbox, whole
 from bench_gui.widgets.start_button import held_by
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import SymbolDelegate, plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share

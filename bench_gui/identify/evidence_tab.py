@@ -23,8 +23,7 @@ from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.widgets.fields import vbox
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import SymbolDelegate, plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.computation import Computation

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 
-from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.undo import change
 from bench_gui.widgets.fields import AngleBox, Section, angle, choice, label, number
 from core.base.errors import ServoBenchError
 from core.base.units import RADIANS, AngleUnit, duration, fixed
 from core.base.words import capitalised
+from core.motion.recording import SAMPLE_DTYPE
 from core.motion.trajectories import (
     Trajectory,
     TrajectoryPreview,
@@ -222,3 +223,30 @@ def beyond(preview: TrajectoryPreview, limits: Limits, unit: AngleUnit) -> str:
                 "reduce it or widen the limits"
             )
     return ""
+
+
+FILE_OVERHEAD = 45_400
+"""Size of a run's file without its samples [bytes], measured; within 2 kB for any length."""
+CHUNK_ROWS = 16_384
+"""Long runs are stored in whole blocks of this many rows."""
+
+
+def file_size(duration: float, rate: float) -> int:
+    """Return the size of the file of a run of `duration` [s] at `rate` [Hz] with every channel, in bytes.
+
+    Samples are not compressed. A servo that does not report every channel needs less.
+    """
+    rows = max(1, round(duration * rate))
+    stored = rows if rows <= CHUNK_ROWS else CHUNK_ROWS * math.ceil(rows / CHUNK_ROWS)
+    return FILE_OVERHEAD + stored * SAMPLE_DTYPE.itemsize
+
+
+def size_in_words(count: int) -> str:
+    """Return a number of bytes as text, in kB or MB."""
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+
+
+def end_time(seconds: float, now: datetime) -> str:
+    """Return the time of day in so many seconds, for example "14:32"; with the weekday if it is not today."""
+    end = now + timedelta(seconds=seconds)
+    return end.strftime("%H:%M") if end.date() == now.date() else end.strftime("%a %H:%M")

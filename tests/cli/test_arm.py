@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pytest
 
-from bench_gui.cli.commands import arm as arm_command
+from bench_gui.cli.commands.studies import arm as arm_command
 from core.studies.arm.scene import ARMS
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")

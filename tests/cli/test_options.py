@@ -474,7 +474,9 @@ def test_compliant_identify(reach, session, monkeypatch) -> None:
 
     unit = CompliantUnit(actuator=Sea(stiffness=24.0))
     asked: list[Any] = []
-    monkeypatch.setattr("bench_gui.cli.commands.compliant_identify._start", lambda *given: asked.append(given) or unit)
+    monkeypatch.setattr(
+        "bench_gui.cli.commands.studies.compliant_identify._start", lambda *given: asked.append(given) or unit
+    )
     words = ["compliant", "identify", session, "--actuator", "sea", "--motor", "--mode", "3", "--frozen",
              "link_friction=0.025", "--free", "max_deflection", *CHOSEN[:10], "--validation", "kp=100",
              "--trials", "77", "--seed", "5", "--threads", "3"]  # fmt: skip
@@ -506,7 +508,7 @@ def test_report_and_scan(reach, session, tmp_path) -> None:
 
 
 def test_spread(monkeypatch, tmp_path) -> None:
-    from bench_gui.cli.commands import spread as spread_command
+    from bench_gui.cli.commands.fleet import spread as spread_command
 
     words = ["spread", "folder", "--friction-model", "m2", "--to", "json", "--draws", "7", "--seed", "5", "--kp", "9",
              "--force", "-o", str(tmp_path)]  # fmt: skip

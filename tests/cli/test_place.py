@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from bench_gui.cli.commands.place import PromptedHand
+from bench_gui.cli.commands.servo.place import PromptedHand
 from bench_gui.headless.place.measuring import PlacementPlan, place_points
 from bench_gui.headless.place.rests import Target
 from bench_gui.headless.place.torques import MOST_TORQUES, torques_from

@@ -232,7 +232,7 @@ def test_crossvalidate(printed, stub, session) -> None:
 
 
 def test_identify(printed, tmp_path) -> None:
-    from bench_gui.cli.commands import identify as identify_command
+    from bench_gui.cli.commands.model import identify as identify_command
     from core.identification.identify import IdentificationRequest, identify
 
     home = Session.create(tmp_path / "s")
@@ -440,7 +440,7 @@ def test_compliant_springs_and_joints(printed, machines, stub) -> None:
     state = Of(position=np.array([[9.0, 9.0], [1.0, 2.0]]), effort=np.array([[9.0, 9.0], [3.0, 4.0]]))
     motion = Of(robot_state=state, stiffness=np.array([[9.0, 9.0], [5.0, np.inf]]))
     stub("core.studies.compliant.array.simulate_array", motion)
-    stub("bench_gui.cli.commands.compliant_move._columns", {})
+    stub("bench_gui.cli.commands.studies.compliant_move._columns", {})
     run("compliant", "move", "--mode", "5,6", "--first", "0.1,0.2")
     assert printed() == [
         ["joint", "mode", "first command", "second command", "link/rad", "torque/(N·m)", "stiffness/(N·m/rad)"],
@@ -455,7 +455,7 @@ def test_compliant_springs_and_joints(printed, machines, stub) -> None:
 
 
 def test_compliant_identify(printed) -> None:
-    from bench_gui.cli.commands import compliant_identify
+    from bench_gui.cli.commands.studies import compliant_identify
 
     def number(**more: Any) -> Of:
         facts = {"symbol": "k", "value": 1.5, "frozen": False, "grade": Of(figure="1.5", width="0.25"), "unit": "N",
@@ -484,7 +484,7 @@ def test_compliant_identify(printed) -> None:
 
 
 def test_fleet(printed, capsys) -> None:
-    from bench_gui.cli.commands import fleet as fleet_command
+    from bench_gui.cli.commands.fleet import fleet as fleet_command
 
     best = Of(model=Of(friction="m2"), train_mae=0.001, validation_mae=0.002)
     units = [
@@ -534,7 +534,7 @@ def test_fleet(printed, capsys) -> None:
 
 
 def test_spread(printed) -> None:
-    from bench_gui.cli.commands import spread as spread_command
+    from bench_gui.cli.commands.fleet import spread as spread_command
 
     parameter = Of(
         name="kt", centre=1.25, unit="N·m/A",
@@ -565,7 +565,7 @@ def test_spread(printed) -> None:
 
 
 def test_next(printed) -> None:
-    from bench_gui.cli.commands import next as next_command
+    from bench_gui.cli.commands.session import next as next_command
 
     cell = Of(trajectory="sin_sin", mass=0.3, length=0.12, kp=9.0)
     found = Of(proposals=[Of(cell=cell, factor=2.5, words="pins down kt")], basis="basis")
@@ -579,7 +579,7 @@ def test_next(printed) -> None:
 
 
 def test_certainty(printed) -> None:
-    from bench_gui.cli.commands import certainty as certainty_command
+    from bench_gui.cli.commands.model import certainty as certainty_command
 
     def parameter(**more: Any) -> Of:
         facts = {"name": "kt", "grade": Of(figure="1.5"), "unit": "N", "half_width": 0.25, "remarks": ("one", "two")}
@@ -599,7 +599,7 @@ def test_certainty(printed) -> None:
 
 
 def test_webots(printed) -> None:
-    from bench_gui.cli.commands.webots import traces_csv
+    from bench_gui.cli.commands.studies.webots import traces_csv
     from bench_gui.render.terminal import print_document
     from core.studies.webots.documents import loss_document, motion_document, summary
 
@@ -708,7 +708,7 @@ def test_demo_and_benchmark(printed, stub, tmp_path) -> None:
 
 def test_arm(printed, stub, tmp_path) -> None:
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    from bench_gui.cli.commands import arm as arm_command
+    from bench_gui.cli.commands.studies import arm as arm_command
 
     candidates = [Of(name="m2"), Of(name="m6")]
     case = Of(title="Circle, high", errors={"m6": Of(mae_mrad=2.5), "m2": Of(mae_mrad=1.5)})

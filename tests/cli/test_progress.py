@@ -94,7 +94,7 @@ def test_a_command_that_fails_leaves_nothing_of_the_bar(monkeypatch: pytest.Monk
             bar.show(0.4, "M1")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("bench_gui.cli.commands.models.run", run)
+    monkeypatch.setattr("bench_gui.cli.commands.model.models.run", run)
     assert main(["models"]) == 130
     *_, drawn, erased, message = terminal.getvalue().split("\r")
     assert "40 % M1" in drawn
@@ -106,7 +106,7 @@ def test_a_command_that_fails_leaves_nothing_of_the_bar(monkeypatch: pytest.Monk
 def test_every_command_shows_announcements_and_none_outlives_it(
     options: list[str], shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench_gui.cli.commands.models.run", lambda _: announce("compiling"))
+    monkeypatch.setattr("bench_gui.cli.commands.model.models.run", lambda _: announce("compiling"))
     assert main(["models", *options]) == 0
     announce("later")
     assert capsys.readouterr().err == shown

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from bench_gui.cli import build_parser, main
-from bench_gui.cli.commands.record import _ask, _grid
+from bench_gui.cli.commands.servo.record import _ask, _grid
 from bench_gui.cli.terminal import ProgressBar
 from core.base.errors import InputError
 from core.practice.plan import GridPlan, dynamixel_plan, suggested_plan

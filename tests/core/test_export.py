@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_gui.cli import main
-from bench_gui.cli.commands.export import WORDS
+from bench_gui.cli.commands.model.export import WORDS
 from core.base.errors import ExportError
 from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form

@@ -18,9 +18,9 @@ from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.hold_plan import HoldPlan
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.plots.heat import CIVIDIS
-from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.queue import QueuedRun
 from bench_gui.record.run_list import RunList
+from bench_gui.record.trajectory_form import end_time, file_size, size_in_words
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog

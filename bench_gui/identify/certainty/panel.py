@@ -14,8 +14,7 @@ from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, hbox, label, vbox, whole
 from bench_gui.widgets.page import Placeholder
 from bench_gui.widgets.start_button import StartButton, held_by
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import SymbolDelegate, plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.progress_row import ProgressRow
 from core.base.units import FIGURE_DASH, significant

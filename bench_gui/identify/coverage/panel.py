@@ -18,8 +18,7 @@ from bench_gui.identify.evidence_table import TONES
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.widgets.fields import button, hbox, label, restyle, vbox
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import TablesInTurn
+from bench_gui.widgets.tables import SymbolDelegate, TablesInTurn
 from bench_gui.widgets.text_table import Cell, Column
 from core.base.units import fixed, milliradians
 from core.base.words import capitalised, counted

@@ -19,8 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.widgets.fields import button, describe, label
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tables import SymbolDelegate, plain_table
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 from core.base.errors import ServoBenchError
 from core.base.numbers import parse_number

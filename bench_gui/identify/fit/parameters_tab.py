@@ -22,8 +22,7 @@ from bench_gui.identify.tables import (
 )
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.widgets.fields import describe, hbox, label, vbox
-from bench_gui.widgets.symbols import SymbolDelegate
-from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from bench_gui.widgets.tables import ROW_HEIGHT, SymbolDelegate, plain_table
 from bench_gui.widgets.text_table import ROOT
 from core.base.units import milliradians
 from core.identification.evidence.certainty import Certainty

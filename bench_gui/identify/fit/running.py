@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 
 from bench_gui.identify.fit.compute import run
-from bench_gui.identify.fit.earlier import earlier_results, result_in
 from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, FitResult, FitStarted, Remedy
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computation, Computations
 from bench_gui.work.process import Share
+from core.base.errors import ServoBenchError
 from core.base.words import counted
 from core.identification.request import IdentificationRequest
-from sessions.results.folder import FOLDER, new_result_folder
+from sessions.results.folder import FOLDER, new_result_folder, result_folders
+from sessions.results.identification import load_identification
 from sessions.results.record import IdentificationRecord, newest_unfinished
 
 
@@ -192,3 +195,29 @@ class Fitting(Computation[FitJob, FitProgress, FitResult]):
         if record != self.unfinished:
             self.unfinished = record
             self.unfinished_changed.emit()
+
+
+MOST = 30
+"""Number of earlier results offered: reading one takes about 10 ms, and each stays in memory."""
+
+
+def earlier_results(results: Path, most: int = MOST) -> tuple[FitResult, ...]:
+    """Read the results in a results folder, newest first; unreadable ones are skipped."""
+    return tuple(islice(_readable(results), most))
+
+
+def result_in(folder: Path) -> FitResult:
+    """Read the result in a folder.
+
+    Raises:
+        IdentificationError: if it cannot be read.
+    """
+    return FitResult.of(load_identification(folder), folder)
+
+
+def _readable(results: Path) -> Iterator[FitResult]:
+    for folder in result_folders(results):
+        try:
+            yield FitResult.of(load_identification(folder), folder)
+        except ServoBenchError:
+            continue

@@ -16,8 +16,8 @@ from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choi
 from core.base.units import AngleUnit
 from core.servo.catalogue import load_servo, servos
 from core.servo.shipped import load_model, shipped_models
+from core.studies.webots.experiments import PUSHED_FROM, PUSHED_TO, Scene
 from core.studies.webots.fields import NO_LIMIT, ServoFields
-from core.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 
 RECORDINGS = "recordings"

@@ -27,7 +27,7 @@ from core.base.errors import ServoBenchError
 from core.base.units import fixed, milliradians, significant
 from core.document.plot import PlotContents, TablePanel
 from core.studies.webots.documents import scene_plot
-from core.studies.webots.scene import Shown, simulated
+from core.studies.webots.experiments import Shown, simulated
 
 SETTLED = 40
 """Delay between an edit and the simulation [ms]; a burst of edits is simulated once."""

@@ -14,8 +14,8 @@ from core.document.document import Document
 from core.document.plot import BarPanel, BarSeries, CurvePanel, PlotContents, PlotCurve
 from core.document.table import Table
 from core.servo.terms import FRICTION_MODELS
+from core.studies.webots.experiments import Shown
 from core.studies.webots.fields import ServoFields, seed_name
-from core.studies.webots.scene import Shown
 from core.studies.webots.trace import Trace
 
 if TYPE_CHECKING:

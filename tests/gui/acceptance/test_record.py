@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 
-from bench_gui.record.estimate import file_size
 from bench_gui.record.plots import PINNED, STRIPS
+from bench_gui.record.trajectory_form import file_size
 from bench_gui.record.view import LIST, LIVE
 from core.practice.plan import GridPlan
 from drivers.servo import ServoState

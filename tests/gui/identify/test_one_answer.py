@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bench_gui.cli.commands import identify as terminal
+from bench_gui.cli.commands.model import identify as terminal
 from bench_gui.headless.report import ReportContents, page, report, write_report
 from bench_gui.headless.report.sections import Examination, Part
 from bench_gui.headless.symbols import with_symbols

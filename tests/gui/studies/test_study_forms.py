@@ -27,8 +27,8 @@ from core.studies.compliant.joint import CompliantJoint, CompliantLink
 from core.studies.compliant.learning import Iteration, LearningLaw, sinusoid
 from core.studies.compliant.modes import Mode
 from core.studies.stiction.exploring import HOLD, StictionJob
+from core.studies.webots.experiments import Scene
 from core.studies.webots.fields import ServoFields
-from core.studies.webots.scene import Scene
 from core.studies.webots.servo import FORCE
 from tests.gui.test_forms import enter
 

@@ -24,7 +24,7 @@ from core.studies.stiction.documents import experiment_plot
 from core.studies.stiction.exploring import HOLD, INTEGRAL, VELOCITY, StictionJob, StictionTrace, StictionView
 from core.studies.stiction.exploring import TORQUE as TORQUE_BELOW
 from core.studies.webots.documents import scene_plot
-from core.studies.webots.scene import Scene, Shown
+from core.studies.webots.experiments import Scene, Shown
 from core.studies.webots.trace import COLUMNS, Trace
 
 TIME = np.arange(5.0)

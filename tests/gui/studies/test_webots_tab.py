@@ -11,8 +11,8 @@ from bench_gui.studies.webots.compute import LossModel, LossNumber, LossView
 from bench_gui.studies.webots.form import FIRST, RECORDINGS
 from bench_gui.studies.webots.tab import WebotsTab, loss_columns, loss_rows, numbers_text, table_panel
 from core.base.units import DEGREES
+from core.studies.webots.experiments import PUSHED_FROM, simulated
 from core.studies.webots.fields import NO_LIMIT
-from core.studies.webots.scene import PUSHED_FROM, simulated
 from core.studies.webots.servo import FORCE, VELOCITY
 
 CHARTS = ("position", "velocity", "force")

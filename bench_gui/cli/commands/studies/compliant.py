@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_task, any_number, not_negative, numbers, positive_float
-from bench_gui.cli.commands import compliant_export, compliant_identify, compliant_learn, compliant_move
+from bench_gui.cli.commands.studies import compliant_export, compliant_identify, compliant_learn, compliant_move
 from bench_gui.cli.compliant_files import (
     actuator_of,
     add_actuator,

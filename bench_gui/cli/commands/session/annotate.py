@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_session, comma_list
-from bench_gui.cli.commands.runs import print_runs, runs_json
+from bench_gui.cli.commands.session.runs import print_runs, runs_json
 from bench_gui.cli.terminal import add_json, print_json
 from core.base.numbers import parse_number
 

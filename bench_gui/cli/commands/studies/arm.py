@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_task, comma_list, friction_models, model_from, positive_float
-from bench_gui.cli.commands import arm_identify
+from bench_gui.cli.commands.studies import arm_identify
 from bench_gui.cli.files import by_joint, write_table
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.base.errors import InputError

@@ -1,0 +1,1 @@
+"""Commands about many units of a servo."""

@@ -1,0 +1,1 @@
+"""Commands about models: identification, evidence, simulation, export."""

@@ -1,0 +1,1 @@
+"""Commands about servos, recording and this installation."""

@@ -1,0 +1,1 @@
+"""Commands about the systems of other papers."""
