@@ -88,7 +88,6 @@ class ErrorTable(TextTable):
         return TablePanel((*first, *(f"{entry.title} [mrad]" for entry in self._entries)), tuple(rows))
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of rows, including the mean."""
         return 0 if parent.isValid() else len(self._groups)
 
     def cell_at(self, row: int, column: int) -> Cell:

@@ -86,7 +86,6 @@ class BenchView(TaskPage):
         themes.changed.connect(self._paint)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page."""
         servo = self._controller.servo
         return [
             ActionSpec("&Scan for servos…", self.scan, enabled=lambda: servo.view.kind == "off"),
@@ -102,7 +101,6 @@ class BenchView(TaskPage):
         ]
 
     def entered(self) -> None:
-        """Update the shown values."""
         self._controller.connecting.presets.load()
         self._show_bench()
         self._show_servo(self._controller.servo.view)

@@ -74,7 +74,6 @@ class ExportView(TaskPage):
         themes.changed.connect(self._paint)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page."""
         return [
             ActionSpec("Choose the export folder…", self.ask_folder),
             ActionSpec("Export the model", self._export, enabled=self.export_button.isEnabled),

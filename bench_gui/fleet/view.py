@@ -210,7 +210,6 @@ class FleetView(TaskPage):
             self._controller.save_plot(PlotContents(self._title(), (panel,)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page."""
         there = self.model.isEnabled
         return [
             ActionSpec(
@@ -231,7 +230,6 @@ class FleetView(TaskPage):
         ]
 
     def entered(self) -> None:
-        """Update the page when it becomes visible."""
         self._show_current()
 
     # Display.

@@ -136,7 +136,6 @@ class EvidenceTab(QWidget):
         self.coverage.check()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Return the actions for menus and command palette."""
         crossvalidating, certifying = self.crossvalidating, self.certifying
         return [
             ActionSpec("Check the coverage", self.check_coverage, enabled=self.coverage.check_button.isEnabled),

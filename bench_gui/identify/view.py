@@ -179,7 +179,6 @@ class IdentifyView(TaskPage):
             self.search.recall(self._controller.fitting.result)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Return the actions for menus and command palette."""
         fitting, start, card = self._controller.fitting, self.start, self.answer.card
         tip, bounds = start.start_button.toolTip(), self.form.parameters_button
         return [

@@ -25,7 +25,6 @@ class LogTable(TextTable):
         journal.added.connect(self._grow)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of lines."""
         return 0 if parent.isValid() else self._count
 
     def cell_at(self, row: int, column: int) -> Cell:

@@ -196,7 +196,6 @@ class PlaceView(TaskPage):
         self.pendulum.setFocus()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page."""
         placing = self._placing
         return [
             ActionSpec("Hold the next torque", self._hold, "Ctrl+H", enabled=lambda: self._ready),

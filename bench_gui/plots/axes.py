@@ -26,7 +26,6 @@ class Axis(pg.AxisItem):
         self.update()
 
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
-        """Format the tick values."""
         return [text.replace("-", "−") for text in super().tickStrings(values, scale, spacing)]
 
 
@@ -50,7 +49,6 @@ class LogAxis(Axis):
         return [(1.0, ticks[::stride])]
 
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
-        """Format the tick values."""
         return [f"{10.0**value:.4g}" for value in values]
 
 

@@ -86,7 +86,6 @@ class RecordView(TaskPage):
         self._show_servo(self._controller.servo.view)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of this page."""
         queue, start, page = self._controller.queue, self.start, self.page
         return [
             ActionSpec(

@@ -28,5 +28,4 @@ class ExploreTab(QWidget):
         """Compute the first picture. Called when the tab becomes visible, so that hidden tabs cost nothing."""
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions for the menus and the command palette."""
         return []

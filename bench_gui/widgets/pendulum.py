@@ -45,7 +45,6 @@ class PendulumView(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the widget."""
         theme, bench = themes.current, self._bench
         if bench is None:
             return

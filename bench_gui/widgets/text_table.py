@@ -95,11 +95,9 @@ class TextTable(QAbstractTableModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = ROOT) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -121,7 +119,6 @@ class TextTable(QAbstractTableModel):
         return self.rows[row][column]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the data of a cell for a role."""
         cell = self.cell_at(index.row(), index.column())
         if role == Qt.ItemDataRole.DisplayRole:
             return cell.text

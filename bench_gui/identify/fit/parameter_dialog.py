@@ -111,7 +111,6 @@ class ParameterChoices(TextTable):
         return [row.default.name for row in self._choices].index(name)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Number of parameters."""
         return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:

@@ -85,7 +85,6 @@ class ProposalTable(TextTable):
         return usual | Qt.ItemFlag.ItemIsUserCheckable if index.column() == 0 else usual
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the data of a cell."""
         if role == Qt.ItemDataRole.CheckStateRole and index.column() == 0:
             return Qt.CheckState.Checked if index.row() in self._checked else Qt.CheckState.Unchecked
         return super().data(index, role)

@@ -29,7 +29,6 @@ class MotionCell(QStyledItemDelegate):
         super().__init__(parent)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw the cell."""
         super().paint(painter, option, index)
         stamp = index.data(SKETCH_ROLE)
         if not isinstance(stamp, Sketch):

@@ -53,24 +53,19 @@ class RunOrder(QAbstractTableModel):
         return self._places.get(self._table.row_of(identity), -1)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of displayed runs."""
         return 0 if parent.isValid() else len(self._shown)
 
     def columnCount(self, parent: Index = ROOT) -> int:
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the title of a column."""
         return self._table.headerData(section, orientation, role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return the flags of the table."""
         # Flags depend only on the column.
         return self._table.flags(index)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the data of a cell."""
         return self._table.data(self._inside(index), role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:

@@ -107,7 +107,6 @@ class RunTable(TextTable):
         return self._places.get(identity, -1)
 
     def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of runs."""
         return 0 if parent.isValid() else len(self._runs)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -123,7 +122,6 @@ class RunTable(TextTable):
         return True
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the data of a cell."""
         run, column = self._runs[index.row()], index.column()
         annotation = self._library.annotation(run.id)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):

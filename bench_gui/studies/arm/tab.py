@@ -156,7 +156,6 @@ class ArmTab(QWidget):
             self.run()
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of the arm tab."""
         return [
             ActionSpec(
                 "&Run the comparison on the arm",

@@ -152,7 +152,6 @@ class ComplianceTab(ExploreTab):
             self._writer.start(GazeboJob(job=job, folder=Path(folder)))
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of the tab."""
         return [
             ActionSpec(
                 "&Play the compliant joint's motion",

@@ -131,7 +131,6 @@ class LearningTab(ExploreTab):
         self._controller.message.emit("info", f"Input of iteration {shown.number} written to {written.name}")
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of the tab."""
         there = self.write_button.isEnabled
         return [
             ActionSpec("&Learn the motion", self.learn, tip=self.tip, enabled=self.learn_button.isEnabled),

@@ -121,7 +121,6 @@ class StictionTab(ExploreTab):
             self.form.obey(self._remedy)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of the tab."""
         return [
             ActionSpec("Run the stiction &experiment", self.run, tip="Simulate a joint that sticks, slips or is held"),
             ActionSpec(

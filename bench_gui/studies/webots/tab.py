@@ -171,7 +171,6 @@ class WebotsTab(ExploreTab):
             self._controller.save_plot(PlotContents(f"Webots Servo, {view.title}", (table_panel(view),)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
-        """Actions of the Webots tab."""
         return [
             ActionSpec(
                 "&Fit a Webots Servo and compare it",

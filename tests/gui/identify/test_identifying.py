@@ -237,7 +237,7 @@ def test_the_fit_gives_way_while_the_servo_is_driven(qapp, tmp_path, monkeypatch
 
 def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(person, session, tmp_path):
     """The window's resume and `bench identify --resume` go through one function, to the same bits."""
-    request = FitSettings(models=("m1", "m2"), command_path="off", trials=64, validation="none").request("mx106")
+    request = FitSettings(models=("m1", "m2"), command_path="off", trials=256, validation="none").request("mx106")
     opened = Session.open(session)
     runs = opened.fit_ids()
     recordings = opened.load_for_fit(runs)
