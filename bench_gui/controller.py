@@ -32,7 +32,7 @@ from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.report import Reporting, ReportJob
 from core.base.units import ANGLE_UNITS, RADIANS, AngleUnit
-from core.document.plot import PlotContents
+from core.document.plot import Plot
 from core.servo.catalogue import load_servo
 
 TICK = 33
@@ -188,7 +188,7 @@ class Controller(QObject):
             "compute", self.compute.call, simulations.warm_up, self.setup.spec.name, failed=lambda _: None
         )
 
-    def save_plot(self, contents: PlotContents, path: Path) -> None:
+    def save_plot(self, contents: Plot, path: Path) -> None:
         """Write a plot as a figure or as numbers."""
 
         def done(written: Path) -> None:

@@ -12,7 +12,7 @@ from bench_gui.state.models import ModelEntry
 from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 from core.base.units import FIGURE_DASH, milliradians
 from core.base.words import counted
-from core.document.plot import TablePanel
+from core.document.table import Table
 from core.identification.runs.grouping import Group
 from core.motion.trajectories import title_of
 
@@ -78,14 +78,14 @@ class ErrorTable(TextTable):
         runs = self._groups[row][1].runs
         return runs[0] if not self._by and row > 0 else ""
 
-    def contents(self) -> TablePanel:
+    def contents(self) -> Table:
         """The whole table as numbers in mrad."""
         first = ("Runs", "Number") if self._by else ("Run", "Trajectory")
         rows: list[tuple[str | float, ...]] = []
         for (name, second), group in self._groups:
             errors = [group.mean(self._book.of(entry)) for entry in self._entries]
             rows.append((name, second, *(math.nan if error is None else error * MRAD for error in errors)))
-        return TablePanel((*first, *(f"{entry.title} [mrad]" for entry in self._entries)), tuple(rows))
+        return Table((*first, *(f"{entry.title} [mrad]" for entry in self._entries)), tuple(rows))
 
     def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._groups)

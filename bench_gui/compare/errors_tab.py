@@ -12,7 +12,8 @@ from bench_gui.headless.comparison_tables import Judged, conditions_of, heat_pan
 from bench_gui.state.models import ModelEntry
 from bench_gui.widgets.fields import Section, choice, hbox, label, vbox
 from bench_gui.widgets.tables import plain_table
-from core.document.plot import HeatPanel, PlotContents, TablePanel
+from core.document.plot import HeatPanel, Plot
+from core.document.table import Table
 from core.identification.runs.grouping import grid_of
 
 ROWS: list[tuple[str, tuple[str, ...]]] = [
@@ -99,15 +100,15 @@ class ErrorsTab(QWidget):
             entry = self._entry()
             self.heat_title.setText(f"HEAT MAP OF {entry.title.upper()}" if entry is not None else "")
 
-    def heat_contents(self) -> PlotContents:
+    def heat_contents(self) -> Plot:
         """Heat map for an exported file."""
         panel = self._heat_panel()
-        return PlotContents(self._comparison.title(), (panel,) if panel is not None else ())
+        return Plot(self._comparison.title(), (panel,) if panel is not None else ())
 
-    def table_contents(self) -> PlotContents:
+    def table_contents(self) -> Plot:
         """Table for an exported file."""
-        panel: TablePanel = self.table.contents()
-        return PlotContents(self._comparison.title(), (panel,) if panel.rows else ())
+        panel: Table = self.table.contents()
+        return Plot(self._comparison.title(), (panel,) if panel.rows else ())
 
     def _entry(self) -> ModelEntry | None:
         wanted = self.model.currentData()

@@ -14,7 +14,7 @@ from bench_gui.plots.export import on_paper
 from bench_gui.state.models import IDENTIFIED, ModelList
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import Section, choice, label, vbox
-from core.document.plot import BarPanel, BarSeries, PlotContents, mixed
+from core.document.plot import BarPanel, BarSeries, Plot, mixed
 from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"
@@ -69,13 +69,13 @@ class ModelsTab(QWidget):
             )
         )
 
-    def contents(self) -> PlotContents:
+    def contents(self) -> Plot:
         """Bars for an exported file."""
         panel = self.chart.panel
         if panel is None or not panel.groups or not panel.series:
-            return PlotContents(self._comparison.title(), ())
+            return Plot(self._comparison.title(), ())
         series = tuple(BarSeries(s.name, on_paper(s.colour), s.values, s.pale) for s in panel.series)
-        return PlotContents(self._comparison.title(), (BarPanel(panel.left, panel.bottom, panel.groups, series),))
+        return Plot(self._comparison.title(), (BarPanel(panel.left, panel.bottom, panel.groups, series),))
 
     def _grouped(self) -> tuple[list[tuple[str, Group]], str]:
         runs, by = self._comparison.runs, GROUPS[self.groups.currentIndex()][1]

@@ -38,7 +38,8 @@ from bench_gui.work.computation import Computation
 from bench_gui.work.process import Share
 from core.base.units import FIGURE_DASH, significant
 from core.base.words import capitalised, counted
-from core.document.plot import BarPanel, BarSeries, TablePanel
+from core.document.plot import BarPanel, BarSeries
+from core.document.table import Table
 from sessions.folders import as_person_writes
 
 COLUMNS = (
@@ -203,10 +204,10 @@ class SpreadTab(QWidget):
         self._take_step(Share(0.0, "starting"))
         self._enable()
 
-    def contents(self) -> TablePanel:
+    def contents(self) -> Table:
         """Return the table for a file."""
         rows = tuple(tuple(cell.text for cell in row) for row in self.table.rows)
-        return TablePanel(tuple(column.title for column in COLUMNS), rows)
+        return Table(tuple(column.title for column in COLUMNS), rows)
 
     # State.
 

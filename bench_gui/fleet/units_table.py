@@ -11,7 +11,7 @@ from PySide6.QtCore import QSortFilterProxyModel, Qt
 from bench_gui.fleet.summary import FleetSummary, Mark, ModelSummary, ParameterSummary, UnitSummary
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
 from core.base.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
-from core.document.plot import TablePanel
+from core.document.table import Table
 from sessions.folders import as_person_writes
 
 UNLIKE = "outlier"
@@ -59,10 +59,10 @@ class UnitsTable(TextTable):
         """Return the row of a unit; −1 if there is none."""
         return self.summary.place.get(unit, -1) if self.summary is not None else -1
 
-    def contents(self) -> TablePanel:
+    def contents(self) -> Table:
         """Return the whole table as numbers, with all parameters of the model and their intervals."""
         if self.summary is None:
-            return TablePanel((), ())
+            return Table((), ())
         parameters = self._model.parameters if self._model is not None else ()
         headings = [column.title for column in COLUMNS]
         for p in parameters:
@@ -72,7 +72,7 @@ class UnitsTable(TextTable):
             texts = [cell.text for cell in self._usual(row, unit)]
             numbers = [float(value) for p in parameters for value in (p.values[row], p.half_widths[row])]
             rows.append((*texts[:TRAINING], *(1e3 * error for error in self._errors(row)), texts[MARK], *numbers))
-        return TablePanel(tuple(headings), tuple(rows))
+        return Table(tuple(headings), tuple(rows))
 
     def marks(self, row: int) -> list[str]:
         """Return what makes a unit an outlier, or why it cannot be fitted."""

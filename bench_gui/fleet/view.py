@@ -24,7 +24,8 @@ from bench_gui.widgets.page import SideBySide, TaskPage
 from bench_gui.widgets.start_button import StartButton, held_by
 from bench_gui.widgets.tabs import Segments
 from core.base.words import capitalised, counted
-from core.document.plot import PlotContents, TablePanel
+from core.document.plot import Plot
+from core.document.table import Table
 from sessions.folders import home
 
 UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
@@ -204,10 +205,10 @@ class FleetView(TaskPage):
 
     def export_table(self) -> None:
         """Export the visible table as numbers."""
-        panel: TablePanel = self.spread.contents() if self.tabs.current == SPREAD else self.units.table.contents()
+        panel: Table = self.spread.contents() if self.tabs.current == SPREAD else self.units.table.contents()
         path = ask_plot_file(self, f"{file_name(self._title())}.csv", TABLE_FILTERS)
         if path is not None:
-            self._controller.save_plot(PlotContents(self._title(), (panel,)), path)
+            self._controller.save_plot(Plot(self._title(), (panel,)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
         there = self.model.isEnabled
@@ -385,9 +386,9 @@ class FleetView(TaskPage):
         summary = self.running.summary
         return "Fleet" if summary is None else f"Fleet of {len(summary.units)} {summary.servo}, {self.friction.upper()}"
 
-    def _plot_contents(self) -> PlotContents:
+    def _plot_contents(self) -> Plot:
         return gather([strip.chart for strip in self.parameters.shown], self._title())
 
-    def _map_contents(self) -> PlotContents:
+    def _map_contents(self) -> Plot:
         panel = self.transfer.panel()
-        return PlotContents(f"{self._title()}, transfer", () if panel is None else (panel,))
+        return Plot(f"{self._title()}, transfer", () if panel is None else (panel,))

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 from bench_gui.plots.chart import Chart
 from bench_gui.theme import THEMES, Theme, load_theme
 from bench_gui.widgets.fields import tool
-from core.document.plot import CurvePanel, PlotArea, PlotContents, PlotCurve, labelled
+from core.document.plot import CurvePanel, Plot, PlotArea, PlotCurve, labelled
 
 FILTERS = {
     "Picture, scalable (*.svg)": ".svg",
@@ -54,7 +54,7 @@ def on_paper(colour: str) -> str:
     return _on_paper().get(colour.lower(), colour)
 
 
-def gather(charts: Sequence[Chart], title: str) -> PlotContents:
+def gather(charts: Sequence[Chart], title: str) -> Plot:
     """Collect the visible contents of stacked charts; charts without a curve are left out."""
     heights = [max(1, chart.height()) for chart in charts]
     mean = sum(heights) / len(heights)
@@ -78,7 +78,7 @@ def gather(charts: Sequence[Chart], title: str) -> PlotContents:
                 height=height / mean,
             )
         )
-    return PlotContents(title, tuple(panels))
+    return Plot(title, tuple(panels))
 
 
 def _printed(curve: PlotCurve) -> PlotCurve:
@@ -92,9 +92,7 @@ def _printed_area(area: PlotArea) -> PlotArea:
 class PlotExport:
     """Button with "Export plot…" and "Copy image" for one part of the window."""
 
-    def __init__(
-        self, shown: QWidget, contents: Callable[[], PlotContents], save: Callable[[PlotContents, Path], object]
-    ) -> None:
+    def __init__(self, shown: QWidget, contents: Callable[[], Plot], save: Callable[[Plot, Path], object]) -> None:
         """Create the button.
 
         Args:

@@ -16,7 +16,7 @@ from bench_gui.plots.chart import Chart
 from bench_gui.plots.cursors import CursorReadout, DeltaCursors
 from bench_gui.plots.export import PlotExport, gather
 from bench_gui.widgets.fields import restyle, tool
-from core.document.plot import PlotContents
+from core.document.plot import Plot
 
 
 class PlotTools:
@@ -27,7 +27,7 @@ class PlotTools:
         charts: Sequence[Chart],
         shown: QWidget,
         title: Callable[[], str],
-        save: Callable[[PlotContents, Path], object],
+        save: Callable[[Plot, Path], object],
         *,
         symbol: str = "t",
         fit: Callable[[], object] | None = None,

@@ -19,18 +19,8 @@ from bench_gui.headless.symbols import mathtext
 from bench_gui.plots.heat import heat_colours, ink_on
 from core.base.atomic import write_atomically
 from core.base.errors import InputError
-from core.document.plot import (
-    Array,
-    BarPanel,
-    CurvePanel,
-    HeatPanel,
-    Panel,
-    PlotContents,
-    PlotCurve,
-    TablePanel,
-    mixed,
-    parted,
-)
+from core.document.plot import Array, BarPanel, CurvePanel, HeatPanel, Panel, Plot, PlotCurve, mixed, parted
+from core.document.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +44,7 @@ _MARKERS = {"t": "v", "t1": "^", "t2": ">", "t3": "<"}
 """Markers with different names in the two plotting libraries."""
 
 
-def save_plot(contents: PlotContents, path: Path) -> Path:
+def save_plot(contents: Plot, path: Path) -> Path:
     """Write a plot in the format of the path's ending and return the path.
 
     Raises:
@@ -71,19 +61,19 @@ def save_plot(contents: PlotContents, path: Path) -> Path:
         return path
     if ending not in PICTURES:
         raise InputError(f"{path}: plots are written as {', '.join((*PICTURES, NUMBERS))}; choose one of these endings")
-    if any(isinstance(panel, TablePanel) for panel in contents.panels):
+    if any(isinstance(panel, Table) for panel in contents.panels):
         raise InputError(f"{path}: a table is written as {NUMBERS}; choose this ending")
     return write_figure(contents, path)
 
 
-def write_figure(contents: PlotContents, path: str | Path) -> Path:
+def write_figure(contents: Plot, path: str | Path) -> Path:
     """Write a figure and return its path; raise InputError for an ending that is not in PICTURES."""
     from bench_gui.headless.report.figures import save_figure
 
     return save_figure(plot_figure(contents), path)
 
 
-def plot_figure(contents: PlotContents) -> Figure:
+def plot_figure(contents: Plot) -> Figure:
     """Draw a plot on white paper."""
     from matplotlib.figure import Figure
 
@@ -253,7 +243,7 @@ def _draw_heat(figure: Figure, axes: Axes, panel: HeatPanel) -> None:
     figure.colorbar(drawn, ax=axes, label=panel.scale)
 
 
-def _rows(contents: PlotContents) -> Iterator[list[str]]:
+def _rows(contents: Plot) -> Iterator[list[str]]:
     curves = [(panel, curve) for panel in contents.panels if isinstance(panel, CurvePanel) for curve in panel.curves]
     if curves:
         yield from _curve_rows(curves)
@@ -267,7 +257,7 @@ def _rows(contents: PlotContents) -> Iterator[list[str]]:
             yield [f"{panel.left} \\ {panel.bottom}", *(f"{column}: {name} [{unit}]" for column in panel.columns)]
             for row, values in zip(panel.rows, panel.values, strict=True):
                 yield [row, *(_cell(value) for value in values)]
-        elif isinstance(panel, TablePanel):
+        elif isinstance(panel, Table):
             yield list(panel.headings)
             for cells in panel.rows:
                 yield [cell if isinstance(cell, str) else _cell(cell) for cell in cells]
@@ -297,5 +287,5 @@ def _curve_rows(curves: Sequence[tuple[CurvePanel, PlotCurve]]) -> Iterator[list
         yield [_cell(column[i]) if i < len(column) else "" for column in columns]
 
 
-def _cell(value: float) -> str:
-    return repr(float(value)) if math.isfinite(value) else ""
+def _cell(value: float | None) -> str:
+    return repr(float(value)) if value is not None and math.isfinite(value) else ""

@@ -12,7 +12,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
-from core.document.plot import CurvePanel, PlotContents, parted
+from core.document.plot import CurvePanel, Plot, parted
 
 
 class PlotView(QWidget):
@@ -49,7 +49,7 @@ class PlotView(QWidget):
             chart.setMinimumHeight(60)
             self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
-        self._plot: PlotContents | None = None
+        self._plot: Plot | None = None
         themes.changed.connect(self._draw)
 
     @property
@@ -62,7 +62,7 @@ class PlotView(QWidget):
         """Names in the legend, in the order of drawing."""
         return self._curves.keys
 
-    def show_plot(self, plot: PlotContents | None) -> None:
+    def show_plot(self, plot: Plot | None) -> None:
         """Draw a plot with a panel of curves for each chart, and zoom to its full extent; None: draw nothing."""
         self._plot = plot
         leader, shared = self.charts[0].view, "" if plot is None else plot.shared

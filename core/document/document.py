@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.document.plot import Array, PlotContents
+from core.document.plot import Array, Plot
 from core.document.table import Table
 
 
@@ -21,5 +21,5 @@ class Document:
     """The result for JSON."""
     columns: Mapping[str, Array] = field(default_factory=dict[str, Array])
     """Curves for CSV, by heading; they may differ in length."""
-    plot: Callable[[], PlotContents]
+    plot: Callable[[], Plot]
     """Makes the plot, which text and numbers do without."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.document.table import Table
+
 Array = NDArray[np.float64]
 Range = tuple[float, float]
 DASHED, DOTTED, DASH_DOTTED = (5.0, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0)
@@ -126,19 +128,11 @@ class HeatPanel:
     """Meaning of the colours, with unit."""
 
 
-@dataclass(frozen=True)
-class TablePanel:
-    """Table, for files of numbers only."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str | float, ...], ...]
-
-
-Panel = CurvePanel | BarPanel | HeatPanel | TablePanel
+Panel = CurvePanel | BarPanel | HeatPanel | Table
 
 
 @dataclass(frozen=True, eq=False)
-class PlotContents:
+class Plot:
     """Panels under one title."""
 
     title: str

@@ -19,16 +19,8 @@ from bench_gui.render.paper import plot_figure, save_plot
 from bench_gui.theme import load_theme
 from core.base.errors import InputError
 from core.base.units import duration, fixed, milliradians, significant
-from core.document.plot import (
-    BarPanel,
-    BarSeries,
-    CurvePanel,
-    HeatPanel,
-    PlotContents,
-    PlotCurve,
-    TablePanel,
-    mixed,
-)
+from core.document.plot import BarPanel, BarSeries, CurvePanel, HeatPanel, Plot, PlotCurve, mixed
+from core.document.table import Table
 from core.servo.terms import FRICTION_MODELS
 from drivers.recorder.run import LIVE_DTYPE, Phase
 
@@ -136,7 +128,7 @@ def panel(*curves, left="Position [rad]", bottom="Time [s]"):
 
 def test_numbers_of_a_plot_share_a_column_only_where_they_share_it(tmp_path):
     shared = [0.1, 0.2, 0.3]
-    contents = PlotContents(
+    contents = Plot(
         "t",
         (
             panel(curve(shared, [1.0, math.nan, 3.0]), curve(shared, [4.0, math.nan, 6.0]), bottom=""),
@@ -152,13 +144,13 @@ def test_numbers_of_a_plot_share_a_column_only_where_they_share_it(tmp_path):
 
 
 def test_a_plot_that_cannot_be_written_is_said(tmp_path):
-    contents = PlotContents("t", (panel(curve([0.0], [1.0])),))
+    contents = Plot("t", (panel(curve([0.0], [1.0])),))
     with pytest.raises(InputError, match="endings"):
         save_plot(contents, tmp_path / "a.bmp")
     with pytest.raises(InputError, match="empty"):
-        save_plot(PlotContents("t", ()), tmp_path / "a.svg")
+        save_plot(Plot("t", ()), tmp_path / "a.svg")
     with pytest.raises(InputError, match=r"table is written as \.csv"):
-        save_plot(PlotContents("t", (TablePanel(("a",), ((1.0,),)),)), tmp_path / "a.png")
+        save_plot(Plot("t", (Table(("a",), ((1.0,),)),)), tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("ending", [".svg", ".png", ".pdf", ".csv"])
@@ -169,7 +161,7 @@ def test_every_kind_of_panel_can_be_written(tmp_path, ending):
     heat = HeatPanel("Mass [kg]", "Gain kp", ("1", "2"), ("8",), np.array([[1.0], [math.nan]]), "M1: error [mrad]")
     points = curve([0.2, 0.8], [0.1, 0.2], width=0.0, marker="t1")
     for number, one in enumerate((panel(curve([0.0, 1.0], [0.0, 1.0], dash=(4.0, 2.0)), points), bars, heat)):
-        assert save_plot(PlotContents("title", (one,)), tmp_path / f"{number}{ending}").stat().st_size > 10
+        assert save_plot(Plot("title", (one,)), tmp_path / f"{number}{ending}").stat().st_size > 10
 
 
 def test_panels_side_by_side_share_a_legend_and_keep_their_axes():
@@ -177,7 +169,7 @@ def test_panels_side_by_side_share_a_legend_and_keep_their_axes():
     level = PlotCurve("level", x, y, "goal", legend="", note="F_S $1")
     left = CurvePanel("torque / N·m", "time / s", None, (0.0, 2.0), (PlotCurve("M2", x, y, "m2"), level), title="Φ_Z")
     right = CurvePanel("", "step / ms", (1.0, 20.0), None, (PlotCurve("M2", x, y, "m2"),), log=True, log_bottom=True)
-    figure = plot_figure(PlotContents("", (left, right), columns=2))
+    figure = plot_figure(Plot("", (left, right), columns=2))
     figure.draw_without_rendering()
     one, other = figure.axes
     assert (one.get_xscale(), other.get_xscale(), other.get_yscale()) == ("linear", "log", "log")

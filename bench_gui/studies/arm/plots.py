@@ -21,7 +21,7 @@ from bench_gui.studies.arm.table import named
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.base.units import AngleUnit
-from core.document.plot import Array, PlotContents
+from core.document.plot import Array, Plot
 
 GOAL, TRUTH = "goal", "truth"
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
@@ -96,7 +96,7 @@ class ArmPlots(QWidget):
         for chart in (self.plane, *self.over_time):
             chart.fit()
 
-    def plane_contents(self, title: str) -> PlotContents:
+    def plane_contents(self, title: str) -> Plot:
         """Return the plane for export: complete curves, with equal scales on both axes."""
         contents = gather((self.plane,), title)
         if not contents.panels:
@@ -111,7 +111,7 @@ class ArmPlots(QWidget):
             y_range=(y - width / PAPER_SHAPE / 2.0, y + width / PAPER_SHAPE / 2.0),
             curves=tuple(replace(curve, colour=on_paper(curve.colour)) for curve in self.plane.seen()),
         )
-        return PlotContents(title, (panel,))
+        return Plot(title, (panel,))
 
     def _paint(self) -> None:
         theme = themes.current

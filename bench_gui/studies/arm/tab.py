@@ -24,7 +24,7 @@ from bench_gui.widgets.text_table import TextTable
 from bench_gui.work.progress_row import ProgressRow
 from core.base.errors import ServoBenchError
 from core.base.words import counted
-from core.document.plot import PlotContents
+from core.document.plot import Plot
 
 STEPS = 1000
 ABOUT = (
@@ -184,9 +184,9 @@ class ArmTab(QWidget):
         job, views = self.comparison.job, self.comparison.views
         title = job.title if job is not None else ""
         panels = (table_panel(views),) if views else ()
-        self._export("errors", ".csv", TABLE_FILTERS, lambda: PlotContents(title, panels))
+        self._export("errors", ".csv", TABLE_FILTERS, lambda: Plot(title, panels))
 
-    def _export(self, what: str, ending: str, filters: dict[str, str], contents: Callable[[], PlotContents]) -> None:
+    def _export(self, what: str, ending: str, filters: dict[str, str], contents: Callable[[], Plot]) -> None:
         job = self.comparison.job
         stem = file_name("_".join(m.servo for m in job.joints)) if job is not None else "arm"
         path: Path | None = ask_plot_file(self, f"{stem}_{what}{ending}", filters)

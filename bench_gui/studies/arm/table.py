@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
 from bench_gui.widgets.text_table import Cell, Column
 from core.base.units import significant
-from core.document.plot import TablePanel
+from core.document.table import Table
 
 ORIGINS = {
     FITTED: "Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer on the arm",
@@ -51,10 +51,10 @@ def rows_of(views: Sequence[ArmView]) -> list[list[Cell | str]]:
     return [[view.path, view.gain, *(_cell(track, view) for track in view.tracks)] for view in views]
 
 
-def table_panel(views: Sequence[ArmView]) -> TablePanel:
+def table_panel(views: Sequence[ArmView]) -> Table:
     """Return all errors for export, one row per case and model."""
     headings = ("Path", "Gain", "Model", "Error [mrad]", "Shoulder [mrad]", "Elbow [mrad]", "Tip [mm]")
-    return TablePanel(
+    return Table(
         headings,
         tuple(
             (view.path, view.gain, track.title, track.mae_mrad, *track.joints_mrad, track.tip_mm)

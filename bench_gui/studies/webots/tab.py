@@ -25,7 +25,8 @@ from bench_gui.work.process import Share
 from bench_gui.work.progress_row import ProgressRow
 from core.base.errors import ServoBenchError
 from core.base.units import fixed, milliradians, significant
-from core.document.plot import PlotContents, TablePanel
+from core.document.plot import Plot
+from core.document.table import Table
 from core.studies.webots.documents import scene_plot
 from core.studies.webots.experiments import Shown, simulated
 
@@ -168,7 +169,7 @@ class WebotsTab(ExploreTab):
             return
         path: Path | None = ask_plot_file(self, "webots_servo_errors.csv", TABLE_FILTERS)
         if path is not None:
-            self._controller.save_plot(PlotContents(f"Webots Servo, {view.title}", (table_panel(view),)), path)
+            self._controller.save_plot(Plot(f"Webots Servo, {view.title}", (table_panel(view),)), path)
 
     def actions_offered(self) -> list[ActionSpec]:
         return [
@@ -253,9 +254,9 @@ def numbers_text(view: LossView) -> str:
     )
 
 
-def table_panel(view: LossView) -> TablePanel:
+def table_panel(view: LossView) -> Table:
     """Return the errors [mrad] for export; held-out errors are empty if no runs were held out."""
-    return TablePanel(
+    return Table(
         ("Model", "Fitted runs [mrad]", "Held out [mrad]", "Node loses [mrad]"),
         tuple(
             (

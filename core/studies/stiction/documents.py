@@ -13,7 +13,7 @@ from core.base.units import AngleUnit
 from core.contact.bristle import Bristle, examine, transformed
 from core.contact.laws import FrictionLaw
 from core.document.document import Document
-from core.document.plot import DASH_DOTTED, DASHED, DOTTED, CurvePanel, PlotContents, PlotCurve
+from core.document.plot import DASH_DOTTED, DASHED, DOTTED, CurvePanel, Plot, PlotCurve
 from core.document.table import Table
 from core.studies.stiction.exploring import PULL, TORQUE, StictionView
 from core.studies.stiction.published import LAWS, SEED_RESTS, STEP
@@ -71,7 +71,7 @@ def step_document(found: Mapping[str, StepResponse], settings: dict[str, Any], *
     )
 
 
-def _step_plot(found: Mapping[str, StepResponse], integral: bool) -> PlotContents:
+def _step_plot(found: Mapping[str, StepResponse], integral: bool) -> Plot:
     """Plot angle and torque with each law; the initial torque of an integral controller is cut off."""
     first = next(iter(found.values()))
     ends, statics = first.motion.time[[0, -1]], sorted({response.law.static for response in found.values()})
@@ -88,7 +88,7 @@ def _step_plot(found: Mapping[str, StepResponse], integral: bool) -> PlotContent
     reach = 1.4 * statics[-1]
     limits = (-reach, reach) if integral else (0.0, max(reach, 6.0))
     upper = CurvePanel("angle / °", "", None, None, tuple(above))
-    return PlotContents(
+    return Plot(
         "", (upper, CurvePanel("torque of the drive / N·m", "time / s", None, limits, tuple(below))), shared="x"
     )
 
@@ -117,7 +117,7 @@ def chatter_document(
     )
 
 
-def _chatter_plot(motions: Mapping[str, JointMotion]) -> PlotContents:
+def _chatter_plot(motions: Mapping[str, JointMotion]) -> Plot:
     """Plot the velocity in a short window, and the drift."""
     velocities: list[PlotCurve] = []
     drifts: list[PlotCurve] = []
@@ -130,9 +130,7 @@ def _chatter_plot(motions: Mapping[str, JointMotion]) -> PlotContents:
         drifts.append(PlotCurve(name, motion.time, 1e3 * motion.position, colour, 2.0))
         end = math.ceil(motion.time[-1])
     left = CurvePanel("velocity / mrad/s", "time / ms", (0.0, 1e3 * WINDOW), None, tuple(velocities))
-    return PlotContents(
-        "", (left, CurvePanel("displacement / mrad", "time / s", (0.0, end), None, tuple(drifts))), columns=2
-    )
+    return Plot("", (left, CurvePanel("displacement / mrad", "time / s", (0.0, end), None, tuple(drifts))), columns=2)
 
 
 def stickslip_document(
@@ -171,7 +169,7 @@ def stickslip_document(
     )
 
 
-def _stickslip_plot(found: Sequence[StickSlip], motions: Mapping[str, JointMotion], speed: float) -> PlotContents:
+def _stickslip_plot(found: Sequence[StickSlip], motions: Mapping[str, JointMotion], speed: float) -> Plot:
     """Plot the pulled joint over time, its velocity near rest, and its slip frequency by time step."""
     angles: list[PlotCurve] = []
     velocities: list[PlotCurve] = []
@@ -188,7 +186,7 @@ def _stickslip_plot(found: Sequence[StickSlip], motions: Mapping[str, JointMotio
         end = min(PULLED, float(time[-1]))
     angles.append(PlotCurve("pulled end", np.array([0.0, end]), np.array([0.0, speed * end]), "goal", dash=DASHED))
     limits = (0.0, 1.15 * max((each.frequency for each in found if math.isfinite(each.frequency)), default=1.0))
-    return PlotContents(
+    return Plot(
         "",
         (
             CurvePanel("angle / rad", "time / s", None, None, tuple(angles)),
@@ -216,7 +214,7 @@ def hold_document(
     )
 
 
-def _hold_plot(motions: Mapping[str, JointMotion]) -> PlotContents:
+def _hold_plot(motions: Mapping[str, JointMotion]) -> Plot:
     """Plot the drift under a torque that friction should hold; both axes are logarithmic."""
     curves: list[PlotCurve] = []
     for name, motion in motions.items():
@@ -224,7 +222,7 @@ def _hold_plot(motions: Mapping[str, JointMotion]) -> PlotContents:
         title = name if moved[-1] > 0.0 else f"{name}: no drift"
         curves.append(PlotCurve(title, motion.time[1:], moved, FRICTION_COLOURS[name], 2.0))
     log: dict[str, Any] = {"log": True, "log_bottom": True, "height": 0.6}
-    return PlotContents("", (CurvePanel("displacement / mrad", "time / s", None, None, tuple(curves), **log),))
+    return Plot("", (CurvePanel("displacement / mrad", "time / s", None, None, tuple(curves), **log),))
 
 
 def curves_document(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: float) -> Document:
@@ -259,7 +257,7 @@ def curves_document(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: 
     )
 
 
-def _curves_plot(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: float) -> PlotContents:
+def _curves_plot(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: float) -> Plot:
     functions: list[PlotCurve] = []
     implicit: list[PlotCurve] = []
     for name, law in laws.items():
@@ -271,10 +269,10 @@ def _curves_plot(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: flo
     reach, title = (-fastest, fastest), f"Φ_Z, 1/Z = {1.0 / bristle.Z:g} N·m·s/rad"
     left = CurvePanel("friction / N·m", "velocity v / rad/s", reach, None, tuple(functions), title="Φ")
     right = CurvePanel("", "hypothetical velocity v* / rad/s", reach, None, tuple(implicit), title=title)
-    return PlotContents("", (left, right), columns=2, shared="y")
+    return Plot("", (left, right), columns=2, shared="y")
 
 
-def friction_plot(kind: str, law: FrictionLaw, bristle: Bristle) -> PlotContents:
+def friction_plot(kind: str, law: FrictionLaw, bristle: Bristle) -> Plot:
     """Return Φ and Φ_Z of a law beside those of the other published laws, which are thin and dashed.
 
     If law and bristle do not fit, the curve of Φ_Z visibly folds back.
@@ -294,7 +292,7 @@ def friction_plot(kind: str, law: FrictionLaw, bristle: Bristle) -> PlotContents
             (implicit, (wished[inside], torque[inside])),
         ):
             curves.append(PlotCurve(LAW_TITLES[name], x, y, LAW_COLOURS[name], **look))
-    return PlotContents(
+    return Plot(
         f"Friction and its implicit form, {LAW_TITLES[kind]}",
         (
             CurvePanel("Friction Φ [N·m]", "Velocity v [rad/s]", None, None, tuple(functions)),
@@ -317,7 +315,7 @@ def _function(law: FrictionLaw, fastest: float, points: int, *, gap: bool = Fals
     return np.concatenate([-v[::-1], between, v]), np.concatenate([-torque[::-1], between, torque])
 
 
-def experiment_plot(view: StictionView, unit: AngleUnit) -> PlotContents:
+def experiment_plot(view: StictionView, unit: AngleUnit) -> Plot:
     """Return the joint's angle and, beside it, drive torque or joint velocity."""
     factor, torque = unit.per_radian, view.below == TORQUE
     static = view.job.law.static
@@ -344,7 +342,7 @@ def experiment_plot(view: StictionView, unit: AngleUnit) -> PlotContents:
     # Of a torque of both signs, only the range around ±F_S is of interest.
     limits = (-1.4 * static, 1.4 * static) if both_signs else None
     second = "Torque [N·m]" if torque else f"Velocity [{unit.symbol}/s]"
-    return PlotContents(
+    return Plot(
         view.job.title,
         (
             CurvePanel(f"Angle [{unit.symbol}]", "Time [s]", None, None, tuple(angles)),

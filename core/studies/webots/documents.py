@@ -11,7 +11,7 @@ import numpy as np
 from core.base.arrays import Array
 from core.base.units import AngleUnit
 from core.document.document import Document
-from core.document.plot import BarPanel, BarSeries, CurvePanel, PlotContents, PlotCurve
+from core.document.plot import BarPanel, BarSeries, CurvePanel, Plot, PlotCurve
 from core.document.table import Table
 from core.servo.terms import FRICTION_MODELS
 from core.studies.webots.experiments import Shown
@@ -55,7 +55,7 @@ def motion_document(
     )
 
 
-def motion_plot(title: str, traces: Sequence[Trace]) -> PlotContents:
+def motion_plot(title: str, traces: Sequence[Trace]) -> Plot:
     """Plot position with target and limits, velocity with Vc, and forces of servos over time."""
     first, alone = traces[0], len(traces) == 1
     time, units = first.time, first.fields.units
@@ -76,7 +76,7 @@ def motion_plot(title: str, traces: Sequence[Trace]) -> PlotContents:
         velocity.append(PlotCurve("Vc", time, first.wanted_velocity, "goal", 1.2, DASH))
     if controlled:
         force.append(PlotCurve("force control", time, first.force, "m6", 2.0))
-    return PlotContents(
+    return Plot(
         title,
         (
             CurvePanel(f"position / {units['position']}", "", None, None, tuple(position), height=1.1),
@@ -108,7 +108,7 @@ def loss_document(found: ServoLoss, data: Mapping[str, Any]) -> Document:
     )
 
 
-def _loss_plot(found: ServoLoss) -> PlotContents:
+def _loss_plot(found: ServoLoss) -> Plot:
     """Plot errors of the node and of friction models: pale on fitted runs, full on held-out runs."""
     names = ("Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows))
     colours = ("measured", *("drive" for _ in found.rows))
@@ -119,10 +119,10 @@ def _loss_plot(found: ServoLoss) -> PlotContents:
     if len(judged) == len(names):
         series.append(BarSeries("", "drive", judged, colours=colours))
     title = f"{found.title}; pale: fitted runs, full: held-out runs"
-    return PlotContents(title, (BarPanel("mean absolute error / mrad", "", names, tuple(series), digits=1),))
+    return Plot(title, (BarPanel("mean absolute error / mrad", "", names, tuple(series), digits=1),))
 
 
-def scene_plot(shown: Shown, unit: AngleUnit) -> PlotContents:
+def scene_plot(shown: Shown, unit: AngleUnit) -> Plot:
     """Plot position with target and limits, velocity with Vc, and the forces on the joint."""
     trace, factor = shown.trace, unit.per_radian
     time = trace.time
@@ -149,7 +149,7 @@ def scene_plot(shown: Shown, unit: AngleUnit) -> PlotContents:
         for name, values, colour in forces
         if np.isfinite(values).any() and (name == "motor" or np.nan_to_num(values).any())
     )
-    return PlotContents(
+    return Plot(
         "Webots Servo",
         (
             CurvePanel(f"Position [{unit.symbol}]", "", None, None, tuple(position)),

@@ -112,7 +112,7 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
     from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
     from bench_gui.headless.palette import BAR_COLOUR, MODEL_COLOURS
     from bench_gui.render.paper import save_plot
-    from core.document.plot import PlotContents
+    from core.document.plot import Plot
     from core.identification.runs.grouping import grid_of, heading
     from core.motion.simulation import on_grid, simulate_recording
 
@@ -132,4 +132,4 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
             for recording in recordings
         ]
         panels = motion_panels(pairs, judged)
-    save_plot(PlotContents(title, panels), arguments.plot)
+    save_plot(Plot(title, panels), arguments.plot)
