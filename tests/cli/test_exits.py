@@ -44,11 +44,11 @@ def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(fails, monkey
         assert interrupt.asked
         return 0
 
-    monkeypatch.setattr("bench_gui.cli.commands.servo.servo.scan.run", stopped)
+    monkeypatch.setattr("bench_gui.cli.commands.servo.scan.run", stopped)
     line = fails("scan", "dynamixel", code=130)
     assert line == "bench: stopped; completed work is kept"
     # The next one is another.
-    monkeypatch.setattr("bench_gui.cli.commands.servo.servo.scan.run", lambda *_: 0)
+    monkeypatch.setattr("bench_gui.cli.commands.servo.scan.run", lambda *_: 0)
     assert main(["scan", "dynamixel"]) == 0
 
 

@@ -20,7 +20,7 @@ def quick(monkeypatch):
     def start(model, bench, settings, form):
         return SimpleNamespace(model=approximation.in_form(model, bench, form))
 
-    monkeypatch.setitem(COMMANDS, "feedforward", "compensate friction")
+    monkeypatch.setitem(COMMANDS, "feedforward", ("model", "compensate friction"))
     monkeypatch.setattr(approximation, "approximate", start)
 
 

@@ -519,7 +519,7 @@ def test_spread(monkeypatch, tmp_path) -> None:
         seen.extend((*given, force))
         return [], []
 
-    monkeypatch.setattr("bench_gui.headless.fleet.spreading.write_spread", write)
+    monkeypatch.setattr("bench_gui.cli.commands.fleet.spread.write_spread", write)
     spread_command._write("a spread", build_parser().parse_args(words))  # type: ignore[arg-type]
     spread, to, folder, options = seen[:4]
     assert (spread, to, folder) == ("a spread", ("json",), tmp_path)
@@ -532,9 +532,11 @@ def test_outliers_of_a_spread_are_judged_by_the_transfer_of_its_own_model(reach,
     result = SimpleNamespace(recommended="m2", transfer=transfer, having=lambda chosen: f"units with {chosen}")
     monkeypatch.setattr("core.fleet.store.FleetStore.result", lambda _: result)
     spread = SimpleNamespace(population="a population")
-    monkeypatch.setattr("bench_gui.headless.fleet.spreading.judged_spread", lambda *_: (spread, ""))
+    monkeypatch.setattr("bench_gui.cli.commands.fleet.spread.judged_spread", lambda *_: (spread, ""))
     every = tuple(vars(build_parser().parse_args(["spread", "folder"])))
-    given = tuple(reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values())
+    given = tuple(
+        reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values()
+    )
     assert given == ("a population", f"units with {friction}", transfer if friction == "m2" else None)
 
 
