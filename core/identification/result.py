@@ -295,7 +295,7 @@ class Identification(Tabular):
 
     @property
     def recommended(self) -> ModelResult:
-        """Model to use: the choice of the cross-validation, else the one with the lowest error on held-out runs."""
+        """Model to use: the choice of the cross-validation, else the simplest that is as good on the held-out runs."""
         return next(result for result in self.results if result.model.friction == self.recommendation.friction)
 
     @property
