@@ -188,8 +188,9 @@ def load_servo(servo: str | Path | ServoSpec) -> ServoSpec:
     """
     from core.servo.catalogue import keep_servo_files, load_servo
     from core.servo.servo_spec import ServoSpec
+    from drivers.registry import check_buses
 
-    return servo if isinstance(servo, ServoSpec) else load_servo(keep_servo_files(str(servo)))
+    return servo if isinstance(servo, ServoSpec) else load_servo(keep_servo_files(str(servo), check_buses))
 
 
 def load_model(model: str | Path | ServoModel) -> ServoModel:
@@ -211,8 +212,9 @@ def load_model(model: str | Path | ServoModel) -> ServoModel:
     """
     from core.servo.model import ServoModel
     from core.servo.shipped import open_model
+    from drivers.registry import check_buses
 
-    return model if isinstance(model, ServoModel) else open_model(str(model))
+    return model if isinstance(model, ServoModel) else open_model(str(model), check_buses)
 
 
 def write_model(model: ServoModel, path: str | Path) -> Path:

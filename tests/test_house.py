@@ -117,7 +117,7 @@ def test_the_library_knows_nothing_of_the_window():
         for node in ast.walk(part)
         if isinstance(node, ast.ImportFrom) and within(node.module, "drivers")
     }
-    assert using_drivers == {"record"}
+    assert using_drivers == {"record", "load_servo", "load_model"}
 
 
 def definitions():

@@ -178,6 +178,19 @@ class Reached(BaseException):
     """Carries the arguments with which the function that computes was called."""
 
 
+@pytest.mark.parametrize(("load", "suffix"), [(sb.load_servo, ""), (sb.load_model, ":m2")])
+def test_a_servo_file_with_an_unknown_bus_is_refused_and_not_kept(load, suffix, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "kept"))
+    file = tmp_path / "mine.toml"
+    text = (ROOT / "resources" / "servos" / "mx106.toml").read_text(encoding="utf-8")
+    for name, own in (('"mx106"', '"mine"'), ('"mx-106"', '"my-own"'), ("[bus.dynamixel]", "[bus.nonsense]")):
+        text = text.replace(name, own)
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(sb.ServoBenchError, match=r"\[bus.nonsense\] is not a known bus"):
+        load(f"{file}{suffix}")
+    assert not [*(tmp_path / "kept").rglob("mine.toml")]
+
+
 class TestArguments:
     """Each of them reaches what computes."""
 

@@ -534,9 +534,7 @@ def test_outliers_of_a_spread_are_judged_by_the_transfer_of_its_own_model(reach,
     spread = SimpleNamespace(population="a population")
     monkeypatch.setattr("bench_gui.cli.commands.fleet.spread.judged_spread", lambda *_: (spread, ""))
     every = tuple(vars(build_parser().parse_args(["spread", "folder"])))
-    given = tuple(
-        reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values()
-    )
+    given = tuple(reach("core.fleet.outliers.find_outliers", "spread", "folder", *asked, but=every).values())
     assert given == ("a population", f"units with {friction}", transfer if friction == "m2" else None)
 
 

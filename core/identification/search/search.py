@@ -7,8 +7,9 @@ own.
 
 The first descents begin at given starts. After them, descents from random points alternate with descents from the best.
 The search ends when its budget is used and three of the descents from random points, to which the first one counts,
-ended at the best value, or when most of them did. The whole sequence is a pure function of the seed and of the objectives' values. A search can therefore be
-resumed: recorded values are used again, and the search continues from there.
+ended at the best value, or when most of them did. The whole sequence is a pure function of the seed and of the
+objectives' values. A search can therefore be resumed: recorded values are used again, and the search continues from
+there.
 """
 
 from __future__ import annotations
