@@ -11,6 +11,7 @@ Array = NDArray[np.float64]
 def min_max(x: Array, y: Array, columns: int) -> tuple[Array, Array]:
     """Reduce a curve, x and y (n,), to about two points per column; extremes keep their order.
 
+    The last point is always kept: the tip of a live curve is its newest sample.
     Short curves are returned unchanged.
     """
     n = len(x)
@@ -18,7 +19,7 @@ def min_max(x: Array, y: Array, columns: int) -> tuple[Array, Array]:
     if n <= 2 * columns:
         return x, y
     size = -(-n // columns)
-    whole = n - n % size
+    whole = (n - 1) // size * size
     blocks = y[:whole].reshape(-1, size)
     begin = np.arange(0, whole, size)
     low, high = begin + blocks.argmin(axis=1), begin + blocks.argmax(axis=1)

@@ -2,7 +2,6 @@
 
 import pytest
 
-import servobench as sb
 from core.base.errors import ModelError
 from core.servo.catalogue import SERVOS_VARIABLE, load_servo, servos
 from core.servo.model import ServoModel
@@ -71,8 +70,6 @@ def test_a_servo_on_an_unknown_bus_is_not_added(bench, fails, tmp_path, folder):
     ):
         assert "hexa: [bus.pigeon] is not a known bus; there are dynamixel, ethercat" in fails(*command)
     assert not folder.exists()
-    # The library drives no bus, and models the servo.
-    assert sb.load_model("hexa.toml:m2").servo == sb.load_servo("hexa").name == "hexa"
 
 
 def test_a_broken_file_in_the_folder_is_listed_and_harms_nothing(bench, fails, folder):

@@ -33,7 +33,7 @@ def test_decimation_keeps_the_extremes_and_the_order(n, columns, seed):
     assert len(few_x) == len(few_y) <= 2 * columns + -(-n // columns)
     assert np.all(np.diff(few_x) >= 0)
     if n:
-        assert (few_y.min(), few_y.max()) == (y.min(), y.max())
+        assert (few_y.min(), few_y.max(), few_x[-1]) == (y.min(), y.max(), x[-1])
         np.testing.assert_array_equal(few_y, y[few_x.astype(int)])
 
 
