@@ -35,7 +35,7 @@ from bench_gui.work.activity import Activities
 from bench_gui.work.computation import Computation, Computations
 from core.base.errors import InputError
 from core.base.sealed import EDITED, SEAL, is_edited
-from core.base.units import DEGREES, RADIANS, with_uncertainty
+from core.base.units import DEGREES, RADIANS, readable, with_uncertainty
 from core.document.plot import HeatPanel
 from core.motion.trajectories import make_trajectory
 from core.practice.placement import PlacedPoint
@@ -251,6 +251,19 @@ def test_a_long_list_shows_the_last_runs_and_the_next(qtbot, monkeypatch):
 )
 def test_a_value_has_no_more_digits_than_its_interval_bears_out(value, half_width, unit, said):
     assert with_uncertainty(value, half_width, unit) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("0.0028773775 A per rad, at most 0.9625 A", "0.002877 A per rad, at most 0.9625 A"),
+        ("moves +0.0143433 rad and reads -0.0143433 rad", "moves +0.01434 rad and reads −0.01434 rad"),
+        ("release 1.0.23456, `vin=12.345678 -1`, u = 0.000254", "release 1.0.23456, `vin=12.345678 -1`, u = 0.000254"),
+        ("230.079 rad/s² at 9.80665 m/s²; z -axis", "230.1 rad/s² at 9.807 m/s²; z -axis"),
+    ],
+)
+def test_numbers_of_a_sentence_have_four_digits_but_code_has_all(written, read):
+    assert readable(written) == read
 
 
 def test_a_negative_number_has_a_true_minus_sign_and_either_is_taken(qtbot):
