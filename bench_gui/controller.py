@@ -164,6 +164,7 @@ class Controller(QObject):
             lambda keys: comparison.choose_again(texts(keys)),
             comparison.choice_changed,
         )
+        self.undo.clear()  # the load of the restored servo is no edit of the user
 
     def _every(self, period: int, act: Callable[[], None]) -> QTimer:
         timer = QTimer(self)

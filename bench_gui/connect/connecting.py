@@ -47,6 +47,7 @@ class Connecting(QObject):
             ServoBenchError: There is no such servo.
         """
         super().__init__()
+        self._say = say
         self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
         self.presets = Presets(undo, lambda save: background.submit("presets", save))
         self.scanning = Scanning(background, activities)
@@ -62,7 +63,7 @@ class Connecting(QObject):
         self.presets.notice.connect(lambda text: say("warning", text))
         self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
         self.servo.problem.connect(lambda text: say("error", text))
-        self.servo.connected.connect(self._suit)
+        self.servo.connected.connect(self._meet)
 
     @property
     def title(self) -> str:
@@ -88,7 +89,7 @@ class Connecting(QObject):
         if self.servo.origin != EMULATED:
             self.lasting_address = address
         if name:
-            self.setup.suit(load_servo(name))
+            self._suit(name)
         self.servo_chosen.emit()
 
     def connect_to(self, address: str) -> None:
@@ -102,6 +103,18 @@ class Connecting(QObject):
         self.scanning.tick()
         self.emulation.tick()
 
-    def _suit(self, identity: ServoIdentity) -> None:
-        self.setup.suit(load_servo(identity.model))
+    def _suit(self, name: str) -> None:
+        """Adapt the bench to a servo, and say if that replaces the load."""
+        before = self.setup.bench
+        self.setup.suit(load_servo(name))
+        now = self.setup.bench
+        if now != before:
+            self._say(
+                "info",
+                f"the load is now {now.mass:g} kg at {now.length:g} m, as usual for {self.setup.spec.title}; "
+                f"Undo (Ctrl+Z) brings back {before.mass:g} kg at {before.length:g} m",
+            )
+
+    def _meet(self, identity: ServoIdentity) -> None:
+        self._suit(identity.model)
         self.setup.set_rate(identity.regular_rate(self.setup.rate))

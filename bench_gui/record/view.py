@@ -22,6 +22,7 @@ from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
 from core.base.units import fixed
+from core.base.words import counted
 from core.motion.trajectories import Trajectory
 
 _READINGS = (
@@ -61,7 +62,8 @@ class RecordView(TaskPage):
         self.form.show_in(controller.angle_unit)
         self.form.changed.connect(self._form_changed)
         self.settings.addWidget(self.form)
-        self.settings.addWidget(BenchForm(controller.setup))
+        self.bench = BenchForm(controller.setup)
+        self.settings.addWidget(self.bench)
         self.settings.addWidget(self._make_start())
         self.settings.addStretch(1)
         self.start = StartBar(
@@ -76,6 +78,7 @@ class RecordView(TaskPage):
         controller.queue.changed.connect(self._queue_changed)
         controller.angle_unit_changed.connect(self._change_unit)
         controller.setup.changed.connect(self._show_rate)
+        controller.setup.changed.connect(self._show_waiting)
         self._meet()
         self._show_servo(controller.servo.view)
 
@@ -197,6 +200,15 @@ class RecordView(TaskPage):
         with QSignalBlocker(self.rate):
             self.rate.setValue(self._controller.setup.rate)
 
+    def _show_waiting(self) -> None:
+        """Say which load the waiting runs keep; those of a plan have their own."""
+        setup, waiting = self._controller.setup, self._controller.queue.waiting
+        headers = [run.header for run in waiting if run.cell is None]
+        other = [h for h in headers if (h.bench, h.settings.kp) != (setup.bench, setup.kp)]
+        loads = dict.fromkeys(f"{h.bench.mass:g} kg at {h.bench.length:g} m, kp {h.settings.kp:g}" for h in other)
+        keep = "keeps" if len(other) == 1 else "keep"
+        self.bench.show_waiting(f"{counted(len(other), 'waiting run')} {keep} {'; '.join(loads)}" if other else "")
+
     def _form_changed(self) -> None:
         """Replace the curves of the last run by a preview of the next."""
         if not self._controller.queue.active:
@@ -243,6 +255,7 @@ class RecordView(TaskPage):
             self.page.prepare(queue.waiting[0].trajectory)
         waiting = len(queue.waiting)
         self.tabs.setTabText(LIST, f"List ({waiting} waiting)" if waiting else "List")
+        self._show_waiting()
         self._preview()
 
     def _change_unit(self) -> None:

@@ -382,7 +382,7 @@ def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
         assert not form.add_button.isEnabled()
     form.fields["masses"].setText("20")
     person.qtbot.keyClick(form.fields["masses"], Qt.Key.Key_Return)
-    assert "cannot lift" in form.problem.text()
+    assert "cannot hold 20 kg at 0.1 m" in form.problem.text()
     person.controller.undo.undo()
     person.until(lambda: form.fields["masses"].text() == "0.5, 1")
     person.window.record.tabs.setCurrentIndex(LIVE)

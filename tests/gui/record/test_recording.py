@@ -112,9 +112,13 @@ def test_what_is_added_waits_for_record_with_its_own_bench(person):
     assert record.run_button.text().startswith("Record 1 run, ")
     setup.set_kp(8.0)
     add(person, "half_sine")
+    assert not record.bench.waiting.isVisible()
     setup.set_kp(32.0)
     setup.set_bench(mass=0.7)
     add(person, "sin_sin")
+    assert record.bench.waiting.text() == "1 waiting run keeps 1.71 kg at 0.1 m, kp 8"
+    assert record.bench.waiting.isVisible()
+    assert not record.bench.weak.isVisible()
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert not queue.active
     assert record.run_button.text() == f"Record 2 runs, {duration(2 * (0.3 + queue.overhead))}"
