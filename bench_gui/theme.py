@@ -1,7 +1,6 @@
 """Themes of the window: light and dark palettes from `resources/palettes`, one style sheet, fixed curve colours.
 
-In all plots, measured motion is solid in one colour, the goal is thin and grey, and simulated motion is dashed in the
-colour of the model. Models M1 to M6 have fixed colours.
+The styles of curves are in `bench_gui.plots.styles`.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class ModelChoice(QWidget):
         for key, box in self.boxes.items():
             entry = self._model_list.entry(key)
             if entry is not None:
-                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
+                box.setIcon(line_icon(entry.style))
 
     def _choose(self) -> None:
         self._comparison.choose(tuple(key for key, box in self.boxes.items() if box.isChecked()))

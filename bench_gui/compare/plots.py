@@ -15,9 +15,10 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from bench_gui.compare.channels import Shown, shown
 from bench_gui.compare.comparison import POSITION, Picture
 from bench_gui.headless.comparison_tables import GAP
-from bench_gui.plots.chart import TICK_SIZE, Chart, pen, sized
+from bench_gui.plots.chart import TICK_SIZE, Chart, sized
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.styles import GOAL, MEASURED, Style
 from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme, themes
 from bench_gui.widgets.fields import vbox
@@ -31,7 +32,7 @@ MOST_TITLES = 12
 """With more runs than this, the plot does not name them."""
 MOST_WITH_ERRORS = 4
 """With more models than this, the legend has no room for their errors."""
-MEASURED_WIDTH, SIMULATED_WIDTH = 2.0, 1.5
+MEASURED_WIDTH = 2.0
 MOST_WIDE = 32
 """With more curve pieces than this, lines are 1 px wide: ten times as fast and easier to read."""
 TIME = "Time, runs end to end [s]"
@@ -137,25 +138,23 @@ class ComparePlots(QWidget):
         channel = shown(picture.channel, self._unit)
         self._name_axes(channel)
         pieces = len(picture.recordings) * (1 + len(picture.models))
-        wide, thin = (MEASURED_WIDTH, SIMULATED_WIDTH) if pieces <= MOST_WIDE else (1.0, 1.0)
+        wide = pieces <= MOST_WIDE
+        line = MEASURED._replace(width=MEASURED_WIDTH if wide else 1.0)
         measured = self._measured(picture.channel, channel.factor)
         entries = []
         if len(measured[0]):
-            entries.append(LegendEntry("measured", "measured", theme.measured, width=MEASURED_WIDTH))
+            entries.append(LegendEntry("measured", "measured", line))
         if picture.channel == POSITION:
-            entries.append(LegendEntry("goal", "goal", theme.goal, width=1.0))
-            self._draw(
-                "goal", "goal", self.overlay, self._measured("goal_position", channel.factor), pen(theme.goal), 1
-            )
-        self._draw("measured", "measured", self.overlay, measured, pen(theme.measured, wide), 2)
+            entries.append(LegendEntry("goal", "goal", GOAL))
+            self._draw("goal", "goal", self.overlay, self._measured("goal_position", channel.factor), GOAL, 1)
+        self._draw("measured", "measured", self.overlay, measured, line, 2)
         for z, entry in enumerate(picture.models, start=3):
-            colour = theme.model(entry.model.friction)
-            entries.append(LegendEntry(entry.key, self._named(entry), colour, entry.dash, SIMULATED_WIDTH))
-            drawn = pen(colour, thin, entry.dash)
-            self._draw(entry.key, entry.title, self.overlay, self._simulated(entry.key, channel.factor), drawn, z)
-            self._draw_below(entry, channel, pen(colour), z)
+            style = entry.style if wide else entry.style._replace(width=1.0)
+            entries.append(LegendEntry(entry.key, self._named(entry), style))
+            self._draw(entry.key, entry.title, self.overlay, self._simulated(entry.key, channel.factor), style, z)
+            self._draw_below(entry, channel, Style(style.colour), z)
         if self.below == DIFFERENCE:
-            self._draw_difference(channel, pen(theme.accent))
+            self._draw_difference(channel, Style("accent"))
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
         if another or (simulated and not self._zoomed):
@@ -276,20 +275,20 @@ class ComparePlots(QWidget):
         runs = [run for run in self._simulated_runs() if key in run.shown]
         return _joined((run.time + self.offsets[run.id][0], run.shown[key] * factor) for run in runs)
 
-    def _draw_below(self, entry: ModelEntry, channel: Shown, drawn: Any, z: float) -> None:
+    def _draw_below(self, entry: ModelEntry, channel: Shown, style: Style, z: float) -> None:
         overlays = self._picture.overlays
         if self.below == ERROR:
             runs = [run for run in self._simulated_runs() if entry.key in run.error]
             error = _joined(
                 (run.time + self.offsets[run.id][0], run.error[entry.key] * channel.error_factor) for run in runs
             )
-            self._draw(entry.key, entry.title, self.residual, error, drawn, z)
+            self._draw(entry.key, entry.title, self.residual, error, style, z)
         elif self.below == SPECTRUM and overlays is not None and entry.key in overlays.spectrum:
             frequency, density = overlays.spectrum[entry.key]
             level = np.log10(np.maximum(density * channel.error_factor, 1e-12))
-            self._draw(entry.key, entry.title, self.spectrum, (frequency, level), drawn, z)
+            self._draw(entry.key, entry.title, self.spectrum, (frequency, level), style, z)
 
-    def _draw_difference(self, channel: Shown, drawn: Any) -> None:
+    def _draw_difference(self, channel: Shown, style: Style) -> None:
         one, other = self._pair
         titles = {entry.key: entry.title for entry in self._picture.models}
         runs = [run for run in self._simulated_runs() if one in run.shown and other in run.shown]
@@ -299,10 +298,10 @@ class ComparePlots(QWidget):
         gaps = [(run.shown[one] - run.shown[other]) * channel.error_factor for run in runs]
         self.difference = float(np.mean(np.abs(np.concatenate(gaps))))
         joined = _joined((r.time + self.offsets[r.id][0], gap) for r, gap in zip(runs, gaps, strict=True))
-        self._draw("difference", f"{titles[one]} − {titles[other]}", self.residual, joined, drawn, 3)
+        self._draw("difference", f"{titles[one]} − {titles[other]}", self.residual, joined, style, 3)
 
-    def _draw(self, key: str, title: str, chart: Chart, data: tuple[Array, Array], drawn: Any, z: float) -> None:
-        self._curves.add(chart, key, title, *data, drawn, z)
+    def _draw(self, key: str, title: str, chart: Chart, data: tuple[Array, Array], style: Style, z: float) -> None:
+        self._curves.add(chart, key, title, *data, style, z)
 
     def _clear(self) -> None:
         self._curves.clear()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import tomllib
 from importlib.resources import files
 from itertools import cycle
+from typing import Any
 
 import resources
+from core.document.plot import DASHED
 from core.servo.terms import FRICTION_MODELS
 
 _LIGHT = tomllib.loads((files(resources) / "palettes" / "light.toml").read_text("utf-8"))
@@ -14,6 +16,8 @@ _CURVES = _LIGHT["curve"]
 
 MEASURED_COLOUR: str = _CURVES["measured"]
 GOAL_COLOUR: str = _CURVES["goal"]
+GOAL_LINE: dict[str, Any] = {"color": GOAL_COLOUR, "linestyle": (0, DASHED)}
+"""Keywords of a goal's line for matplotlib."""
 DRIVE_COLOUR: str = _CURVES["drive"]
 BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 BAR_COLOUR: str = _CURVES["drive"]

@@ -401,7 +401,7 @@ class PlaceView(TaskPage):
         for key, box in self.boxes.items():
             entry = self._controller.model_list.entry(key)
             if entry is not None:
-                box.setIcon(line_icon(themes.current.model(entry.model.friction), entry.dash))
+                box.setIcon(line_icon(entry.style))
 
     def _draw_models(self) -> None:
         model_list, placing = self._controller.model_list, self._placing

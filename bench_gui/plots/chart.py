@@ -37,8 +37,8 @@ SETTLED = 200
 
 
 def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
-    """Return a cosmetic pen; live curves keep a width of 1, because wider lines cost several times as much."""
-    made = pg.mkPen(colour, width=width)
+    """Return a cosmetic pen, of a curve as `pen(*style)`; colour: a meaning as in `Style`, or a QColor."""
+    made = pg.mkPen(themes.current.colour(colour) if isinstance(colour, str) else colour, width=width)
     if pattern is not None:
         made.setDashPattern(list(pattern))
     return made
@@ -264,6 +264,13 @@ class Chart(pg.GraphicsView):
         curve.setZValue(z)
         self.add_item(curve, fitted=True)
         return curve
+
+    def add_live_band(self, z: float = 0.0) -> Any:
+        """Add an empty band for `show_live`: the closed line around it is filled."""
+        band = pg.PlotCurveItem(pen=None, fillLevel="enclosed", antialias=False)
+        band.setZValue(z)
+        self.add_item(band)
+        return band
 
     def add_area(self, area: PlotArea) -> None:
         """Shade an area below all curves."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
+from bench_gui.plots.styles import Style
 from bench_gui.theme import themes
 from bench_gui.widgets.fields import vbox
 from core.document.plot import CurvePanel, Plot, parted
@@ -93,10 +94,9 @@ class PlotView(QWidget):
             chart.set_left(*parted(panel.left))
             chart.set_bottom(panel.bottom)
             for curve in panel.curves:
-                colour = themes.current.colour(curve.colour)
                 name = curve.name if curve.legend is None else curve.legend
-                drawn = pen(colour, curve.width, curve.dash)
-                self._curves.add(chart, name, curve.name, curve.x, curve.y, drawn, curve.z)
-                entries.setdefault(name, LegendEntry(name, name, colour, curve.dash, curve.width))
+                style = Style(curve.colour, curve.width, curve.dash)
+                self._curves.add(chart, name, curve.name, curve.x, curve.y, style, curve.z)
+                entries.setdefault(name, LegendEntry(name, name, style))
         self.legend.set_entries(list(entries.values()))
         self._curves.follow(self.legend)

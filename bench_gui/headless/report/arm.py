@@ -64,7 +64,7 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
     )
     plane.plot(*resting.T, "o-", color="#b0b0b0", linewidth=3.0, markersize=5.0)
     for label, colour, width, angles in lines:
-        dashed = "--" if label != "goal" and angles is lines[-1][3] else "-"
+        dashed = "--" if label == "goal" else "-"
         plane.plot(*tip_positions(links, angles).T, dashed, color=colour, linewidth=width, label=label)
         for joint, axes in enumerate(over_time[:2]):
             axes.plot(case.time, angles[:, joint], dashed, color=colour, linewidth=width)

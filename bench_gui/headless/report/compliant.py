@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.palette import GOAL_COLOUR, GOAL_LINE, MEASURED_COLOUR, MODEL_COLOURS
 from bench_gui.headless.report.figures import new_figure
 from core.studies.arm.kinematics import elbow_positions
 from core.studies.compliant.elastic import CompliantActuator
@@ -67,7 +67,7 @@ def step_figure(runs: Sequence[JointRun]) -> Figure:
     panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, sharey=True)).ravel()
     for axes, title in zip(panels, titles, strict=False):
         of_title = [run for run in runs if run.behaviour.actuator.title == title]
-        axes.plot(of_title[0].motion.time, of_title[0].wanted, color=GOAL_COLOUR, linewidth=0.9)
+        axes.plot(of_title[0].motion.time, of_title[0].wanted, linewidth=0.9, **GOAL_LINE)
         for run, colour, width in zip(of_title, BEHAVIOUR_COLOURS, (1.6, 0.9), strict=False):
             axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=width, label=run.behaviour.title)
         axes.set_title(title, fontsize=9.5, loc="left")
@@ -90,7 +90,7 @@ def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
     magnitude, lag = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
     for axes, found, colour in zip(above, responses, BEHAVIOUR_COLOURS, strict=False):
         run = found.run
-        axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4, label="reference equilibrium")
+        axes.plot(run.motion.time, run.wanted, linewidth=0.4, label="reference equilibrium", **GOAL_LINE)
         equilibrium, link = run.link_equilibrium, run.motion.position
         axes.plot(run.motion.time, equilibrium, color=MEASURED_COLOUR, linewidth=0.6, label="link equilibrium")
         axes.plot(run.motion.time, link, color=colour, linewidth=0.9, label="link")
@@ -117,7 +117,7 @@ def sine_figure(runs: Sequence[JointRun]) -> Figure:
     """Draw one joint along a sinusoid, soft and stiff, and its error."""
     figure = new_figure(7.2, 3.6)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-    above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="reference equilibrium")
+    above.plot(runs[0].motion.time, runs[0].wanted, linewidth=0.9, label="reference equilibrium", **GOAL_LINE)
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         above.plot(
             run.motion.time, run.link_equilibrium, color=colour, linewidth=0.9, linestyle=":",
@@ -143,7 +143,7 @@ def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
         for joint in range(2):
             axes = panels[joint, column]
             asked = runs[0].motion
-            axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="reference")
+            axes.plot(asked.time, asked.equilibrium[:, joint], linewidth=0.9, label="reference", **GOAL_LINE)
             for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
                 axes.plot(run.motion.time, run.link_equilibrium[:, joint], color=colour, linewidth=0.8, linestyle=":")
                 axes.plot(
@@ -165,7 +165,7 @@ def box_figure(runs: Sequence[BoxRun]) -> Figure:
     way = figure.add_subplot(grid[0, 0])
     force = figure.add_subplot(grid[1, 0], sharex=way)
     plane = figure.add_subplot(grid[:, 1])
-    way.plot(runs[0].motion.time, runs[0].way[:, 0], color=GOAL_COLOUR, linewidth=0.9, label="tip, reference")
+    way.plot(runs[0].motion.time, runs[0].way[:, 0], linewidth=0.9, label="tip, reference", **GOAL_LINE)
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
         name = run.behaviour.name
         way.plot(run.motion.time, run.tip[:, 0], color=colour, linewidth=1.4, label=f"tip, {name}")
@@ -225,7 +225,7 @@ def learning_figure(learned: Learned) -> Figure:
 def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: str, line: str) -> None:
     axes.plot(time, each.position[:, joint], line, color=colour, linewidth=1.3, label=f"link, iteration {each.number}")
     if line == "--":
-        axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="input")
+        axes.plot(time, each.equilibrium[:, joint], linewidth=0.9, label="input", **GOAL_LINE)
         axes.plot(
             time, each.link_equilibrium[:, joint], ":", color=GOAL_COLOUR, linewidth=1.2, label="link equilibrium"
         )
@@ -240,7 +240,7 @@ def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
     plane.add_patch(
         Rectangle(box, run.box.side, run.box.side, fill=False, edgecolor=colour, linewidth=1.2, linestyle=(0, (4, 2)))
     )
-    plane.plot(*run.way.T, color=GOAL_COLOUR, linewidth=0.9)
+    plane.plot(*run.way.T, linewidth=0.9, **GOAL_LINE)
     plane.plot([box[0], box[0] + run.box.side], [run.box.edge] * 2, alpha=0.0)
     plane.legend(fontsize=8, loc="upper right")
 

@@ -17,7 +17,7 @@ from bench_gui.headless.palette import (
     BACKDRIVE_COLOUR,
     BAR_COLOUR,
     DRIVE_COLOUR,
-    GOAL_COLOUR,
+    GOAL_LINE,
     MEASURED_COLOUR,
     shade,
 )
@@ -111,7 +111,7 @@ def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supp
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
-    above.plot(run.time, run.goal_position, color=GOAL_COLOUR, linewidth=0.8, label="goal")
+    above.plot(run.time, run.goal_position, linewidth=0.8, label="goal", **GOAL_LINE)
     above.plot(run.time, run.position, color=MEASURED_COLOUR, linewidth=1.4, label="measured")
     for k, (label, model) in enumerate(models.items()):
         motion = simulate_recording(model, recording, supply=supply)

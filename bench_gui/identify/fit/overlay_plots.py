@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from bench_gui.identify.fit.messages import Array, FitOverlay
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
-from bench_gui.theme import Theme, themes
+from bench_gui.plots.styles import CATALOGUE_DASH, IDENTIFIED_DASH, Style
+from bench_gui.theme import themes
 from bench_gui.widgets.fields import ElidedLabel, hbox, vbox
 from core.base.units import RADIANS, AngleUnit, milliradians
 from core.identification.overlay import RunOverlay
@@ -76,14 +76,14 @@ class OverlayPlots(QWidget):
     def show_overlay(self, overlay: FitOverlay) -> None:
         """Draw an overlay; the panes are fitted if its runs changed."""
         self._shown = overlay
-        theme = themes.current
-        pens = {
-            MEASURED: pen(theme.measured),
-            INITIAL: pen(theme.goal, 1.0, CATALOGUE_DASH),
-            SIMULATED: pen(theme.model(overlay.friction), 1.0, IDENTIFIED_DASH) if overlay.friction else None,
-            RESIDUAL: pen(theme.model(overlay.friction)) if overlay.friction else None,
+        colour = overlay.friction or "goal"
+        styles = {
+            MEASURED: Style("measured"),
+            INITIAL: Style("goal", dash=CATALOGUE_DASH),
+            SIMULATED: Style(colour, dash=IDENTIFIED_DASH),
+            RESIDUAL: Style(colour),
         }
-        self._name_curves(overlay, theme)
+        self._name_curves(overlay, styles)
         runs: list[RunOverlay | None] = [*overlay.runs[: len(self.panes)]]
         runs += [None] * (len(self.panes) - len(runs))
         for pane, run in zip(self.panes, runs, strict=True):
@@ -95,7 +95,7 @@ class OverlayPlots(QWidget):
                 if run is None or values is None:
                     curve.setData([], [])
                     continue
-                curve.setPen(pens[key])
+                curve.setPen(pen(*styles[key]))
                 curve.setData(*min_max(run.time, values * self._unit.per_radian, COLUMNS))
                 curve.setVisible(self.legend.shown(key))
         placed = tuple(run.id if run is not None else "" for run in runs)
@@ -108,13 +108,12 @@ class OverlayPlots(QWidget):
     def _paint(self) -> None:
         self.show_overlay(self._shown)
 
-    def _name_curves(self, overlay: FitOverlay, theme: Theme) -> None:
-        entries = [LegendEntry(MEASURED, "measured", theme.measured)] if overlay.runs else []
+    def _name_curves(self, overlay: FitOverlay, styles: dict[str, Style]) -> None:
+        entries = [LegendEntry(MEASURED, "measured", styles[MEASURED])] if overlay.runs else []
         if any(run.initial is not None for run in overlay.runs):
-            entries.append(LegendEntry(INITIAL, "start", theme.goal, CATALOGUE_DASH))
+            entries.append(LegendEntry(INITIAL, "start", styles[INITIAL]))
         if any(run.simulated is not None for run in overlay.runs):
-            colour = theme.model(overlay.friction)
-            entries.append(LegendEntry(SIMULATED, overlay.friction.upper(), colour, IDENTIFIED_DASH))
+            entries.append(LegendEntry(SIMULATED, overlay.friction.upper(), styles[SIMULATED]))
         if [entry.title for entry in entries] != [button.text() for button in self.legend.buttons.values()]:
             self.legend.set_entries(entries)
 

@@ -533,9 +533,11 @@ def test_the_twin_is_drawn_as_far_as_the_run_has_come_between_the_ends_of_its_ba
     run = LiveRun()
     run.take(live_rows())
     plots.show_run(run)
-    for name, last in {"twin": 1.0, "lower": 0.88, "upper": 1.12}.items():
-        x, y = plots.curves[name].getData()
-        assert (x[-1], y[-1]) == pytest.approx((2.0, last), abs=0.02), name
+    x, y = plots.curves["twin"].getData()
+    assert (x[-1], y[-1]) == pytest.approx((2.0, 1.0), abs=0.02)
+    x, y = plots.curves["band"].getData()
+    assert sorted(y[x == x.max()]) == pytest.approx([0.88, 1.12], abs=0.02), "a filled band, closed at the present"
+    assert plots.curves["band"].opts["brush"].color().alphaF() < 0.5
     assert {curve.name for curve in plots.position.seen()} >= {"twin", "measured"}
 
 

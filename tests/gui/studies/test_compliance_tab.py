@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 from bench_gui.controller import Controller
 from bench_gui.studies.compliant.compute import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.studies.compliant.form import ComplianceForm
-from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, PUSHED
+from bench_gui.studies.compliant.plots import EQUILIBRIUM, LINK, MOTOR_1, MOTOR_2, PUSHED
 from bench_gui.studies.compliant.tab import ComplianceTab
 from core.base.units import DEGREES, RADIANS
 from core.studies.compliant.array import JointArray, NamedJoint
@@ -71,9 +71,10 @@ def test_at_first_sight_there_are_curves_and_a_motion_that_follow_a_change(qtbot
     assert first.job.joint.actuator == QbMove()
     assert first.job.mode is Mode.PID_EQ_PRES
     assert first.job.second == QbMove().soft_preset
-    assert set(tab.motion.keys) == {LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, GOAL, PUSHED}
-    springs = {"spring 1 on the link", "spring 2 on the link", "springs on the link"}
+    assert set(tab.motion.keys) == {LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, "goal", PUSHED}
+    springs = {"spring 1", "spring 2", "springs on the link"}
     assert {curve.name for curve in tab.curves.torque.seen()} == springs
+    assert {button.text() for button in tab.curves.legend.buttons.values()} == springs
     assert "stiffness" in tab.status.text()
     assert tab.play_button.isEnabled()
     tab.entered()
