@@ -87,7 +87,9 @@ def swatch(colour: str, size: int = 10) -> QIcon:
         painter.setBrush(QColor(colour))
         painter.drawRoundedRect(QRectF(0, 0, size, size), 2.5, 2.5)
         painter.end()
-        result.addPixmap(pixmap)
+        # Qt would tint the colour in a selected row.
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):
+            result.addPixmap(pixmap, mode)
     return result
 
 

@@ -230,18 +230,13 @@ QFrame#rail QToolButton:focus { color: $accent; }
 
 QFrame#inspector { background: $panel; border: none; border-left: 1px solid $border; }
 QFrame#dockTitle { background: $window; border: none; border-top: 1px solid $border; }
-QTabBar { background: $window; qproperty-drawBase: 0; }
-QTabBar::tab { background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
-    padding: 4px 12px; }
-QTabBar::tab:hover { color: $text; }
-QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
-QTabBar::tab:focus { color: $accent; }
-QTabWidget::pane { border: none; }
+QTabBar { qproperty-drawBase: 0; }
 QFrame#segments { background: $raised; border: 1px solid $border; border-radius: 6px; }
-QFrame#segments QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 3px 10px; color: $muted; }
-QFrame#segments QToolButton:hover { color: $text; }
-QFrame#segments QToolButton:checked { background: $panel; border-color: $border; color: $text; }
-QFrame#segments QToolButton:focus { border-color: $accent; }
+QFrame#segments QToolButton, QTabBar::tab { border: 1px solid transparent; border-radius: 5px; padding: 3px 10px;
+    color: $muted; }
+QFrame#segments QToolButton:hover, QTabBar::tab:hover { color: $text; }
+QFrame#segments QToolButton:checked, QTabBar::tab:selected { background: $panel; border-color: $border; color: $text; }
+QFrame#segments QToolButton:focus, QTabBar::tab:focus { border-color: $accent; }
 QToolButton#faultBadge { background: $fault_soft; color: $fault; border: 1px solid $fault; border-radius: 4px;
     padding: 1px 8px; font-weight: 600; }
 QToolButton#faultBadge[lit="yes"] { background: $stop; color: $on_stop; border-color: $stop; }
@@ -267,6 +262,10 @@ QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid
     font-size: $large; font-weight: 700; padding: 6px 20px; }
 QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
 QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
+QPushButton[kind="choice"] { border-radius: 4px; padding: 3px 6px; text-align: left; }
+QPushButton[kind="choice"]::menu-indicator { image: url(icons:chevron-$name.svg); width: 14px; height: 14px; right: 4px;
+    subcontrol-position: right center; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
     padding: 4px 8px; }
 QPushButton[kind="flat"]:hover, QToolButton[kind="flat"]:hover { background: $raised; }

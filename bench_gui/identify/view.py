@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QTabWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -25,9 +25,10 @@ from bench_gui.identify.fit.remedies import way_out
 from bench_gui.identify.fit.search_tab import SearchTab
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.start_part import StartPart
-from bench_gui.widgets.fields import EmptyState, button, describe
+from bench_gui.widgets.fields import EmptyState, button
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
+from bench_gui.widgets.tabs import Tabs
 from core.base.words import capitalised, counted
 
 LOWEST_TABS = 150
@@ -36,7 +37,7 @@ READ_AFTER = 30
 """Time for drawing the page before runs are read for its overlay [ms]."""
 
 
-class _Tabs(QTabWidget):
+class _Tabs(Tabs):
     """Ask for no more than the smallest height: the answer keeps its own, and the tabs get the remaining space."""
 
     def sizeHint(self) -> QSize:
@@ -116,18 +117,15 @@ class IdentifyView(TaskPage):
             steps.IDENTIFY: lambda _: self._start(),
         }
         self.answer = AnswerPart(controller, self._start, acts, lambda: self.show_evidence("warnings"))
-        self.tabs = describe(_Tabs(), "Results of the identification", "Parameters, overlay, search, evidence")
-        self.tabs.setDocumentMode(True)
-        self.tabs.setMinimumHeight(LOWEST_TABS)
-        self.tabs.setCornerWidget(self.earlier)
-        for tab, title, tip in (
+        parts = (
             (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
             (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
             (self.search, "Search", "Cost over evaluations, and the figures of each model"),
             (evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording"),
-        ):
-            self.tabs.setTabToolTip(self.tabs.addTab(tab, title), tip)
-        self.tabs.setCurrentWidget(self.overlay)
+        )
+        self.tabs = _Tabs(parts, self.earlier)
+        self.tabs.setMinimumHeight(LOWEST_TABS)
+        self.tabs.show_part(self.overlay)
         self.centre.addWidget(self.problem)
         self.centre.addWidget(self.answer)
         self.centre.addWidget(self.tabs, 1)
@@ -151,7 +149,7 @@ class IdentifyView(TaskPage):
             computation.changed.connect(self._enable)
         self.answer.row_changed.connect(self._show_row)
         self.answer.export_wanted.connect(self.export_wanted)
-        self.tabs.currentChanged.connect(lambda _: self._turn())
+        self.tabs.current_changed.connect(lambda _: self._turn())
         self.earlier.compared.connect(self.parameters.compare_with)
         self.evidence.certifying.changed.connect(self._show_row)
         self.evidence.turned.connect(self._turn)
@@ -175,7 +173,7 @@ class IdentifyView(TaskPage):
         """Draw what arrived while the page was hidden."""
         self.search.draw()
         self._soon.start()
-        if self.isVisible() and self.tabs.currentWidget() is self.search:
+        if self.isVisible() and self.tabs.current() is self.search:
             self.search.recall(self._controller.fitting.result)
 
     def actions_offered(self) -> list[ActionSpec]:
@@ -200,7 +198,7 @@ class IdentifyView(TaskPage):
     def show_evidence(self, name: str) -> None:
         """Show a part of the evidence."""
         self.evidence.show_part(name)
-        self.tabs.setCurrentWidget(self.evidence)
+        self.tabs.show_part(self.evidence)
 
     def _restore(self, data: Any) -> None:
         self.form.restore(data)
@@ -214,7 +212,7 @@ class IdentifyView(TaskPage):
 
     def _turn(self) -> None:
         """React to another tab: panels that start a computation leave room for the verdict only."""
-        self.answer.shrink(self.tabs.currentWidget() is self.evidence and self.evidence.shown in PANELS)
+        self.answer.shrink(self.tabs.current() is self.evidence and self.evidence.shown in PANELS)
         self._show_what_there_is()
         self.entered()
 
@@ -234,7 +232,7 @@ class IdentifyView(TaskPage):
         if self._controller.fitting.active:
             self._forget()
             self.answer.begin(text)
-            self.tabs.setCurrentWidget(self.overlay)
+            self.tabs.show_part(self.overlay)
 
     # Events.
 
@@ -289,7 +287,7 @@ class IdentifyView(TaskPage):
                 self._start()
 
         self.problem.show_problem(problem, way_out(remedy, self._controller, self.form, try_again))
-        self.tabs.setCurrentWidget(self.overlay)
+        self.tabs.show_part(self.overlay)
         self._enable()
         self._choose_overlay()
 
@@ -306,7 +304,7 @@ class IdentifyView(TaskPage):
         self._choose_overlay()
 
     def _overlay_in_sight(self) -> bool:
-        return self.isVisible() and self.tabs.currentWidget() is self.overlay
+        return self.isVisible() and self.tabs.current() is self.overlay
 
     def _choose_overlay(self) -> None:
         """Request the overlay of the current selection, only while the overlay is visible."""
@@ -330,7 +328,7 @@ class IdentifyView(TaskPage):
         self._choose_overlay()
 
     def _show_what_there_is(self) -> None:
-        proposing = self.tabs.currentWidget() is self.evidence and self.evidence.shown == "proposals"
+        proposing = self.tabs.current() is self.evidence and self.evidence.shown == "proposals"
         self.show_empty(not self._controller.library.runs and not proposing)
 
     def _enable(self) -> None:

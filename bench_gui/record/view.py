@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLabel, QStackedWidget, QTabBar, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -21,6 +21,7 @@ from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, describe, hbox, label, number, refusals, vbox
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tabs import Segments
 from core.base.units import fixed
 from core.base.words import counted
 from core.motion.trajectories import Trajectory
@@ -56,7 +57,6 @@ class RecordView(TaskPage):
         self.live, self.plots = self.page.run, self.page.plots
         self.tasks.addWidget(self.page)
         self.tasks.addWidget(self._make_list())
-        self.tabs.currentChanged.connect(self._turn)
         self.form = TrajectoryForm(controller.undo)
         controller.settings.keep("trajectory", self.form.state, self.form.restore, self.form.changed)
         self.form.show_in(controller.angle_unit)
@@ -102,8 +102,8 @@ class RecordView(TaskPage):
             ActionSpec("A&bort the run", queue.abort, "Ctrl+.", "", lambda: queue.active),
             ActionSpec("Record the last run again", page.again, enabled=page.again_button.isVisible),
             ActionSpec("Freeze the live plots", page.freeze.toggle, "Ctrl+Shift+F", page.freeze.toolTip()),
-            ActionSpec("Show live plots", lambda: self.tabs.setCurrentIndex(LIVE)),
-            ActionSpec("Show the list of runs", lambda: self.tabs.setCurrentIndex(LIST)),
+            ActionSpec("Show live plots", lambda: self.tabs.choose(LIVE)),
+            ActionSpec("Show the list of runs", lambda: self.tabs.choose(LIST)),
         ]
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -120,11 +120,7 @@ class RecordView(TaskPage):
 
     def _add_head(self) -> dict[str, QLabel]:
         row = hbox(spacing=12)
-        self.tabs = describe(QTabBar(), "Live or list", "The present run, or all runs: recorded, failed, waiting")
-        self.tabs.addTab("Live")
-        self.tabs.addTab("List")
-        self.tabs.setExpanding(False)
-        self.tabs.setUsesScrollButtons(False)
+        self.tabs = Segments([("Live", "The present run"), ("List", "All runs: recorded, failed, waiting")], self._turn)
         row.addWidget(self.tabs, 0, Qt.AlignmentFlag.AlignBottom)
         row.addSpacing(12)
         readings: dict[str, QLabel] = {}
@@ -254,7 +250,7 @@ class RecordView(TaskPage):
         elif queue.running is None and queue.waiting:
             self.page.prepare(queue.waiting[0].trajectory)
         waiting = len(queue.waiting)
-        self.tabs.setTabText(LIST, f"List ({waiting} waiting)" if waiting else "List")
+        self.tabs.buttons[LIST].setText(f"List ({waiting} waiting)" if waiting else "List")
         self._show_waiting()
         self._preview()
 

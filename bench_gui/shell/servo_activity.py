@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.shell.tasks import BENCH, EXPORT, IDENTIFY, PLACE, RECORD
@@ -105,10 +105,9 @@ class UnderWay(QObject):
 
 
 def bring_into_sight(widget: QWidget) -> None:
-    """Make a widget visible by switching every stack and tab on the way to it."""
+    """Make a widget visible by switching every stack on the way to it."""
     outer = widget.parentWidget()
     while outer is not None:
         if isinstance(outer, QStackedWidget):
-            tabs = outer.parentWidget()
-            (tabs if isinstance(tabs, QTabWidget) else outer).setCurrentWidget(widget)
+            outer.setCurrentWidget(widget)
         widget, outer = outer, outer.parentWidget()

@@ -22,6 +22,7 @@ class ChecksMenu(QPushButton):
     def __init__(self, name: str, tip: str, items: Sequence[tuple[str, str, str]]) -> None:
         """Create the button; items: key, short text and long text of each."""
         super().__init__()
+        self.setProperty("kind", "choice")
         self._name, self._tip = name, tip
         self._short = {key: short for key, short, _ in items}
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -42,7 +42,7 @@ def test_identify(person, session):
     fitting.overlaid.connect(overlays.append)
     person.click(view.start_button)
     person.until(lambda: fitting.latest is not None)
-    view.tabs.setCurrentWidget(view.overlay)
+    view.tabs.show_part(view.overlay)
     person.until(lambda: view.overlay.shown.friction == "m1")
     worst, median = view.overlay.shown.runs
     assert (worst.place, median.place) == ("worst", "median")
@@ -53,7 +53,7 @@ def test_identify(person, session):
     person.until(lambda: len(overlays) >= 3)
     assert overlays[-1].runs[0].mae < overlays[0].runs[0].mae
     assert view.overlay.shown is overlays[-1]
-    view.tabs.setCurrentWidget(view.search)
+    view.tabs.show_part(view.search)
     person.until(lambda: bool(view.search.cost.curves) and len(view.search.cost.curves[0].getOriginalDataset()[0]) > 3)
     _, y = view.search.cost.curves[0].getOriginalDataset()
     assert (np.diff(y) <= 0).all()
@@ -128,7 +128,7 @@ def test_failed_analysis(person, session):
         person.click(view.start_button)
     number = bad.split("_")[0]
     assert f"run {bad} jumps" in view.problem.text.text().lower()
-    assert view.tabs.currentWidget() is view.overlay
+    assert view.tabs.current() is view.overlay
     person.until(lambda: [run.id == bad for run in view.overlay.shown.runs] == [True, False])
     assert view.overlay.panes[0].curves["measured"].getOriginalDataset()[1].max() > 5.0
     assert view.overlay.panes[1].curves["measured"].getOriginalDataset()[1].max() < 5.0

@@ -121,7 +121,7 @@ def test_queue(person):
     for name, duration in (("half_sine", 2.0), ("steps", 2.0), ("sin_sin", 300.0)):
         choose(person, name, duration)
         person.click(record.start.add_button)
-    record.tabs.setCurrentIndex(LIST)
+    record.tabs.choose(LIST)
     choose_row(record, "Slow with sub-oscillations")
     person.qtbot.keyClick(record.runs.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     person.click(record.run_button)
@@ -266,7 +266,7 @@ def shown(record):
 def planned(person, **changed):
     """A small plan, typed into the page."""
     form = person.window.record.plan
-    person.window.record.tabs.setCurrentIndex(LIST)
+    person.window.record.tabs.choose(LIST)
     for name, text in {"masses": "0.5, 1", "lengths": "0.1", "kps": "8, 16", **changed}.items():
         field = form.fields[name]
         field.setText(text)
@@ -386,5 +386,5 @@ def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
     assert "cannot hold 20 kg at 0.1 m" in form.problem.text()
     person.controller.undo.undo()
     person.until(lambda: form.fields["masses"].text() == "0.5, 1")
-    person.window.record.tabs.setCurrentIndex(LIVE)
+    person.window.record.tabs.choose(LIVE)
     assert person.window.record.plots.isVisible()

@@ -329,7 +329,7 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
     fitting, form = person.controller.fitting, view.form
     assert fitting.result is fitting.kept[0]
     assert form.settings().trials == 96
-    view.tabs.setCurrentWidget(view.search)
+    view.tabs.show_part(view.search)
     assert not view.search.cost.isVisible(), "no axes without a curve"
     person.until(lambda: len(view.search.cost.curves) == 2)
     assert view.search.cost.isVisible()
@@ -349,7 +349,7 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
     assert listed == [row.model for row in fitting.kept[1].models], "what is shown can be used, compared and exported"
 
     tab, other = view.parameters, fitting.kept[0]
-    view.tabs.setCurrentWidget(tab)
+    view.tabs.show_part(tab)
     assert tab.view.isColumnHidden(OTHER_COLUMN)
     place = view.earlier.other.findText(other.title)
     view.earlier.other.setCurrentIndex(place)
@@ -381,7 +381,7 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     assert "Identify again" not in [button.text() for button in panel.buttons]
 
     tab = view.parameters
-    view.tabs.setCurrentWidget(tab)
+    view.tabs.show_part(tab)
     assert not tab.detail.isVisible()
     tab.view.selectRow(0)
     assert tab.detail.isVisible()
@@ -391,7 +391,7 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     person.click(tab.detail.close_button)
     assert not tab.detail.isVisible()
 
-    view.tabs.setCurrentIndex(0)
+    view.tabs.segments.choose(0)
     picked = 1 - view.answer.ladder.recommended_row
     view.answer.view.selectRow(picked)
     person.click(view.answer.card.export_button)

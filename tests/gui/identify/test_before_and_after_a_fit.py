@@ -174,7 +174,7 @@ def test_proposals_need_no_recordings(person):
     assert "after 0 runs" in panel.status.text()
     person.click(panel.queue_button)
     assert [row.cell for row in controller.queue.waiting] == list(plan.cells())
-    view.tabs.setCurrentIndex(0)
+    view.tabs.segments.choose(0)
     assert view.is_empty
 
 

@@ -122,7 +122,7 @@ def test_what_is_added_waits_for_record_with_its_own_bench(person):
     assert waiting(person) == ["half_sine", "sin_sin"]
     assert not queue.active
     assert record.run_button.text() == f"Record 2 runs, {duration(2 * (0.3 + queue.overhead))}"
-    assert record.tabs.tabText(LIST) == "List (2 waiting)"
+    assert record.tabs.buttons[LIST].text() == "List (2 waiting)"
     record.form.choice.setCurrentIndex(record.form.choice.findData("steps"))
     record.form.field("duration").setValue(0.3)
     record.start.record_chosen()
@@ -218,7 +218,7 @@ def test_escape_releases_the_servo_and_holds_what_waits_until_a_person_starts_it
     assert not queue.obstacle
     assert (waiting(person), queue.paused, queue.active) == (["sin_sin"], True, False)
     # What did not end well can be recorded again, and waits as well.
-    record.tabs.setCurrentIndex(LIST)
+    record.tabs.choose(LIST)
     choose_row(record, "aborted")
     person.click(record.runs.again_button)
     assert (waiting(person), queue.active) == (["half_sine", "sin_sin"], False)
@@ -285,7 +285,7 @@ def test_a_run_whose_recorder_dies_is_in_the_session_at_once(person):
 
 def test_the_list_is_reordered_by_keys_buttons_and_dragging(person):
     record, queue = person.window.record, person.controller.queue
-    record.tabs.setCurrentIndex(LIST)
+    record.tabs.choose(LIST)
     for name in ("half_sine", "sin_sin", "steps"):
         add(person, name)
     runs = record.runs

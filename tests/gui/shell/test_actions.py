@@ -124,8 +124,8 @@ DONE = {
         "Abort the run": (RecordQueue, "abort"),
         "Record the last run again": (LivePage, "again"),
         "Freeze the live plots": lambda w: w.record.page.freeze.isChecked(),
-        "Show live plots": lambda w: w.record.tabs.currentIndex() == LIVE,
-        "Show the list of runs": lambda w: w.record.tabs.currentIndex() == LIST,
+        "Show live plots": lambda w: w.record.tabs.current == LIVE,
+        "Show the list of runs": lambda w: w.record.tabs.current == LIST,
     },
     "Tasks › Place": {
         "Hold the next torque": (Placing, "hold"),
