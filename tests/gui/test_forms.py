@@ -20,6 +20,7 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
+from bench_gui.headless.exporting import Exported
 from bench_gui.identify.crossvalidation.form import CrossValidationForm
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
@@ -42,6 +43,7 @@ from core.servo.terms import COMMAND_PATH_TERMS
 from drivers.emulators.registry import emulators
 from drivers.registry import families
 from sessions import RunSummary
+from sessions.folders import home
 from sessions.results.crossvalidating import Question
 
 EMPTY = {field.name: "" for field in fields(RunSummary)}
@@ -602,14 +604,18 @@ def test_what_is_chosen_is_what_is_previewed_exported_and_checked(controller, qt
         exporting.targets[name] = SimpleNamespace(title=name, description=f"for {name}", options=options, **plain)
     page = ExportView(controller)
     qtbot.addWidget(page)
-    exporting.set_folder(Path("/lab"))
     page.show()
     enter(page.inspector, "Model", "catalogue:mx106:m3")
     page.choose_target("two")
-    assert page.about.text() == "for two"
     enter(page.inspector, "Gain ki", 0.25)
     enter(page.inspector, "Replace existing files", True)
     page._preview()
+    assert not page.export_button.isEnabled(), "an export of what is not shown"
+    exporting.previewed.emit(Exported((), ("It lacks 0.0123456 rad.", "Another note."), name="m3-two"))
+    assert [part.text() for part in (page.statement, page.lost, page.notes)] == [
+        "for two", "It lacks 0.01235 rad.", "- Another note.",
+    ]  # fmt: skip
+    assert exporting.folder == home() / "exports" / "m3-two"
     page.export_button.click()
     page.check_button.click()
     chosen = (controller.model_list.entry("catalogue:mx106:m3").model, "two", {"ki": 0.25})

@@ -373,6 +373,7 @@ def test_export_writes_files_and_says_how_good_they_are(person, tmp_path):
     view.choose_target("bam")
     (tmp_path / "file").write_text("")
     view.set_folder(tmp_path / "file")
+    person.until(view.export_button.isEnabled)
     with person.qtbot.waitSignal(exporting.problem):
         person.click(view.export_button)
     assert "cannot write" in person.message
