@@ -211,6 +211,21 @@ def test_selecting_runs_changes_no_setting(form, fitted, selected):
     assert form.changed_since == ()
 
 
+def test_a_selection_that_lacks_the_held_out_condition_changes_no_setting(form):
+    """The rule of the person comes back with the runs, also after an edit of another option meanwhile."""
+    form.hold_out("mass=0.5")
+    form.show_settings_of(result_of(form.settings()), take=False)
+    form.offer([RUN], "mx106")
+    assert form.settings().validation == "none"
+    assert form.state()["settings"]["validation"] == "mass=0.5"
+    assert form.changed_since == ()
+    form.set_option("trials", 900)
+    assert form.changed_since == ("Evaluations",)
+    form.offer([RUN, OTHER_RUN], "mx106")
+    assert form.settings().validation == "mass=0.5"
+    assert form.changed_since == ("Evaluations",)
+
+
 def test_another_rule_than_the_usual_one_is_a_change(form):
     form.show_settings_of(result_of(form.settings(), ("1",)), take=False)
     form.apply(replace(form.settings(), validation="mass=0.5"))
