@@ -196,7 +196,9 @@ class MainWindow(QMainWindow):
         page = make_page(number, self.controller, self._suppliers)
         self.under_way.seen_in(number, page)
         if number == IDENTIFY:
-            cast("IdentifyView", page).export_wanted.connect(lambda: self.show_task(EXPORT))
+            identify = cast("IdentifyView", page)
+            identify.export_wanted.connect(lambda: self.show_task(EXPORT))
+            identify.record_wanted.connect(lambda: self.show_task(RECORD))
         if number == FLEET:
             fleet = cast("FleetView", page)
             fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))

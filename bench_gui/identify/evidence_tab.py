@@ -41,8 +41,6 @@ SEGMENTS = (
 """Name, title and tooltip of each part."""
 NARROWEST, SHORT = 64, 9
 """Smallest width of a segment, whose text is then elided [px], and length of texts that are never elided."""
-PANELS = tuple(name for name, _, _ in SEGMENTS[2:])
-"""Parts that start a computation and fill the page."""
 
 
 class EvidenceTab(QWidget):
@@ -115,7 +113,7 @@ class EvidenceTab(QWidget):
             torque_off: how a released motor behaves.
         """
         self._row = row
-        self.warnings.show_warnings(warnings, None if row is None else row.evidence, torque_off)
+        self.warnings.show_warnings(warnings, row, torque_off)
         self.segments.buttons[1].setText(f"Warnings ({len(warnings)})" if warnings else "Warnings")
         self._compare_methods()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
@@ -69,10 +70,10 @@ class Identifying(QObject):
         except ServoBenchError as error:
             self._say("error", str(error))
 
-    def resume(self) -> None:
-        """Continue the open session's interrupted identification."""
+    def resume(self, folder: Path | None = None) -> None:
+        """Continue the open session's interrupted identification, or the one in a folder."""
         if self._library.path is not None:
-            self.fitting.resume(self._library.path)
+            self.fitting.resume(self._library.path, folder)
 
     def _list_models(self, result: FitResult) -> None:
         self._model_list.set_identified([row.model for row in result.models], result.recommended)

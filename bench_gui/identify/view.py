@@ -1,8 +1,9 @@
-"""Identify page: the answer first, what to do next beside it, and the evidence in tabs below."""
+"""Identify page: the answer with its next step first, and the evidence in tabs below."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, QTimer, QUrl, Signal
@@ -11,11 +12,10 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.answer import AnswerPart
 from bench_gui.identify.answer.sentences import objective, plan_in_words
 from bench_gui.identify.earlier_choice import EarlierChoice
-from bench_gui.identify.evidence_tab import PANELS, EvidenceTab
+from bench_gui.identify.evidence_tab import EvidenceTab
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FitResult, Remedy
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
 from bench_gui.identify.fit.overlaying import Overlaying
@@ -30,6 +30,19 @@ from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.start_button import held_by
 from bench_gui.widgets.tabs import Tabs
 from core.base.words import capitalised, counted
+from core.identification.coverage.findings import (
+    BOUNDS,
+    CROSS_VALIDATE,
+    EXPORT,
+    FREEZE,
+    HOLD_OUT,
+    IDENTIFY,
+    POINTS,
+    RECORD,
+    RESUME,
+    SEARCH,
+)
+from core.identification.verdict import Step
 
 LOWEST_TABS = 150
 """Smallest height of the tabs [px]."""
@@ -50,6 +63,8 @@ class IdentifyView(TaskPage):
     help_page = "identification"
     export_wanted = Signal()
     """Emitted when the bench's model shall be exported."""
+    record_wanted = Signal()
+    """Emitted when runs shall be recorded."""
 
     def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
         """Create the page; record_four, example: buttons of the empty state."""
@@ -103,20 +118,22 @@ class IdentifyView(TaskPage):
         self.overlay.set_unit(controller.angle_unit)
         self.search = SearchTab(controller)
         evidence = self.evidence = EvidenceTab(controller, form)
-        acts = {
-            steps.FREEZE: lambda known: form.freeze(*known),
-            steps.BOUNDS: lambda _: form.ask_parameters(),
-            steps.HOLD_OUT: form.hold_out,
-            steps.CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
-            steps.SEARCH: lambda trials: form.set_option("trials", trials),
-            steps.POINTS: lambda _: form.set_option("points", False),
-            steps.PROPOSE: lambda _: evidence.proposals.propose(),
-            steps.QUEUE: lambda _: evidence.proposals.enqueue(),
-            steps.COVERAGE: lambda _: self._check_coverage(),
-            steps.RESUME: lambda _: self._resume(),
-            steps.IDENTIFY: lambda _: self._start(),
+        self._acts: Mapping[str, Callable[[str], object]] = {
+            FREEZE: lambda known: form.freeze(known.partition("=")[0], float(known.partition("=")[2])),
+            BOUNDS: lambda _: form.ask_parameters(),
+            HOLD_OUT: form.hold_out,
+            CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
+            SEARCH: lambda trials: form.set_option("trials", int(trials)),
+            POINTS: lambda _: form.set_option("points", False),
+            RECORD: lambda _: self.record_wanted.emit(),
+            RESUME: lambda _: self._resume_shown(),
+            IDENTIFY: lambda _: self._start(),
+            EXPORT: lambda _: self.answer.export(),
+            "": lambda _: self.show_evidence("warnings"),
         }
-        self.answer = AnswerPart(controller, self._start, acts, lambda: self.show_evidence("warnings"))
+        self.answer = AnswerPart(controller, lambda: self.show_evidence("warnings"))
+        for source in (self.answer.card, evidence.warnings):
+            source.step_wanted.connect(lambda action, subject: self._acts[action](subject))
         parts = (
             (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
             (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
@@ -211,8 +228,8 @@ class IdentifyView(TaskPage):
         self.evidence.coverage.check()
 
     def _turn(self) -> None:
-        """React to another tab: panels that start a computation leave room for the verdict only."""
-        self.answer.shrink(self.tabs.current() is self.evidence and self.evidence.shown in PANELS)
+        """React to another tab: the evidence leaves room for the verdict only."""
+        self.answer.shrink(self.tabs.current() is self.evidence)
         self._show_what_there_is()
         self.entered()
 
@@ -224,8 +241,15 @@ class IdentifyView(TaskPage):
             lambda: self._controller.identifying.identify(self.form.settings()),
         )
 
-    def _resume(self) -> None:
-        self._begin("Loading the program, the recordings and earlier results…", self._controller.identifying.resume)
+    def _resume(self, folder: Path | None = None) -> None:
+        self._begin(
+            "Loading the program, the recordings and earlier results…",
+            lambda: self._controller.identifying.resume(folder),
+        )
+
+    def _resume_shown(self) -> None:
+        result = self._controller.fitting.result
+        self._resume(None if result is None else result.folder)
 
     def _begin(self, text: str, begin: Callable[[], object]) -> None:
         begin()
@@ -330,21 +354,21 @@ class IdentifyView(TaskPage):
     def _show_what_there_is(self) -> None:
         proposing = self.tabs.current() is self.evidence and self.evidence.shown == "proposals"
         self.show_empty(not self._controller.library.runs and not proposing)
+        self._enable()
 
     def _enable(self) -> None:
         fitting, library, form = self._controller.fitting, self._controller.library, self.form
-        self.start.refresh(self.evidence.under_way)
-        proposals = None if self.evidence.proposing.outdated else self.evidence.proposing.result
-        result, row = fitting.result, self.answer.selected
-        self.answer.show_next()
+        result, row, waits = fitting.result, self.answer.selected, self.evidence.under_way
+        shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
+        step = None if shown is None else shown.step
+        if step is not None and (changed := ", ".join(form.changed_since)):
+            text = f"Identify again, because you have changed {changed} since this result."
+            step = Step(action=IDENTIFY, label="Identify again", text=text)
+        resuming = step is not None and step.action == RESUME
+        self.start.refresh(waits, primary=shown is None and not self.is_empty, resuming=resuming)
         self.search.show_figures(result, self.answer.ladder.current)
-        if fitting.active:
-            return
-        if result is None or row is None:
-            plan = plan_in_words(form.settings(), len(library.for_fit()), len(library.runs))
-            self.answer.card.show_plan(plan, self.start.why_not, self.start.start_button.text())
-            self.answer.next.show_steps(steps.first_steps(proposals), 0)
-        else:
-            answer = result.answers[row.model.friction]
-            found = steps.next_steps(answer, row.model, form.changed_since, proposals)
-            self.answer.show_answer(result, found)
+        if shown is not None and step is not None:
+            why_not = {IDENTIFY: self.start.why_not, RESUME: waits}.get(step.action, "")
+            self.answer.show_answer(shown, step, why_not)
+        elif not fitting.active:
+            self.answer.card.show_plan(plan_in_words(form.settings(), len(library.for_fit()), len(library.runs)))

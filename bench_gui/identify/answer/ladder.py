@@ -50,7 +50,7 @@ def _columns(searching: bool) -> tuple[Column, ...]:
         ),
         Column(HELD_OUT, "Mean absolute error on held-out runs: the bar", True),
         training,
-        Column("Warnings", "Number of warnings; see What to do next", True),
+        Column("Warnings", "Number of warnings; see Warnings under Evidence", True),
     )
 
 

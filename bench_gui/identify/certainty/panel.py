@@ -77,7 +77,7 @@ class CertaintyPanel(QWidget):
 
     def _head(self) -> QHBoxLayout:
         row = hbox(spacing=8)
-        self.start_button = StartButton("Profile and bootstrap", "", self.start, self, self._form)
+        self.start_button = StartButton("Profile and bootstrap", "", self.start, self, self._form, kind="")
         self.stop_button: QPushButton = button(
             "Stop", "Stop; complete profiles and draws are kept", self._certifying.stop
         )

@@ -88,7 +88,7 @@ class CrossValidationPanel(QWidget):
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         left.addWidget(self.form)
         buttons.addLayout(preset_row(self.form.quick_button, self.form.full_button))
-        self.start_button = StartButton("Cross-validate", "", self.start, self.form, self._settings)
+        self.start_button = StartButton("Cross-validate", "", self.start, self.form, self._settings, kind="")
         self.stop_button: QPushButton = button(
             "Stop",
             self._crossvalidating.activity.cancel_tip,

@@ -168,7 +168,7 @@ class ProposalPanel(QWidget):
         self.status.setWordWrap(True)
         self.status.setAccessibleName("State of the proposals")
         self.queue_button: QPushButton = button(
-            "Add to the queue", "Add the checked recordings to the end of the queue in Record", self.enqueue, "primary"
+            "Add to the queue", "Add the checked recordings to the end of the queue in Record", self.enqueue
         )
         row.addWidget(self.status, 1)
         row.addWidget(self.queue_button)

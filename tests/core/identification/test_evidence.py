@@ -191,7 +191,7 @@ def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
 def test_a_stribeck_effect_that_was_not_seen_is_said_once_and_first() -> None:
     speed = parameter(name="dtheta_stribeck", symbol="v_s", value=9.3, upper=9.3)
     found = evidence_of(parameter(), speed, replace(speed, name="alpha", symbol="α", standard_error=math.inf))
-    assert found.warnings[0].startswith("v_s and α lie at their bounds: these runs do not show the Stribeck effect")
+    assert found.warnings[0].startswith("v_s and α lie at their bounds, so these runs do not show the Stribeck effect")
     assert "M1" in found.warnings[0]
     assert sum("v_s" in text for text in found.warnings) == 1
     assert evidence_of(replace(speed, at_bound="")).warnings == ()
@@ -390,17 +390,31 @@ def test_few_held_out_runs_do_not_choose_between_models(held_out, models, told) 
 @pytest.mark.parametrize(
     ("changes", "held_out", "strength", "error", "step"),
     [
-        ({}, 2, "weak", 2e-3, "Use the model: there are no objections."),
-        ({}, 6, "good", 2e-3, "Use the model: there are no objections."),
+        ({}, 2, "weak", 2e-3, "Export the model: there are no objections."),
+        ({}, 6, "fair", 2e-3, "Export the model: there are no objections."),
         (
             {"held": None},
             0,
-            "none",
+            "weak",
             2e-3,
-            "Hold out a quarter of the runs, or one condition, and identify again.",
+            "Hold out 25 % of the runs and identify again, because no run was held out, so the error on unseen motion "
+            "is unknown.",
         ),
-        ({"held": 5e-3}, 6, "good", 5e-3, "Record more conditions, or use a simpler model."),
-        ({"held": 5e-3, "stopped": True}, 6, "good", 5e-3, "Resume it."),
+        (
+            {"held": 5e-3},
+            6,
+            "fair",
+            5e-3,
+            "Record more conditions, or use a simpler model, because the error on held-out runs is 2.5 times that on "
+            "training runs.",
+        ),
+        (
+            {"held": 5e-3, "stopped": True},
+            6,
+            "fair",
+            5e-3,
+            "Resume it, because the identification was stopped before its end.",
+        ),
     ],
 )
 def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
@@ -416,10 +430,10 @@ def test_a_verdict_names_error_strength_and_the_most_costly_doubt_s_remedy(
 @pytest.mark.parametrize(
     ("held_out", "by", "on", "evidence"),
     [
-        (1, VALIDATION, "held-out runs", "Weak evidence: 1 held-out run."),
-        (5, VALIDATION, "held-out runs", "Good evidence: 5 held-out runs."),
-        (0, TRAINING, "the runs it was fitted to", "No independent evidence: no run was held out."),
-        (1, CROSS_VALIDATION, "held-out runs", "Strong evidence: cross-validated on held-out conditions."),
+        (1, VALIDATION, "held-out runs", "Weak evidence: only 1 held-out run."),
+        (5, VALIDATION, "held-out runs", "Fair evidence: 5 held-out runs."),
+        (0, TRAINING, "the runs it was fitted to", "Weak evidence: no run was held out."),
+        (1, CROSS_VALIDATION, "held-out runs", "Good evidence: cross-validated on held-out conditions."),
     ],
 )
 def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evidence) -> None:
@@ -490,8 +504,8 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
     [
         (0.7e-3, math.nan, "1.8 times the 0.38 mrad of the encoder's rounding: nothing is left to explain."),
         (1.8e-3, math.nan, "4.7 times the 0.38 mrad of the encoder's rounding: good."),
-        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; record a motion twice to see how much of "
-         "it the servo does not repeat."),
+        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; as no motion was recorded twice, the "
+         "servo's share of it is unknown."),
         (13e-3, 2.5e-3, "5.2 times the 2.50 mrad by which repetitions differ: the model leaves something unexplained."),
         (13e-3, 5e-3, "2.6 times the 5.00 mrad by which repetitions differ: good."),
     ],

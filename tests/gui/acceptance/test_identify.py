@@ -60,7 +60,7 @@ def test_identify(person, session):
     assert view.answer.card.title.text().startswith("Identifying M")
     assert "best so far" in view.answer.card.title.text()
     assert "% done" in view.answer.card.choice.text()
-    assert not view.answer.next.isVisible()
+    assert not view.answer.card.step_button.isVisible()
     assert view.parameters.table.rowCount() > 3
 
     searched, best = fitting.latest.model, fitting.latest.points[-1][1]
@@ -105,7 +105,7 @@ def test_result(person, session):
     shown = [values.data(values.index(i, INTERVAL_COLUMN)) for i in range(values.rowCount())]
     for text, parameter in zip(shown, row.evidence.parameters, strict=True):
         assert (text == "∞") == (not parameter.narrowed)
-    assert "recommended" in view.answer.card.choice.text()
+    assert "recommended" in view.answer.card.choice.toolTip()
 
     person.click(view.answer.card.use_button)
     assert person.controller.model_list.current.model is row.model

@@ -1,4 +1,4 @@
-"""The answer of an identification: verdict, what to do next, evidence by parameter, earlier results."""
+"""The answer of an identification: verdict, next step, evidence by parameter, earlier results."""
 
 import math
 import shutil
@@ -11,9 +11,7 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.headless.symbols import with_symbols
-from bench_gui.identify.answer import steps
 from bench_gui.identify.answer.sentences import cost, objective, plan_in_words, search_in_words
-from bench_gui.identify.answer.steps import next_steps
 from bench_gui.identify.evidence_table import COLUMNS, evidence_rows
 from bench_gui.identify.fit.messages import FitOverlay, FitProgress, FittedModel
 from bench_gui.identify.fit.overlay_plots import OverlayPlots
@@ -26,6 +24,7 @@ from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, 
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from bench_gui.state.models import ModelList
 from core.base.units import fixed, significant, with_uncertainty
+from core.identification.cautions import step_of
 from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -33,6 +32,7 @@ from core.identification.coverage.findings import (
     FREEZE,
     HOLD_OUT,
     POINTS,
+    RECORD,
     SEARCH,
     Diagnosis,
     Finding,
@@ -92,61 +92,59 @@ def answered(row, by=CROSS_VALIDATION, rule="25%", hold_out="mass=1.0"):
     return found.answer()
 
 
-def asked(row, changed=(), proposals=None, **answer):
-    return next_steps(answered(row, **answer), row.model, changed, proposals)
+def asked(row, **answer):
+    """Return the steps of the warnings about a model, in their order."""
+    return [step_of(warning, row.model) for warning in answered(row, **answer).warnings]
 
 
 def test_nothing_is_asked_for_where_nothing_is_wrong():
     row = row_with()
-    assert asked(row) == ()
-    assert answered(row).next_step == "Use the model: there are no objections."
+    assert asked(row) == []
+    step = answered(row).step
+    assert (step.action, step.text) == ("export", "Export the model: there are no objections.")
 
 
 def test_doubts_about_the_whole_model_come_before_those_about_one_value():
-    """In the order of the answer, at most three."""
     row = row_with(
         {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
         search="not confirmed, there may be a better one: search longer",
         conditions=("every run has the same gain: record another",),
     )
     found = asked(row, by=VALIDATION)
-    assert [step.kind for step in found] == [SEARCH, HOLD_OUT, FREEZE]
-    assert found[0].text == "M1: not confirmed, there may be a better one."
-    assert found[0].value == 2000
-    assert (found[1].button, found[1].value) == ("Hold out mass = 1", "mass=1.0")
-    assert answered(row, by=VALIDATION).next_step == "Search longer."
-    freeze, bound, record = asked(
-        row_with(
-            {"R": {"standard_error": math.inf, "initial": 3.0}, "armature": {"at_bound": "lower"}},
-            conditions=("every run has the same gain: record another",),
-        )
+    assert found[0] == answered(row, by=VALIDATION).step
+    assert [(step.action, step.subject, step.label) for step in found] == [
+        (SEARCH, "2000", "Search longer"),
+        (HOLD_OUT, "mass=1.0", "Hold out mass = 1"),
+        (FREEZE, "R=3.0", "Freeze motor resistance at 3.000 Ω"),
+        (BOUNDS, "armature", "Change the bounds…"),
+        (RECORD, "", "Record more runs"),
+    ]
+    assert found[0].text == "Search longer, because not confirmed, there may be a better one."
+    assert (
+        found[1].text == "Hold out mass = 1 and identify again, because 2 held-out runs are too few to choose a model."
     )
-    assert (freeze.kind, freeze.button, freeze.value) == (FREEZE, "Freeze R at 3.000 Ω", ("R", 3.0))
-    assert (bound.kind, record.kind) == (BOUNDS, steps.PROPOSE)
-    assert bound.button == "Bounds of J_m…"
+    assert found[-1].text == "Record another, because every run has the same gain."
 
 
 def test_a_condition_that_was_held_out_already_leads_to_a_cross_validation():
     row = row_with()
     for changes in ({"rule": "mass=1.0"}, {"hold_out": ""}):
         (step,) = asked(row, by=VALIDATION, **changes)
-        assert step.kind == CROSS_VALIDATE
+        assert step.action == CROSS_VALIDATE
 
 
 def test_placed_points_far_from_the_runs_are_flagged():
     points = {"placed_points": {"count": 6, "mean_error": 0.033}}
     (step,) = asked(row_with(provenance=points))
-    assert step.kind == POINTS
+    assert step.action == POINTS
     assert "6 placed points are off by 33.0 mrad, the runs by 2.00 mrad" in step.text
-    assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == ()
+    assert asked(row_with(provenance={"placed_points": {"count": 6, "mean_error": 0.004}})) == []
 
 
-def test_a_remedy_that_only_a_person_can_carry_out_is_said_without_a_button():
-    row = row_with()
-    answer = answered(row)
+def test_a_remedy_that_only_a_person_can_carry_out_shows_its_warning():
     header = Finding(kind="header_kp", severity="warning", text="kp is 1.5 times the stated value", remedy="correct kp")
-    (step,) = next_steps(replace(answer, warnings=(header,)), row.model, (), None)
-    assert (step.kind, step.text) == ("", "Kp is 1.5 times the stated value. Correct kp.")
+    step = step_of(header, row_with().model)
+    assert (step.action, step.label, step.text) == ("", "Show the warning", "Correct kp.")
 
 
 def test_a_search_under_way_is_told_with_its_numbers():
@@ -363,22 +361,21 @@ def test_an_earlier_result_comes_with_its_search_and_its_settings_and_is_compare
 
 
 def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
-    form, panel = view.form, view.answer.next
-    person.until(lambda: view.answer.card.title.isVisible())
+    form, card, listed = view.form, view.answer.card, view.evidence.warnings
+    person.until(lambda: card.title.isVisible())
     answer = person.controller.fitting.result.answers[view.answer.selected.model.friction]
-    assert view.answer.card.next.text() == f"<b>Next:</b> {with_symbols(answer.next_step)}"
-    buttons = {button.text(): button for button in panel.buttons}
-    assert 1 <= len(buttons) <= 3
-    hold_out = next(button for text, button in buttons.items() if text.startswith("Hold out “"))
-    person.click(hold_out)
+    assert (card.next.text(), card.step_button.text()) == (with_symbols(answer.next_step), answer.step.label)
+    place = next(n for n, warning in enumerate(answer.warnings) if warning.action == HOLD_OUT)
+    listed.text.linkActivated.emit(str(place))
     rule = form.settings().validation
     assert rule.startswith("trajectory=")
-    assert hold_out.text() == f"Hold out “{title_of(rule.partition('=')[2])}”"
+    assert f"Hold out “{title_of(rule.partition('=')[2])}”</a>" in listed.text.text()
     assert form.changed_since == ("Hold out",)
-    assert panel.buttons[0].text() == "Identify again"
+    assert card.step_button.text() == "Identify again"
+    assert card.next.text() == "Identify again, because you have changed Hold out since this result."
     person.click(form.restore_button)
     assert form.changed_since == ()
-    assert "Identify again" not in [button.text() for button in panel.buttons]
+    assert card.step_button.text() == answer.step.label
 
     tab = view.parameters
     view.tabs.show_part(tab)
@@ -476,7 +473,7 @@ def test_a_released_motor_is_said_beside_beta(qtbot):
     table.set_parameters(parameters, evidence, text)
     notes = [table.data(table.index(row, NOTE_COLUMN)) for row in range(table.rowCount())]
     assert [p.name for p, note in zip(parameters, notes, strict=True) if note == text] == ["release_braking"]
-    warnings.show_warnings((), evidence, text)
+    warnings.show_warnings((), replace(row_with(), evidence=evidence), text)
     assert f"Torque off: {text}." in warnings.basis.text()
     assert "a noise of 1.50 mrad" in warnings.basis.text()
     assert "56 independent samples of 1234" in warnings.basis.text()

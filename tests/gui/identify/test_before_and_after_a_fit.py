@@ -254,13 +254,13 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     panel = ask(view)
     panel.form.models.check(("m1", "m2"))
     panel.form.trials.setValue(32)
-    assert "By cross-validation" not in view.answer.card.choice.text()
+    assert "By cross-validation" not in view.answer.card.choice.toolTip()
     person.click(panel.start_button)
     person.until(lambda: len(view.evidence.crossvalidating.errors) >= 3 or fitting.result is not before)
     person.until(lambda: fitting.result is not before)
     assert view.evidence.crossvalidating.problem == ""
-    assert "Strong evidence: cross-validated" in view.answer.card.choice.text()
-    assert "By cross-validation" in view.answer.card.choice.text()
+    assert "Good evidence: cross-validated" in view.answer.card.choice.text()
+    assert "By cross-validation" in view.answer.card.choice.toolTip()
     assert fitting.result.models == before.models
     later = load_identification(before.folder)
     assert (fitting.result.recommended, fitting.result.choice) == (later.recommended.model.friction, later.choice)

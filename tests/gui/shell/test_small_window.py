@@ -1,5 +1,7 @@
 """The window on small screens: STOP and the state are on them, the session folds, notices cover no button."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,12 +9,14 @@ from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolButton, QTreeWidget
 
-from bench_gui.identify.answer.next_panel import LOWEST
 from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
 from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.notices import MOST
+from core.identification.choice.recommendation import VALIDATION
+from core.identification.coverage.findings import FREEZE, Diagnosis, Finding
+from core.identification.verdict import Answer, Step, Verdict
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import CUT_THE_SUPPLY, ServoState
@@ -119,19 +123,25 @@ def test_the_answer_of_an_identification_is_whole(qtbot, window, screen):
     card = answer.card
 
     def whole():
-        hold = card.heightForWidth(card.width()) <= card.height() and answer.rect().contains(answer.next.geometry())
-        return hold and page.tabs.y() > answer.geometry().bottom() and answer.next.height() >= LOWEST
+        hold = card.heightForWidth(card.width()) <= card.height()
+        return hold and page.tabs.y() > answer.geometry().bottom()
 
     qtbot.waitUntil(whole)
-    card.show_result(
-        "M6 · 32.8 mrad on held-out runs",
-        "86 times the 0.38 mrad of the encoder's rounding; record a motion twice to see how much of it the servo does "
-        "not repeat. Weak evidence: 2 held-out runs. M6 is recommended: lowest validation error on 2 held-out runs, "
-        "32.8 mrad.",
-        "Hold out kp = 400, then identify again: that shows whether the models transfer to it.",
+    verdict = Verdict(friction="m6", error=0.0328, held_out=2, by=VALIDATION)
+    diagnosis = Diagnosis(
+        friction="m6", findings=(), hold_out="", rounding=3.8e-4, noise=math.nan, repeatability=math.nan
     )
+    text = "Freeze one that you know, or record other loads and gains, because these runs determine only the combined "
+    text += "effect of k_t, R and K_e^q."
+    step = Step(action=FREEZE, subject="R=3.0", label="Freeze external load-dependent friction at 0.01923", text=text)
+    warnings = (Finding(kind="gap", severity="warning", text="a", remedy="b"),) * 11
+    answer_ = Answer(verdict=replace(verdict, diagnosis=diagnosis), warnings=warnings, step=step)
+    card.show_answer(answer_, step, "")
     qtbot.waitUntil(whole)
-    card.show_plan("Fits M1 to M6.", "", "Identify")
+    for one in (card.step_button, card.warnings_button, card.report_button, card.use_button):
+        assert one.width() >= one.sizeHint().width(), one.text()
+        assert card.rect().contains(QRect(one.mapTo(card, QPoint(0, 0)), one.size())), one.text()
+    card.show_plan("Fits M1 to M6.")
     page.show_empty(True)
 
 
