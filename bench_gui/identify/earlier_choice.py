@@ -10,9 +10,9 @@ from bench_gui.identify.fit.running import Fitting
 from bench_gui.widgets.fields import choice, hbox
 
 WIDE, NARROW = 212, 118
-"""Widths of each list, on a wide page and on a narrow one [px]."""
-ROOMY = 800
-"""Width of a wide page [px]."""
+"""Widths of each list, on a wide page and on the narrowest one that has both [px]."""
+TABS = 390
+"""Width of the tabs beside them [px]."""
 
 
 class EarlierChoice(QWidget):
@@ -36,9 +36,11 @@ class EarlierChoice(QWidget):
         self._refresh()
 
     def fit_into(self, width: int) -> None:
-        """Adapt the lists to the width of the page [px]."""
+        """Adapt the lists to the width of the page [px]; a narrow page has room for the shown one only."""
+        room = width - TABS
+        self.other.setVisible(room >= 2 * NARROW)
         for field in (self.shown, self.other):
-            field.setFixedWidth(WIDE if width >= ROOMY else NARROW)
+            field.setFixedWidth(max(NARROW, min(WIDE, room // (2 if room >= 2 * NARROW else 1))))
 
     def _refresh(self) -> None:
         fitting = self._fitting

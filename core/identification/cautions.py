@@ -227,7 +227,7 @@ def cautions(found: Results, friction: str = "") -> tuple[Finding, ...]:
     name, evidence = result.model.friction.upper(), result.evidence
     return by_cost(
         [
-            *([_warning("stopped", "the identification was stopped before its end", "resume it", RESUME)]
+            *([_warning("stopped", "the search was stopped before its end", "resume the identification", RESUME)]
               if found.stopped else []),
             *([_warning("edited", f"the file of {name} was {EDITED}", "identify again", IDENTIFY)]
               if result.model.provenance.get(EDITED_ENTRY) else []),

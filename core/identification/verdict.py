@@ -64,7 +64,7 @@ class Verdict:
         if self.diagnosis.cause is not None:
             return f"{text}: a warning names a likely cause."
         if math.isnan(self.diagnosis.repeatability):
-            return f"{text}; as no motion was recorded twice, the servo's share of it is unknown."
+            return f"{text}; how well the servo repeats a motion is unknown."
         return f"{text}: the model leaves something unexplained."
 
     @property

@@ -53,7 +53,6 @@ class AnswerPart(QWidget):
         for place, width in WIDTHS.items():
             self.view.setColumnWidth(place, width)
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        self.view.setMinimumHeight(4 * ROW_HEIGHT)
         self.view.hide()
         self.view.selectionModel().currentRowChanged.connect(lambda *_: self.row_changed.emit())
         self._use_action = QAction("Use this model", self.view)
@@ -120,6 +119,7 @@ class AnswerPart(QWidget):
         self._rows = rows
         self.ladder.set_rows(rows, recommended, answers)
         head = self.view.horizontalHeader().sizeHint().height() + 2 * self.view.frameWidth()
+        self.view.setMinimumHeight(head + ROW_HEIGHT * min(len(rows), 3))
         self.view.setMaximumHeight(head + ROW_HEIGHT * max(len(rows), 1))
         self.view.setVisible(bool(rows) and not self._small)
 

@@ -12,9 +12,9 @@ import pytest
 
 from core.base.arrays import Array
 from core.base.errors import IdentificationError
-from core.identification.cautions import by_cost, cautions
+from core.identification.cautions import LABELS, by_cost, cautions, step_of
 from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION
-from core.identification.coverage.findings import Diagnosis, Finding
+from core.identification.coverage.findings import BOUNDS, FREEZE, HOLD_OUT, RECORD, SEARCH, Diagnosis, Finding
 from core.identification.diagnosis import condition_to_hold_out, diagnosed, noise_of
 from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.correlation import correlations
@@ -346,7 +346,7 @@ def warned(found: Identification) -> list[Finding]:
     ("changes", "told"),
     [
         ({}, ""),
-        ({"stopped": True}, "the identification was stopped before its end: resume it"),
+        ({"stopped": True}, "the search was stopped before its end: resume the identification"),
         ({"held": None}, "no run was held out"),
         ({"held": 2.99e-3}, ""),
         ({"held": 3.01e-3}, "the error on held-out runs is 1.5 times that on training runs"),
@@ -413,7 +413,7 @@ def test_few_held_out_runs_do_not_choose_between_models(held_out, models, told) 
             6,
             "fair",
             5e-3,
-            "Resume it, because the identification was stopped before its end.",
+            "Resume the identification, because the search was stopped before its end.",
         ),
     ],
 )
@@ -440,6 +440,24 @@ def test_a_verdict_says_which_model_how_good_and_how_sure(held_out, by, on, evid
     told = Verdict(friction="m1", error=0.0025, held_out=held_out, by=by)
     assert told.headline == f"M1 · 2.50 mrad on {on}"
     assert told.evidence == evidence
+
+
+SUBJECTS = {HOLD_OUT: "kp=400", FREEZE: "load_friction_external=0.02", SEARCH: "2000", BOUNDS: "R", RECORD: "3"}
+
+
+@pytest.mark.parametrize("action", LABELS)
+def test_each_action_has_a_button_and_one_sentence(action) -> None:
+    doubt = Finding(
+        kind="gap", severity="warning", text="M6: k_t is open", remedy="k_t needs a run", action=action,
+        subject=SUBJECTS.get(action, ""),
+    )  # fmt: skip
+    step = step_of(doubt, build_model(SERVO, "m6"))
+    why = "" if action in ("", BOUNDS) else ", because k_t is open"
+    assert step.text == f"k_t needs a run{why}.", "a symbol keeps its case"
+    special = {HOLD_OUT: "Hold out kp = 400", RECORD: "Record 3 more"}
+    special[FREEZE] = "Freeze external load-dependent friction at 0.02000"
+    assert step.label == special.get(action, LABELS[action])
+    assert step_of(replace(doubt, remedy="record it"), build_model(SERVO, "m6")).text.startswith("Record it")
 
 
 @pytest.mark.parametrize(("error", "told"), [(5.99e-3, False), (6.01e-3, True)])
@@ -504,8 +522,8 @@ def test_a_search_that_was_not_confirmed_is_told() -> None:
     [
         (0.7e-3, math.nan, "1.8 times the 0.38 mrad of the encoder's rounding: nothing is left to explain."),
         (1.8e-3, math.nan, "4.7 times the 0.38 mrad of the encoder's rounding: good."),
-        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; as no motion was recorded twice, the "
-         "servo's share of it is unknown."),
+        (13e-3, math.nan, "34 times the 0.38 mrad of the encoder's rounding; how well the servo repeats a motion is "
+         "unknown."),
         (13e-3, 2.5e-3, "5.2 times the 2.50 mrad by which repetitions differ: the model leaves something unexplained."),
         (13e-3, 5e-3, "2.6 times the 5.00 mrad by which repetitions differ: good."),
     ],

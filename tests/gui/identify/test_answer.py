@@ -22,9 +22,10 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.tables import FOREST_COLUMN, NOTE_COLUMN, OTHER_COLUMN, VALUE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
+from bench_gui.shell.tasks import RECORD as RECORD_PAGE
 from bench_gui.state.models import ModelList
 from core.base.units import fixed, significant, with_uncertainty
-from core.identification.cautions import step_of
+from core.identification.cautions import LABELS, step_of
 from core.identification.choice.recommendation import CROSS_VALIDATION, VALIDATION, Recommendation
 from core.identification.coverage.findings import (
     BOUNDS,
@@ -376,6 +377,11 @@ def test_a_step_a_parameter_and_the_selected_model_lead_on(person, view):
     person.click(form.restore_button)
     assert form.changed_since == ()
     assert card.step_button.text() == answer.step.label
+    assert view.start_button.property("kind") == "", "the card has the one primary button"
+    assert {*view._acts} == {*LABELS, "export"}
+    listed.step_wanted.emit("record", "3")
+    assert person.window.stack.currentIndex() == RECORD_PAGE
+    person.window.show_task(IDENTIFY)
 
     tab = view.parameters
     view.tabs.show_part(tab)

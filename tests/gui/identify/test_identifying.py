@@ -105,7 +105,7 @@ def test_an_identification_ends_in_a_table_and_a_stop_keeps_the_best(person, ses
     assert [row.model.friction for row in fitting.result.models] == ["m6"]
     card = view.answer.card
     assert (card.step_button.text(), card.step_button.isEnabled()) == ("Resume", True)
-    assert card.next.text() == "Resume it, because the identification was stopped before its end."
+    assert card.next.text() == "Resume the identification, because the search was stopped before its end."
     person.until(lambda: fitting.unfinished is not None)
     assert not view.start.resume_button.isVisible(), "the card has it"
     person.until(lambda: not person.window.status_line.foremost.isVisible())
