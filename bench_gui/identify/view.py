@@ -362,7 +362,7 @@ class IdentifyView(TaskPage):
         shown = None if fitting.active or result is None or row is None else result.answers[row.model.friction]
         step = None if shown is None else shown.step
         if step is not None and (changed := ", ".join(form.changed_since)):
-            text = f"Identify again, because you have changed {changed} since this result."
+            text = f"Identify again, because settings have changed since this result: {changed}."
             step = Step(action=IDENTIFY, label="Identify again", text=text)
         resuming = step is not None and step.action == RESUME
         self.start.refresh(waits, primary=shown is None and not self.is_empty, resuming=resuming)

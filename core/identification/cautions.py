@@ -289,7 +289,7 @@ def _about_errors(found: Results, result: Result) -> list[Finding]:
     held, cost = result.validation_mae, result.step_cost
     warnings: list[Finding] = []
     if held is None and len(found.split.train) == 1:
-        text = "there is only 1 run, so the error on unseen motion is unknown"
+        text = "the fit used only 1 run, so the error on unseen motion is unknown"
         more = str(len(PAPER_TRAJECTORIES) - 1)
         warnings.append(_warning("one_run", text, "record more runs and hold some of them out", RECORD, more))
     elif held is None:

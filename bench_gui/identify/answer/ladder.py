@@ -44,7 +44,7 @@ def _columns(searching: bool) -> tuple[Column, ...]:
     return (
         Column("Model", "Friction model; ★ recommended, ● the bench's current model"),
         Column(
-            "▬ held out  ○ training",
+            "▬ held out  ○ training  ★ recommended  ● in use",
             "Bar: mean error on held-out runs. Dot: error on the training runs. Line: from the smallest to the "
             "largest error of a held-out run",
         ),

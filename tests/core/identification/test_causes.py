@@ -172,7 +172,7 @@ def test_a_single_run_is_not_asked_to_be_held_out():
     step = found.answer().step
     assert (step.action, step.label) == (RECORD, "Record 3 more")
     assert step.text == (
-        "Record more runs and hold some of them out, because there is only 1 run, so the error on unseen motion is "
+        "Record more runs and hold some of them out, because the fit used only 1 run, so the error on unseen motion is "
         "unknown."
     )
 
