@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QMainWindow, QMessageBox, QPushButton, QStackedWid
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
+from bench_gui.headless.palette import THEMES
 from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
@@ -37,7 +38,7 @@ from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.state.servo_link import simulated_servos
-from bench_gui.theme import THEMES, dress, themes
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.activity_list import ActivityList
 from bench_gui.widgets.fields import button, describe, hbox, vbox
 from bench_gui.widgets.notices import Notices

@@ -63,7 +63,7 @@ class CompareView(TaskPage):
         self.plots, self.overlay_tools = self.overlay.plots, self.overlay.tools
         self.response = ResponseTab(controller)
         self.errors = ErrorsTab(comparison)
-        self.models = ModelsTab(comparison, controller.model_list)
+        self.models = ModelsTab(comparison)
         self.diagram = DiagramTab(controller)
         self.arm = arm
         self._settings_of: list[QWidget] = []

@@ -279,7 +279,12 @@ class SpreadTab(QWidget):
             return
         values = tuple(MRAD * error for error in judged.errors.values())
         self.bars.show_panel(
-            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), theme.drive, values),))
+            BarPanel(
+                ERROR,
+                "",
+                tuple(judged.errors),
+                (BarSeries(judged.friction.upper(), theme.model(judged.friction), values),),
+            )
         )
 
     def _enable(self) -> None:

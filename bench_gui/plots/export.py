@@ -11,8 +11,8 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
+from bench_gui.headless.palette import THEMES, Theme, load_theme
 from bench_gui.plots.chart import Chart
-from bench_gui.theme import THEMES, Theme, load_theme
 from bench_gui.widgets.fields import tool
 from core.document.plot import CurvePanel, Plot, PlotArea, PlotCurve, labelled
 

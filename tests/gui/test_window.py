@@ -23,10 +23,11 @@ from shiboken6 import delete
 
 from bench_gui.app import make_window
 from bench_gui.controller import Controller
+from bench_gui.headless.palette import THEMES, load_theme
 from bench_gui.identify.next_recording.panel import ProposalTable
 from bench_gui.plots.chart import Chart
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
-from bench_gui.theme import THEMES, dress, load_theme, themes
+from bench_gui.theme import dress, themes
 from bench_gui.widgets.tables import plain_table
 from core.identification.next.proposal import Proposal
 from core.motion.trajectories import make_trajectory

@@ -32,9 +32,9 @@ from PySide6.QtWidgets import (
 from bench_gui.app import make_window
 from bench_gui.compare.view import OVERLAY
 from bench_gui.controller import Controller
+from bench_gui.headless.palette import THEMES, load_theme
 from bench_gui.settings import NAME
 from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
-from bench_gui.theme import THEMES, load_theme
 from bench_gui.widgets.tabs import Segments
 from core.base.units import DEGREES, RADIANS
 from drivers.recorder import Phase

@@ -23,7 +23,7 @@ from bench_gui.controller import Controller
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
-from bench_gui.state.models import CATALOGUE, ModelEntry
+from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import VALUE_ROLE
 from core.base.errors import InputError
@@ -311,10 +311,9 @@ def test_bars_show_the_same_means(gridded):
         means = (group_mean(gridded, entry, 0, 1), group_mean(gridded, entry, 2, 3, 4, 5))
         assert series.values == pytest.approx(tuple(1e3 * mean for mean in means))
     assert len(tab.chart.values) == 2 * len(entries)
-    assert {series.colour for series in tab.chart.panel.series} == {load_theme("light").drive}
-    gridded.controller.model_list.set_current(entries[0].key)
-    assert [series.pale == 0.0 for series in tab.chart.panel.series] == [True, False]
-    gridded.controller.model_list.set_current("")
+    colours = [load_theme("light").model(entry.model.friction) for entry in entries]
+    assert [series.colour for series in tab.chart.panel.series] == colours, "those of every other plot"
+    assert all(series.pale for series in tab.chart.panel.series), "none was identified from these runs"
     tab.groups.setCurrentText("fit, held out")
     assert tab.chart.panel.groups == ()
     assert "identify" in tab.note.text()
@@ -331,6 +330,7 @@ def test_bars_tell_training_from_validation(person, identified):
     for series, entry in zip(tab.chart.panel.series, person.controller.comparison.entries, strict=True):
         found = (entry.model.provenance["train_mae"] * 1e3, entry.model.provenance["validation_mae"] * 1e3)
         assert series.values == pytest.approx(found, rel=1e-6)
+        assert (series.pale == 0.0) == (entry.origin == IDENTIFIED)
 
 
 def test_the_diagram_is_the_one_of_core(gridded):
