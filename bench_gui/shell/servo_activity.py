@@ -38,6 +38,7 @@ class UnderWay(QObject):
         )  # fmt: skip
         self.driving = Activity("Servo", missed="the servo is driven", moves=True)
         self.reading = Activity("Session", library.give_up, "Cancel", "Stop reading; an import then changes nothing")
+        servo.announced.connect(lambda text: self._activities.note(self.connecting, text))
         for heard in (servo.changed, queue.changed):
             heard.connect(self._look_at_servo)
         queue.ended.connect(self._note_run)
@@ -58,8 +59,7 @@ class UnderWay(QObject):
     def _look_at_servo(self) -> None:
         queue, servo = self._controller.queue, self._controller.servo
         running = queue.current is not None
-        if self._follow(self.connecting, servo.view.connecting) and not self.connecting.text:
-            self.connecting.text = "the first connection compiles the simulation, about a minute"
+        self._follow(self.connecting, servo.view.connecting)
         self._follow(self.recording, running)
         self._follow(self.holding, servo.holding and not running)
         self._follow(self.driving, servo.busy and not servo.holding and not running)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QHeaderView, QWidget
 
 from bench_gui.controller import Controller
 from bench_gui.identify.answer.ladder import BAR_COLUMN, WIDTHS, Ladder, LadderDelegate
-from bench_gui.identify.answer.sentences import search_in_words
+from bench_gui.identify.answer.sentences import search_in_words, timed
 from bench_gui.identify.answer.verdict import VerdictCard
 from bench_gui.identify.fit.messages import FitProgress, FitResult, FittedModel
 from bench_gui.state.models import IDENTIFIED
@@ -78,6 +78,10 @@ class AnswerPart(QWidget):
         index = self.view.currentIndex()
         return self.ladder.row(index.row()) if index.isValid() else None
 
+    @property
+    def _time(self) -> str:
+        return self._controller.fitting.activity.time
+
     def forget(self) -> None:
         """Clear everything: another session or another search."""
         self._candidates = {}
@@ -89,7 +93,7 @@ class AnswerPart(QWidget):
 
     def note(self, text: str, done: float | None) -> None:
         """Show a stage of a search that has no cost; done: share of the whole, None while unknown."""
-        self.card.show_search(self.card.title.text(), text, done or 0.0)
+        self.card.show_search(self.card.title.text(), timed(text, self._time), done or 0.0)
 
     def take(self, progress: FitProgress) -> None:
         """Show the progress of a search and the best models so far in place of the result."""
@@ -101,7 +105,7 @@ class AnswerPart(QWidget):
             found = FittedModel(progress.candidate, error, None, None, evaluations, math.nan, None)
             self._candidates[progress.model] = found
             self._show_rows(tuple(self._candidates.values()), "")
-        self.card.show_search(*search_in_words(progress, list(self._candidates.values())), progress.done)
+        self.card.show_search(*search_in_words(progress, list(self._candidates.values()), self._time), progress.done)
 
     def show_result(self, result: FitResult) -> None:
         """Show the models of a result and select the recommended one, unless they are shown already."""

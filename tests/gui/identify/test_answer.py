@@ -157,11 +157,11 @@ def test_a_search_under_way_is_told_with_its_numbers():
     assert cost(split) == "cost 36.6 mrad (runs 3.20, points 33.4)"
     errors = {"m1": 0.002, "m4": 0.0015, "m6": math.inf}
     rows = [replace(row_with(), model=load_model("mx106", name), train_mae=mae) for name, mae in errors.items()]
-    assert search_in_words(split, rows) == (
+    assert search_in_words(split, rows, "20 s of about 60 s") == (
         "Identifying M6 without β · best so far M4, cost 1.50 mrad",
-        "M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations; 42 % done",
+        "20 s of about 60 s. M6: cost 36.6 mrad (runs 3.20, points 33.4) after 250 evaluations",
     )
-    assert search_in_words(split, [])[0] == "Identifying M6 without β"
+    assert search_in_words(split, [], "")[0] == "Identifying M6 without β"
     request = IdentificationRequest(servo="mx106", metric="rmse", prior=0.01)
     assert objective(request) == "root mean square of the runs + prior"
 
