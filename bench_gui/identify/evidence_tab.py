@@ -64,7 +64,7 @@ class EvidenceTab(QWidget):
         self.view: QTableView = plain_table("Evidence by parameter", "One row per parameter, one column per method")
         self.view.setModel(self.table)
         self._symbols = SymbolDelegate()
-        for column in (0, len(COLUMNS) - 1):
+        for column in (1, len(COLUMNS) - 1):
             self.view.setItemDelegateForColumn(column, self._symbols)
         self.warnings = WarningList()
         self.coverage = CoveragePanel(controller, form, self.checking)

@@ -217,10 +217,11 @@ def test_every_method_has_a_column_of_the_evidence():
     coverage = {"R": {"verdict": "weak", "text": "record another gain"}}
     sure = certain(row, spread=spread, profile=profile)
     found = evidence_rows(row, sure, SimpleNamespace(fits=fits), coverage)
-    assert [r[0].text for r in found] == [p.symbol for p in row.model.parameters.free]
+    assert [r[1].text for r in found] == [p.symbol for p in row.model.parameters.free]
+    assert [r[0].text for r in found] == [p.description.partition(",")[0] for p in row.model.parameters.free]
     titles = [column.title for column in COLUMNS]
-    shown = dict(zip(titles, next(r for r in found if r[0].text == "R"), strict=True))
-    assert {title: shown[title].text for title in titles if title not in ("Held-out fits", "Verdict")} == {
+    shown = dict(zip(titles, next(r for r in found if r[1].text == "R"), strict=True))
+    assert {title: shown[title].text for title in titles if title not in ("Parameter", "Held-out fits", "Verdict")} == {
         **{"Symbol": "R", "Value": f"{fixed(value, 3)} Ω", "Linearised 95 %": "± 0.020"},
         **{"Profile 95 %": profile.text, "Bootstrap 95 %": spread.text, "Coverage": "weak"},
     }
@@ -228,12 +229,15 @@ def test_every_method_has_a_column_of_the_evidence():
     assert (low, high) == pytest.approx((0.9 * value, 1.2 * value), rel=1e-2)
     assert shown["Coverage"].tone == "moving"
     # What has not been done is said with where to begin it; a value that is open has no interval.
-    bare = {r[0].text: dict(zip(titles, r, strict=True)) for r in evidence_rows(row, None, None, {})}
-    assert [bare["R"][title].text for title in titles[3:7]] == ["–"] * 4
-    assert [bare["R"][title].tip.rpartition(" under ")[2] for title in titles[3:7]] == [
+    bare = {r[1].text: dict(zip(titles, r, strict=True)) for r in evidence_rows(row, None, None, {})}
+    assert [bare["R"][title].text for title in titles[4:8]] == ["–"] * 4
+    assert [bare["R"][title].tip.rpartition(" under ")[2] for title in titles[4:8]] == [
         "Certainty", "Certainty", "Cross-validation", "Coverage",
     ]  # fmt: skip
     assert (bare["J_m"]["Linearised 95 %"].text, bare["R"]["Verdict"].text) == ("∞", "good")
+    titles_of_a_value = ("Parameter", "Symbol", "Value", "Linearised 95 %")
+    assert {bare["J_m"][title].tone for title in titles_of_a_value} == {"muted"}, "not determined"
+    assert {bare["R"][title].tone for title in titles_of_a_value} == {""}
 
 
 def test_intervals_of_another_fit_are_not_shown_beside_a_value(qtbot):
