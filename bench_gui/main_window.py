@@ -213,7 +213,7 @@ class MainWindow(QMainWindow):
         """Return the buttons of an empty state: record, or open the example."""
         total = duration(sum(make_trajectory(name).duration for name in PAPER_TRAJECTORIES))
         record = button(
-            f"Record four trajectories ({total})",
+            f"Record four runs ({total})",
             "Connect if needed, and record the paper's four trajectories",
             self.record_four,
             "primary",

@@ -11,13 +11,12 @@ from importlib.resources import as_file, files
 from string import Template
 
 from PySide6.QtCore import QDir, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from bench_gui.headless.palette import Theme, load_theme
+from bench_gui.settings import TEXT_SIZE
 
-SMALLEST_FONT, LARGEST_FONT = 12, 14
-"""Limits of the font size [px]: smaller text is not legible, larger text does not fit."""
 _APPLIED = "servobenchTheme"
 
 
@@ -31,7 +30,7 @@ def prepare(app: QApplication) -> None:
     """Set style, font and icon path, which both themes share."""
     app.setStyle("Fusion")
     font = QFont(app.font())
-    font.setPixelSize(min(max(QFontInfo(font).pixelSize(), SMALLEST_FONT), LARGEST_FONT))
+    font.setPixelSize(TEXT_SIZE)
     app.setFont(font)
     with as_file(files("resources") / "icons") as folder:
         QDir.addSearchPath("icons", str(folder))
@@ -185,9 +184,6 @@ QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid
     font-size: $large; font-weight: 700; padding: 6px 20px; }
 QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
 QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
-QPushButton[kind="choice"] { border-radius: 4px; padding: 3px 6px; text-align: left; }
-QPushButton[kind="choice"]::menu-indicator { image: url(icons:chevron-$name.svg); width: 14px; height: 14px; right: 4px;
-    subcontrol-position: right center; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
     padding: 4px 8px; }

@@ -32,6 +32,7 @@ class ModelChoice(QWidget):
         self._sections = {origin: Section(heading) for origin, heading in _ORIGINS}
         for section in self._sections.values():
             column.addWidget(section)
+        column.addWidget(label("★ recommended", "muted"))
         self.boxes: dict[str, QCheckBox] = {}
         """Check box by key of the model."""
         model_list.changed.connect(self._offer)

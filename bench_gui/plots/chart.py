@@ -22,7 +22,7 @@ pg.setConfigOptions(antialias=True, useOpenGL=False)
 Array = NDArray[np.float64]
 Source = Callable[[], tuple[Array, Array]]
 """Returns x and y of a curve at full resolution, in the units of its axes."""
-LABEL_SIZE, TICK_SIZE = 10, 11
+LABEL_SIZE, TICK_SIZE = 11, 12
 """Font sizes of axis names and tick values [px]."""
 LOW = 80
 """A plot below this height has fewer ticks [px]."""

@@ -81,6 +81,9 @@ class StartPage(QWidget):
         for card in (self._last, example, new):
             cards.addWidget(card, 1)
         column.addStretch(2)
+        headline = label("Turn recordings of a servo on a pendulum into a model for your simulator", "empty")
+        headline.setWordWrap(True)
+        column.addWidget(headline)
         column.addLayout(cards)
         column.addSpacing(8)
         column.addWidget(self._servos())

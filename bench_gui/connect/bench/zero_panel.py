@@ -81,7 +81,7 @@ class ZeroPanel(QFrame):
 
     def _add_sweep(self, column: QVBoxLayout) -> None:
         self._step(column, "2  Sweep", "Move the pendulum by hand through its whole range, to both sides.")
-        row = hbox(spacing=14)
+        row = hbox(spacing=8)
         self.readings: dict[str, QLabel] = {}
         for name in ("Lowest", "Now", "Highest"):
             part = vbox(spacing=0)

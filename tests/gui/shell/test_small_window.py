@@ -1,16 +1,19 @@
 """The window on small screens: STOP and the state are on them, the session folds, notices cover no button."""
 
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QToolButton, QTreeWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QTableView, QToolButton, QTreeWidget
 
+from bench_gui.app import _scale_with_text
 from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
+from bench_gui.settings import NAME, TEXT_SIZE, load
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
 from bench_gui.state.servo_link import ServoView
 from bench_gui.widgets.notices import MOST
@@ -20,6 +23,7 @@ from core.identification.verdict import Answer, Step, Verdict
 from drivers.recorder import Phase
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import CUT_THE_SUPPLY, ServoState
+from sessions.folders import home
 
 pytest_plugins = ["tests.gui.whole"]
 SCREENS = {"1366×768 at 125 %": (1092, 614), "1920×1080 at 200 %": (960, 540)}
@@ -256,3 +260,52 @@ def test_preferences_repeat_the_menus_and_are_remembered(qtbot, window):
     assert window.controller.queue.countdown._seconds == {True: 0.0, False: 5.0}, "that of a simulated servo stays"
     (keys,) = done
     assert (keys["Find a command"], keys["Emergency stop"], keys["Preferences"]) == ("Ctrl+K", "Esc", "Ctrl+,")
+
+
+def test_the_text_size_scales_the_window_from_the_next_start(window, monkeypatch):
+    settings = window.controller.settings
+    settings.set("text_size", 18)
+    settings.save()
+    assert load(home() / NAME)[0].text_size == 18
+    monkeypatch.setenv("QT_SCALE_FACTOR", "2")
+    _scale_with_text()
+    assert float(os.environ["QT_SCALE_FACTOR"]) == pytest.approx(2 * 18 / TEXT_SIZE, abs=1e-3)
+    settings.set("text_size", 99)
+    settings.save()
+    assert load(home() / NAME)[0].text_size == TEXT_SIZE, "no such size"
+
+
+def titles_cut(view):
+    """Titles of a table that are cut although the table has free width."""
+    header = view.horizontalHeader()
+    shown = [place for place in range(header.count()) if not header.isSectionHidden(place)]
+    narrow = {place: header.sectionSizeHint(place) - header.sectionSize(place) for place in shown}
+    room = header.viewport().width() - header.length()
+    if header.stretchLastSection():
+        room -= narrow[shown[-1]]
+    return [view.model().headerData(p, Qt.Orientation.Horizontal) for p, lack in narrow.items() if 0 < lack <= room]
+
+
+@pytest.fixture
+def opened(whole, identified):
+    whole.open(identified)
+    whole.until(lambda: not whole.controller.library.loading)
+    return whole.window
+
+
+def test_no_title_of_a_table_is_cut_while_there_is_room(qtbot, opened):
+    opened.resize(1366, 768)
+    seen = set()
+    for number, page in enumerate(opened.pages):
+        opened.show_task(number)
+        tabs = getattr(page, "tabs", None)
+        segments = getattr(tabs, "segments", tabs)
+        for place in range(1 if segments is None else len(segments.buttons)):
+            if segments is not None:
+                segments.choose(place)
+            qtbot.wait(1)
+            for view in opened.findChildren(QTableView):
+                if view.isVisible():
+                    seen.add(view.accessibleName())
+                    assert not titles_cut(view), (type(page).__name__, place, view.accessibleName())
+    assert len(seen) > 4, seen
