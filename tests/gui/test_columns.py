@@ -303,7 +303,7 @@ def test_what_runs_contain_stands_below_its_heading():
     assert row[3].tip == "The longest lasts 750 ms"
     assert coverage_panel._timing({"run": "1", "gaps": [], **lags, "velocity_lag": None})[5].text == "–"
     titles = [column.title for column in coverage_columns("Conditions")]
-    assert titles[1:5] == ["Mass [kg]", "Length [m]", "Gain kp", "Supply [V]"]
+    assert titles[1:5] == ["Load [kg]", "Length [m]", "Gain kp", "Supply [V]"]
     assert coverage_panel._NUMBERS == ("mass", "length", "kp", "supply_voltage")
 
 

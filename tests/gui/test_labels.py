@@ -108,7 +108,7 @@ def facts_of(card):
 def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
     facts = {
         **{"Firmware": "v42", "ID, serial": "5, SN-77", "Resolution": "0.00153 rad", "Watchdog": "250 ms"},
-        **{"Supply": "11.96 V", "Temperature": "41.4 °C", "Angle": "0.321 rad", "Mode": "motor off, monitored"},
+        **{"Supply": "11.96 V", "Temperature": "41.4 °C", "Servo's angle": "0.321 rad", "Mode": "motor off, monitored"},
     }
     assert facts_of(card) == facts
     assert named(card).items() >= facts.items()
@@ -119,7 +119,7 @@ def test_the_servo_s_card_says_each_number_beside_its_caption(controller, card):
         **{"Torque": "5.5 N·m", "Current": "1.6 A", "Temperature": "57 °C"},
     }
     controller.set_angle_unit(DEGREES)
-    assert facts_of(card) == {**facts, "Resolution": "0.088 °", "Angle": "18.4 °"}
+    assert facts_of(card) == {**facts, "Resolution": "0.088 °", "Servo's angle": "18.4 °"}
     assert beside(card.limits)["Lowest angle"] == "−63.03 °"
     controller.servo.address = "simulated:mx106"
     card.show_servo(READY)

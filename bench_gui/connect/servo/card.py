@@ -44,7 +44,7 @@ _FACTS = (
     ("Resolution", "Smallest step of the position"),
     ("Supply", "Supply voltage now"),
     ("Temperature", "Temperature now"),
-    ("Angle", "Present angle in the servo's own frame, as recorded"),
+    ("Servo's angle", "Present angle as the servo reports and records it; the drawing shows the pendulum's angle"),
     ("Mode", "What the servo is doing"),
     ("Watchdog", "Time after which the servo stops when no command arrives"),
 )
@@ -220,7 +220,7 @@ class ServoCard(QFrame):
             "Resolution": fixed(step, 5 if fine else 3, unit.symbol),
             "Supply": fixed(view.supply_voltage, 2, "V"),
             "Temperature": fixed(view.temperature, 1, "°C"),
-            "Angle": fixed(view.position * unit.per_radian, 3 if fine else 1, unit.symbol),
+            "Servo's angle": fixed(view.position * unit.per_radian, 3 if fine else 1, unit.symbol),
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
             "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }

@@ -46,7 +46,7 @@ class ProposalTable(TextTable):
         super().__init__(
             (
                 Column("Trajectory", "Checked recordings are added to the queue"),
-                Column("Mass [kg]", "Load", True),
+                Column("Load [kg]", "Mass at the end of the rod", True),
                 Column("Length [m]", "Shaft to load", True),
                 Column("Gain kp", "Position gain in the servo's unit", True),
                 Column("Volume", "Change of the volume of the joint 95 % confidence region", True),

@@ -43,7 +43,7 @@ class ArmPlots(QWidget):
         self.elbow = Chart("Angle of the elbow", "Elbow", "rad")
         self.error = Chart("Mean error of both joints", "Error", "mrad", bottom="Time [s]")
         self.over_time = (self.shoulder, self.elbow, self.error)
-        times = stacked(self.over_time, (5, 5, 7), 8)
+        times = stacked(self.over_time, (5, 5, 7), 45)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(8)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import LEGIBLE
 from bench_gui.plots.styles import FILE_DASH, GOAL, Style
 from bench_gui.studies.compliant.compute import PUSH, ComplianceView
 from bench_gui.theme import Theme, themes
@@ -85,8 +86,9 @@ class ComplianceCurves(QWidget):
             "Torque of the springs on the link at the preset; dashed: each spring of a pair, in the colour of its motor"
         )
         self.stiffness = _SpringChart("Stiffness", "Stiffness", "N·m/rad", bottom="Stiffness preset [rad]", log=True)
-        row.addWidget(self.torque, 1)
-        row.addWidget(self.stiffness, 1)
+        for chart in (self.torque, self.stiffness):
+            chart.setMinimumHeight(LEGIBLE)
+            row.addWidget(chart, 1)
         self._unit: AngleUnit | None = None
         self._shown: tuple[CompliantActuator, float] | None = None
         themes.changed.connect(self._draw)
@@ -172,8 +174,9 @@ class ComplianceMotion(QWidget):
         self.torque.view.setXLink(self.angle.view)
         times = QWidget()
         charts = vbox(times, spacing=4)
-        charts.addWidget(self.angle, 5)
-        charts.addWidget(self.torque, 4)
+        for chart, share in zip(self.over_time, (5, 4), strict=True):
+            chart.setMinimumHeight(LEGIBLE)
+            charts.addWidget(chart, share)
         self.dial = _Dial()
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)

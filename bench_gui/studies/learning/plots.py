@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QWidget
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import LEGIBLE
 from bench_gui.plots.styles import CATALOGUE_DASH, GOAL, IDENTIFIED_DASH, MEASURED, Style
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme, themes
@@ -73,7 +74,7 @@ class LearningPlots(QWidget):
                 column.addLayout(self.head)
             column.addWidget(legend)
             for chart, share in charts:
-                chart.setMinimumHeight(60)
+                chart.setMinimumHeight(LEGIBLE)
                 column.addWidget(chart, share)
         for chart in (self.joint_2, self.error):
             chart.view.setXLink(self.joint_1.view)

@@ -350,7 +350,7 @@ def test_a_proposal_s_numbers_stand_below_their_headings(qapp):
     table.show_proposals([proposal, replace(proposal, cell=replace(cell, mass=0.75))])
     titles = [table.headerData(place, Qt.Orientation.Horizontal) for place in range(table.columnCount())]
     assert dict(zip(titles, [cell.text for cell in table.rows[0]], strict=True)) == {
-        **{"Trajectory": "sin_sin", "Mass [kg]": "0.5", "Length [m]": "0.15", "Gain kp": "16", "Volume": "÷ 2.0"},
+        **{"Trajectory": "sin_sin", "Load [kg]": "0.5", "Length [m]": "0.15", "Gain kp": "16", "Volume": "÷ 2.0"},
         "Benefit": proposal.words,
     }
     assert table.cell_at(0, 5).tip == "k_t: ± 0.50 → ± 0.25 N·m/A"
