@@ -36,7 +36,19 @@ from bench_gui.shell.pages import Pages
 from bench_gui.shell.rail import Rail
 from bench_gui.shell.servo_activity import UnderWay, bring_into_sight
 from bench_gui.shell.start_page import StartPage
-from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
+from bench_gui.shell.tasks import (
+    BENCH,
+    COMPARE,
+    EXPLORE,
+    EXPORT,
+    FLEET,
+    IDENTIFY,
+    PLACE,
+    RECORD,
+    TASKS,
+    make_page,
+    task_number,
+)
 from bench_gui.state.servo_link import simulated_servos
 from bench_gui.theme import dress, themes
 from bench_gui.widgets.activity_list import ActivityList
@@ -196,13 +208,9 @@ class MainWindow(QMainWindow):
     def _make_page(self, number: int) -> TaskPage:
         page = make_page(number, self.controller, self._suppliers)
         self.under_way.seen_in(number, page)
-        if number == IDENTIFY:
-            identify = cast("IdentifyView", page)
-            identify.export_wanted.connect(lambda: self.show_task(EXPORT))
-            identify.record_wanted.connect(lambda: self.show_task(RECORD))
-        if number == FLEET:
-            fleet = cast("FleetView", page)
-            fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
+        if number == PLACE:
+            cast("PlaceView", page).points_wanted.connect(lambda: self.identify.form.set_option("points", True))
+        page.task_wanted.connect(lambda name: self.show_task(task_number(name)))
         for spec in page.actions_offered():
             self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
         return page
@@ -233,7 +241,12 @@ class MainWindow(QMainWindow):
         self.session.setMinimumHeight(104)
         self.work.resizeDocks([session], [SESSION_HEIGHT], Qt.Orientation.Vertical)
         self.start = StartPage(
-            self.controller, self.show_task, lambda: self.bench, self.session.opening.ask_open, self.show_tour
+            self.controller,
+            self.show_task,
+            lambda: self.bench,
+            self.session.opening.ask_open,
+            self.session.opening.ask_import,
+            self.show_tour,
         )
         self.places = QStackedWidget()
         for place in (self.work, self.start):
@@ -321,6 +334,7 @@ class MainWindow(QMainWindow):
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
         controller.connecting.servo_chosen.connect(self._show_servo)
+        controller.library.imported.connect(self._show_imported)
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
         if controller.settings.notice:
@@ -340,6 +354,7 @@ class MainWindow(QMainWindow):
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
         self._layout.show_task(TASKS[number][0])
         page.entered()
+        self._show_servo()
 
     def bring_into_sight(self, widget: QWidget) -> None:
         """Show the page of a widget, and open the tabs or folds around it."""
@@ -353,6 +368,7 @@ class MainWindow(QMainWindow):
         self.rail.show_task(None)
         self.places.setCurrentWidget(self.start)
         self.messages.lie_over(self.start)
+        self._show_servo()
 
     def _in_sight(self) -> StartPage | TaskPage:
         return self.start if self.start.isVisible() else self._pages.current
@@ -459,7 +475,13 @@ class MainWindow(QMainWindow):
 
     def _show_servo(self) -> None:
         servo, setup = self.controller.servo, self.controller.setup
-        self.status_bar.show_view(servo.view, setup.rate, servo.priority)
+        needed = self.places.currentWidget() is self.work and self.stack.currentIndex() in (BENCH, RECORD, PLACE)
+        self.status_bar.show_view(servo.view, setup.rate, servo.priority, needed)
+
+    def _show_imported(self) -> None:
+        """Continue with what recordings are imported for, unless the servo is in use."""
+        if not (self.controller.queue.active or self.controller.placing.active):
+            self.show_task(IDENTIFY)
 
     def _look_at_log(self, visible: bool) -> None:
         if visible and self.isVisible():

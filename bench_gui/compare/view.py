@@ -21,7 +21,7 @@ from bench_gui.controller import Controller
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import themes
-from bench_gui.widgets.fields import EmptyState, button, hbox
+from bench_gui.widgets.fields import EmptyState, button, describe, hbox
 from bench_gui.widgets.page import Placeholder, SideBySide, TaskPage
 from bench_gui.widgets.tabs import Segments
 
@@ -125,6 +125,8 @@ class CompareView(TaskPage):
         self.file_button: QPushButton = button(
             "Open model file…", "Add a model from a file to the comparison", self.ask_model
         )
+        self.next_button: QPushButton = button("", "", lambda: self.task_wanted.emit(self._next), "primary")
+        self.actions_column.addWidget(self.next_button)
         self.arm.buttons.setVisible(False)
         self.actions_column.addWidget(self.arm.buttons)
         self.actions_column.addWidget(self.file_button)
@@ -253,6 +255,8 @@ class CompareView(TaskPage):
     def _look(self) -> None:
         tab, comparison, was_empty = self.tabs.current, self._controller.comparison, self.is_empty
         self.show_empty(not self._controller.library.runs and tab != ARM)
+        describe(self.next_button, self._next, f"{self._next} a model of these runs").setText(self._next)
+        self.next_button.setVisible(not self.is_empty and tab != ARM)
         if not self.isVisible() or self.is_empty:
             return
         if was_empty:
@@ -280,6 +284,11 @@ class CompareView(TaskPage):
                 self.plots.show_run(self._wanted_run)
                 self._wanted_run = ""
         self._say()
+
+    @property
+    def _next(self) -> str:
+        """Task that comes next."""
+        return "Identify" if self._controller.fitting.result is None else "Export"
 
     def _say(self) -> None:
         tab = self.tabs.current

@@ -68,11 +68,15 @@ class BenchView(TaskPage):
         for section in (self.connection, self.presets, self.form):
             self.settings.addWidget(section)
         self.settings.addStretch(1)
-        self.connect_button = StartButton("Connect", "Connect to this servo", self._toggle, self.connection)
+        self.connect_button = StartButton("Connect", "Connect to this servo", self._toggle, self.connection, kind="")
         actions = QHBoxLayout()
         actions.addWidget(self.connect_button, 2)
         actions.addWidget(self.connection.scan_button, 1)
         self.actions_column.addLayout(actions)
+        self.record_button: QPushButton = button(
+            "Record", "Continue with recordings of this servo", lambda: self.task_wanted.emit("Record")
+        )
+        self.actions_column.addWidget(self.record_button)
         self.zero.ended.connect(self._leave_zero)
         servo = controller.servo
         servo.refused = lambda: next(iter(refusals(self.connection)), "")
@@ -184,7 +188,8 @@ class BenchView(TaskPage):
         self.connect_button.setText("Disconnect" if connected else "Connect")
         self.connect_button.setAccessibleName(self.connect_button.text())
         self.connect_button.setToolTip("Release the servo and disconnect" if connected else "Connect to this servo")
-        restyle(self.connect_button, "kind", "" if connected else "primary")
+        self.record_button.setVisible(not view.unready)
+        restyle(self.record_button, "kind", "" if self.zero.active else "primary")
         self.connection.lock(LOCKED if connected else "")
         self.card.show_servo(view)
         self.zero.show_servo(view)

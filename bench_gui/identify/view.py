@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize, QTimer, QUrl, Signal
+from PySide6.QtCore import QSize, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy
 
@@ -61,10 +61,6 @@ class IdentifyView(TaskPage):
     """Starts, stops and resumes identifications and shows their results."""
 
     help_page = "identification"
-    export_wanted = Signal()
-    """Emitted when the bench's model shall be exported."""
-    record_wanted = Signal()
-    """Emitted when runs shall be recorded."""
 
     def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
         """Create the page; record_four, example: buttons of the empty state."""
@@ -125,7 +121,7 @@ class IdentifyView(TaskPage):
             CROSS_VALIDATE: lambda _: self.show_evidence("crossvalidation"),
             SEARCH: lambda trials: form.set_option("trials", int(trials)),
             POINTS: lambda _: form.set_option("points", False),
-            RECORD: lambda _: self.record_wanted.emit(),
+            RECORD: lambda _: self.task_wanted.emit("Record"),
             RESUME: lambda _: self._resume_shown(),
             IDENTIFY: lambda _: self._start(),
             EXPORT: lambda _: self.answer.export(),
@@ -165,7 +161,7 @@ class IdentifyView(TaskPage):
         for computation in (self.evidence.crossvalidating, self.evidence.proposing):
             computation.changed.connect(self._enable)
         self.answer.row_changed.connect(self._show_row)
-        self.answer.export_wanted.connect(self.export_wanted)
+        self.answer.export_wanted.connect(lambda: self.task_wanted.emit("Export"))
         self.tabs.current_changed.connect(lambda _: self._turn())
         self.earlier.compared.connect(self.parameters.compare_with)
         self.evidence.certifying.changed.connect(self._show_row)

@@ -67,7 +67,11 @@ class RecordView(TaskPage):
         self.settings.addWidget(self._make_start())
         self.settings.addStretch(1)
         self.start = StartBar(
-            controller, self.inspector, lambda: self._problem or self._trajectory or "", self.plan.add_missing
+            controller,
+            self.inspector,
+            lambda: self._problem or self._trajectory or "",
+            self.plan.add_missing,
+            lambda: self.task_wanted.emit("Identify"),
         )
         controller.queue.refused = lambda: next(iter(refusals(self.inspector)), "")
         self.actions_column.addWidget(self.start)

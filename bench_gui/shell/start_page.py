@@ -41,6 +41,7 @@ class StartPage(QWidget):
         show_task: Callable[[int], object],
         bench: Callable[[], BenchView],
         open_session: Callable[[], object],
+        import_recordings: Callable[[], object],
         tour: Callable[[], object],
     ) -> None:
         """Build the page.
@@ -50,6 +51,7 @@ class StartPage(QWidget):
             show_task: Opens the page of a task.
             bench: Returns the Bench page.
             open_session: Asks for a session.
+            import_recordings: Asks for recordings of another program.
             tour: Starts the guided tour.
         """
         super().__init__()
@@ -61,6 +63,7 @@ class StartPage(QWidget):
             "Start with the servo's typical load, an empty queue and no session; saved sessions are kept",
             self._begin_anew,
         )
+        self.import_button = button("Import recordings…", "Import CSV files and others", import_recordings, "flat")
         for made in (self.continue_button, self.example_button, self.new_button):
             made.setAutoDefault(True)
         self.name: ElidedLabel = describe(ElidedLabel(), "Last session", "")
@@ -91,6 +94,7 @@ class StartPage(QWidget):
         column.addLayout(
             _row(
                 button("Open session…", "Choose the folder of a session", open_session, "flat"),
+                self.import_button,
                 button("Guided tour", "Learn the workflow step by step", tour, "flat"),
             )
         )

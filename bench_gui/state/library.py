@@ -46,6 +46,8 @@ class Library(QObject):
     """Emitted with models identified earlier, list[ServoModel]."""
     table_found = Signal(object, object)
     """Emitted with paths to import, list[Path], and the UnknownTableError of a table among them."""
+    imported = Signal()
+    """Emitted after recordings were imported."""
     problem = Signal(str)
     notice = Signal(str)
 
@@ -258,6 +260,7 @@ class Library(QObject):
             if current is not None and contents.session is not current:
                 text = f"{_reason(locked)}; {counted(count, 'run')} imported into a new session, {self.title}"
             self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
+            self.imported.emit()
 
         self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)

@@ -104,6 +104,11 @@ class ServoView:
             ServoState.FAULT: "fault",
         }[self.state]
 
+    @property
+    def unready(self) -> bool:
+        """True if Connect, Acknowledge or Ready again, at the top of the window, is the next step with this servo."""
+        return self.kind in ("stopped", "fault") or (self.kind == "off" and not self.connecting)
+
     def essence(self) -> tuple[Any, ...]:
         """Values whose change is published immediately."""
         return (self.state, self.phase, self.connecting, self.title, self.fault, self.locked_for > 0.0)

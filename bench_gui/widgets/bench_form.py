@@ -71,13 +71,13 @@ class LoadForm(Section):
     def add_load(self) -> None:
         """Add the rows of a point mass and those of a measured load; only one kind is visible.
 
-        Below them, say if the servo is too weak for the load.
+        Above them, say if the servo is too weak for the load.
         """
+        self.wide(self.weak)
         for row in _POINT_MASS:
             self._point_mass += self._add(*row)
         for row in _MEASURED:
             self._measured += self._add(*row)
-        self.wide(self.weak)
 
     def _add(
         self, name: str, text: str, tip: str, unit: str, lower: float, upper: float, decimals: int, step: float
@@ -115,16 +115,16 @@ class BenchForm(LoadForm):
 
     def __init__(self, setup: BenchSetup) -> None:
         super().__init__(setup, "Bench")
-        tip = "Position gain kp that the next run writes to the servo"
-        self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
-        self.kp.valueChanged.connect(setup.edit_kp)
-        self.row("Gain kp", self.kp)
-        self.add_load()
         self.waiting = label("", "muted")
         self.waiting.setWordWrap(True)
         self.waiting.setAccessibleName("Waiting runs")
         self.wide(self.waiting)
         self.show_waiting("")
+        tip = "Position gain kp that the next run writes to the servo"
+        self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
+        self.kp.valueChanged.connect(setup.edit_kp)
+        self.row("Gain kp", self.kp)
+        self.add_load()
         self._show()
 
     def show_waiting(self, text: str) -> None:

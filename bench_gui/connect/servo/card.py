@@ -129,7 +129,7 @@ class ServoCard(QFrame):
         self.state = ElidedLabel()
         self.state.setAccessibleName("Unwritten changes")
         self.discard_button: QPushButton = button("Discard", "Discard the edits", self.discard)
-        self.write_button = StartButton("Write…", "", self.ask_to_write, self)
+        self.write_button = StartButton("Write…", "", self.ask_to_write, self, kind="")
         row.addWidget(self.state, 1)
         row.addWidget(self.discard_button)
         row.addWidget(self.write_button)

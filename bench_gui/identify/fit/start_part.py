@@ -90,6 +90,7 @@ class StartPart(QWidget):
         self.selection_note.setText(left_out)
         self.selection_note.setVisible(bool(left_out))
         self.check_button.setEnabled(bool(runs))
+        self.check_button.setText(f"Check {'this' if len(runs) == 1 else 'these'} {counted(len(runs), 'run')}")
         self.stop_button.setEnabled(fitting.active and not fitting.stopping)
         self.stop_button.setText("Stopping…" if fitting.stopping else "Stop")
         record = fitting.unfinished
