@@ -230,7 +230,7 @@ class ModelFits:
         if not self.stopped:
             found = self._without_limits(found, how, simpler, numbers)
         if not self.stopped:
-            self.on_stage(self.work.share(), f"{self._named(friction)}: polish and intervals")
+            self.on_stage(self.work.share(), f"{self._named(friction)}: values and intervals")
         if self._polishes and not self.stopped:
             found = self._with_final_step(found, how, _lifted_starts(found.model, simpler))
             if request.run_offsets:

@@ -58,7 +58,7 @@ def identify(
             than there, see `best_of_each`.
         on_progress: Called after each generation.
         on_recorded: Called instead for each recorded generation of a resumed search.
-        on_stage: Called with the share done and the next stage outside the searches, e.g. "M6: polish and intervals".
+        on_stage: Called with the share done and the next stage outside the searches, e.g. "M6: values and intervals".
         on_result: Called with the result of each model.
         should_stop: Polled between generations. True stops and keeps the best so far.
         should_yield: Polled between generations. True leaves one processor to others, with the same result.

@@ -138,9 +138,9 @@ def test_progress_is_linear_in_the_evaluations_and_names_what_is_no_search() -> 
     stages = list(dict.fromkeys(text for _, text, step in seen if step is None))
     assert stages[:2] == [
         "M2 without the command path: choosing the time step",
-        "M2 without the command path: polish and intervals",
+        "M2 without the command path: values and intervals",
     ]
-    assert stages[-2:] == ["M1: polish and intervals", "M2: polish and intervals"]
+    assert stages[-2:] == ["M1: values and intervals", "M2: values and intervals"]
     first = [step for _, trial, step in seen if step is not None and trial == "without the command path"]
     paces = [step.done / step.generation.evaluations for step in first]
     assert paces == pytest.approx([paces[0]] * len(paces))
