@@ -75,7 +75,8 @@ class Connecting(QObject):
             return mark + servo.identity.title.replace(f" ({SIMULATED})", "")
         if servo.origin == SIMULATED:
             return mark + self.setup.spec.title
-        return f"{mark}{family(address.family).title} {':'.join(address.parts)}"
+        title = family(address.family).title
+        return mark + title if servo.origin == EMULATED else f"{title} {':'.join(address.parts)}"
 
     def choose_servo(self, address: str) -> None:
         """Choose another servo and disconnect the present one.

@@ -148,6 +148,7 @@ class BenchView(TaskPage):
         self.servo_dialog = ServoDialog(self)
         self.servo_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.servo_dialog.added.connect(self._offer_new)
+        self.servo_dialog.wanted.connect(self._use_new)
         self.servo_dialog.finished.connect(lambda _: setattr(self, "servo_dialog", None))
         self.servo_dialog.show()
 
@@ -228,6 +229,12 @@ class BenchView(TaskPage):
         free = self._controller.servo.view.state is ServoState.DISCONNECTED
         if free and self.connection.chosen.name == "simulated":
             self._take(f"simulated:{name}")
+
+    def _use_new(self, name: str) -> None:
+        if self._controller.servo.view.state is ServoState.DISCONNECTED:
+            self._take(f"simulated:{name}")
+        else:
+            self._controller.message.emit("info", LOCKED)
 
     def _toggle(self) -> None:
         servo = self._controller.servo

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QLineEdit
 
 from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
-from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, vbox
+from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label, restyle, vbox
 from bench_gui.widgets.start_button import StartButton, held_by
 from core.base.errors import ServoBenchError
 from core.base.words import capitalised
@@ -137,6 +137,8 @@ class EmulationDialog(QDialog):
             default = kept_link() if field.name == "link" else field.default
             widget, read = field_widget(field, default, lambda: None)
             self.fields[field.name], self._read[field.name] = widget, read
+            if isinstance(widget, QLineEdit):
+                widget.setFixedWidth(max(widget.width(), widget.fontMetrics().horizontalAdvance(default) + 24))
             if isinstance(widget, QComboBox):
                 widget.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
                 widget.setFixedWidth(widget.sizeHint().width())
@@ -175,6 +177,8 @@ class EmulationDialog(QDialog):
         self.start_button.setText(text)
         describe(self.start_button, text, "Stop the emulator" if running else "Start the emulator")
         self.use_button.setEnabled(bool(addresses))
+        restyle(self.use_button, "kind", "primary" if running else "")
+        restyle(self.start_button, "kind", "" if running else "primary")
         for widget in (self.usages, self.line, *self.faults):
             widget.setEnabled(bool(addresses))
         if not running:
@@ -186,6 +190,7 @@ class EmulationDialog(QDialog):
             self.state.style().polish(self.state)
 
     def _use(self) -> None:
+        self.accept()
         self.chosen.emit(self._emulation.addresses[0])
 
     # The console.

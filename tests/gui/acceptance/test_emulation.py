@@ -30,14 +30,18 @@ def emulated(person):
     choose(person, dialog.fields["servo"], "mx106_2")
     person.click(dialog.start_button)
     person.until(lambda: dialog.use_button.isEnabled())
+    assert [made.property("kind") for made in (dialog.use_button, dialog.start_button)] == ["primary", ""]
     person.click(dialog.use_button)
+    person.until(lambda: view.emulation_dialog is None)
+    assert person.window.status_bar.servo.text() == "EMULATED Dynamixel", "without the path of its port"
     address = person.controller.servo.address
     assert address == person.controller.connecting.emulation.addresses[0]
     assert view.connection.address() == address
     person.controller.servo.stop_lock = 0.2
     person.click(view.connect_button)
     person.until(lambda: person.state is ServoState.READY)
-    return dialog
+    person.click(view.connection.emulate_button)
+    return view.emulation_dialog
 
 
 def say(person, dialog, line):

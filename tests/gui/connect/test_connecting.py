@@ -11,6 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
 from bench_gui.connect.connecting import Connecting
+from bench_gui.connect.servo.connection import ConnectionForm
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
 from bench_gui.state.servo_link import ServoView
@@ -154,6 +155,15 @@ def test_a_load_that_another_servo_replaces_is_named_and_comes_back_by_undo(qapp
     assert (connecting.setup.bench, connecting.setup.spec.name) == (before, "xl330")
     connecting.choose_servo("simulated:mx106")
     assert len(said) == 1, "the load is the usual one of this servo"
+
+
+def test_a_port_is_kept_while_another_kind_of_connection_is_looked_at(qtbot):
+    form = ConnectionForm("simulated:mx106")
+    qtbot.addWidget(form)
+    form.show_address("dynamixel:/dev/ttyUSB7:3:2:57600")
+    form.choose_family("simulated")
+    form.choose_family("dynamixel")
+    assert form.address() == "dynamixel:/dev/ttyUSB7:3:2:57600"
 
 
 def test_undoing_a_gain_does_not_reach_another_servo(qapp):
