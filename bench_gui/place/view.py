@@ -35,7 +35,7 @@ from drivers.servo import ServoState
 BIG = 40
 """Height of the buttons pressed with one hand on the pendulum [px]."""
 TABLE_HEIGHT = 180
-COLUMN_WIDTHS = (64, 68, 68, 56)
+COLUMN_WIDTHS = (62, 72, 72, 58)
 
 
 class PlaceView(TaskPage):

@@ -16,6 +16,7 @@ from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.background import Background
 from bench_gui.work.compute_process import ComputeProcess
+from core.base.words import counted
 from core.motion.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
 from drivers.recorder import RunResult
 from drivers.recorder.link import EMERGENCY
@@ -98,7 +99,8 @@ class Recording(QObject):
         recorder = self._servo.recorder
         if result.exit_status == "abort" or (result.exit_status == "fail" and recorder and recorder.fault):
             # The user ended it, or the header shows the problem.
-            self._say("warning", f"{text.removesuffix('.')}. Its {result.samples} samples are kept.")
+            kept = f" Its {counted(result.samples, 'sample')} are kept." if result.samples > 1 else ""
+            self._say("warning", f"{text.removesuffix('.')}.{kept}")
         elif result.exit_status == "fail":
             self._say("error", text)
 

@@ -114,6 +114,8 @@ class EmulationDialog(QDialog):
         if emulation.running:
             self._ask_for_commands()
         self._enable()
+        for made in self.findChildren(QPushButton):
+            made.setAutoDefault(False)  # Enter belongs to the line of the console
 
     def done(self, result: int) -> None:
         """Close; the emulator keeps running."""

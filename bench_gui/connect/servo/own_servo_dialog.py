@@ -233,6 +233,7 @@ class ServoDialog(QDialog):
         """Offer to use an added servo, or to save."""
         self.use_button.setVisible(added)
         self.save_button.setVisible(not added)
+        (self.use_button if added else self.save_button).setDefault(True)
         self.cancel_button.setText("Close" if added else "Cancel")
 
     def _use(self) -> None:

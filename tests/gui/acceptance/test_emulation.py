@@ -4,6 +4,7 @@ import math
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from bench_gui.shell.tasks import BENCH, RECORD
 from drivers.recorder import Phase
@@ -70,6 +71,7 @@ def test_an_emulated_servo_carries_the_load_records_over_the_wire_and_overheats(
     assert (run.servo, run.exit_status, run.mass) == ("mx106_2", "success", 0.7)
 
     assert "overheating" in say(person, emulated, "help")
+    assert not [made.text() for made in emulated.findChildren(QPushButton) if made.isDefault()], "Enter is the line's"
     person.record(600.0)
     person.until(lambda: controller.servo.view.phase is Phase.RUN)
     say(person, emulated, "fault overheating")
