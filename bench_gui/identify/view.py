@@ -42,9 +42,10 @@ from core.identification.coverage.findings import (
     RESUME,
     SEARCH,
 )
+from core.identification.overlay import JudgedRun
 from core.identification.verdict import Step
 
-LOWEST_TABS = 150
+LOWEST_TABS = 225
 """Smallest height of the tabs [px]."""
 READ_AFTER = 30
 """Time for drawing the page before runs are read for its overlay [ms]."""
@@ -132,7 +133,7 @@ class IdentifyView(TaskPage):
             source.step_wanted.connect(lambda action, subject: self._acts[action](subject))
         parts = (
             (self.parameters, "Parameters", "Values with their intervals inside their bounds"),
-            (self.overlay, "Overlay", "Measured and simulated motion of the worst and the median run"),
+            (self.overlay, "Overlay", "Measured and simulated motion of a run, the worst one first"),
             (self.search, "Search", "Cost over evaluations, and the figures of each model"),
             (evidence, "Evidence", "Warnings, coverage, cross-validation, certainty, next recording"),
         )
@@ -174,6 +175,7 @@ class IdentifyView(TaskPage):
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
         self.form.changed.connect(self._enable)
+        self.overlay.picked.connect(self._pick_run)
         self._overlaying.changed.connect(lambda: self.overlay.show_overlay(self._overlaying.shown))
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
 
@@ -326,6 +328,10 @@ class IdentifyView(TaskPage):
     def _overlay_in_sight(self) -> bool:
         return self.isVisible() and self.tabs.current() is self.overlay
 
+    def _pick_run(self, run: str) -> None:
+        self._overlaying.chosen = run
+        self._choose_overlay()
+
     def _choose_overlay(self) -> None:
         """Request the overlay of the current selection, only while the overlay is visible."""
         if not self._overlay_in_sight():
@@ -336,8 +342,10 @@ class IdentifyView(TaskPage):
         elif row is not None and row.evidence is not None and fitting.result is not None and not self._suspects:
             self._overlaying.show_fitted(row, fitting.result)
         else:
-            chosen = [run.id for run in self._controller.library.for_fit() if run.id not in self._suspects]
-            self._overlaying.show_measured((*self._suspects, *chosen)[:2])
+            library = self._controller.library
+            runs = [run for run in library.runs if run.id in self._suspects]
+            runs += [run for run in library.for_fit() if run.id not in self._suspects]
+            self._overlaying.show_measured(tuple(JudgedRun(run.id, run.trajectory) for run in runs))
 
     def _offer(self) -> None:
         library = self._controller.library

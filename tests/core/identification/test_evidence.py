@@ -34,7 +34,7 @@ from core.identification.evidence.sensitivity import (
     variants,
 )
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.overlay import worst_and_median
+from core.identification.overlay import overlay, worst_first
 from core.identification.result import Identification, Repeat
 from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs, missing_conditions
 from core.identification.runs.split import Split
@@ -487,23 +487,23 @@ def test_jitter_of_the_clock_is_no_jump() -> None:
     check_runs([replace(good, channels={**good.channels, "time": time})])
 
 
-def test_worst_and_median_run() -> None:
-    """One run is shifted by 50 mrad, two by 10: the first is the worst, the median one of the others."""
+def test_runs_are_ordered_by_their_error_and_drawn_with_it() -> None:
+    """One run is shifted by 50 mrad, the others by 10 and 12."""
     recordings = []
     for run, shift in zip(grid()[:3], (0.01, 0.05, 0.012), strict=True):
         recordings.append(replace(run, channels={**run.channels, "position": run.position + shift}))
         recordings[-1].channels["position"][0] -= shift
-    worst, median = worst_and_median(truth(), recordings)
-    assert (worst.place, worst.id) == ("worst", grid()[1].id)
-    assert (median.place, median.id) == ("median", grid()[2].id)
-    assert worst.mae == pytest.approx(0.05, rel=0.02)
-    assert (worst.trajectory, worst.time[0], worst.initial) == (grid()[1].trajectory, 0.0, None)
+    judged = worst_first(truth(), recordings)
+    assert [run.id for run in judged] == [grid()[place].id for place in (1, 2, 0)]
+    assert judged[0].mae == pytest.approx(0.05, rel=0.02)
+    assert judged[0].trajectory == grid()[1].trajectory
+    drawn = overlay(truth(), recordings[1])
+    assert (drawn.time[0], drawn.initial) == (0.0, None)
+    assert judged[0].mae == pytest.approx(np.abs(drawn.simulated - drawn.measured).mean())
     later = replace(recordings[1], channels={**recordings[1].channels, "time": recordings[1].time + 7.0})
-    (alone,) = worst_and_median(truth(), [later], initial=truth())
-    assert alone.time[0] == 0.0
-    np.testing.assert_array_equal(alone.initial, alone.simulated)
-    assert worst.mae == pytest.approx(np.abs(worst.simulated - worst.measured).mean())
-    assert [run.place for run in worst_and_median(truth(), recordings[:1])] == ["worst"]
+    drawn = overlay(truth(), later, initial=truth())
+    assert drawn.time[0] == 0.0
+    np.testing.assert_array_equal(drawn.initial, drawn.simulated)
 
 
 def test_a_search_that_was_not_confirmed_is_told() -> None:

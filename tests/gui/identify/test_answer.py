@@ -40,7 +40,7 @@ from core.identification.coverage.findings import (
 )
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty, Profile, ProfilePoint, Spread
 from core.identification.evidence.model import Evidence, ParameterEvidence
-from core.identification.overlay import RunOverlay
+from core.identification.overlay import JudgedRun, RunOverlay
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
@@ -284,23 +284,26 @@ def test_a_parameter_is_told_with_all_that_is_known_of_it(qtbot):
     assert not detail.profile.isVisible()
 
 
-def test_each_run_of_an_overlay_has_its_own_curves(qtbot):
+def test_the_overlay_shows_one_run_and_offers_the_others_the_worst_first(qtbot):
     """Measured, simulated at the start of the search and by the model; the residual is what the model is ahead."""
-    time = np.arange(4.0)
     levels = {"measured": 0.1, "initial": 0.3, "simulated": 0.6}
-    runs = [
-        RunOverlay(number, "steps", place, time, mae=share, **{k: share * np.full(4, v) for k, v in levels.items()})
-        for number, place, share in (("0001", "worst", 1.0), ("0002", "median", 0.5))
-    ]
+    run = RunOverlay("0001_a", np.arange(4.0), **{key: np.full(4, level) for key, level in levels.items()})
+    runs = (JudgedRun("0001_a", "steps", 0.5), JudgedRun("0002_b", "steps", 0.25))
     plots = OverlayPlots()
     qtbot.addWidget(plots)
-    plots.show_overlay(FitOverlay("m4", tuple(runs)))
-    for pane, number, share in zip(plots.panes, ("0001", "0002"), (1.0, 0.5), strict=True):
-        drawn = {key: curve.getOriginalDataset()[1][0] for key, curve in pane.curves.items()}
-        expected = {**levels, "residual": levels["simulated"] - levels["measured"]}
-        assert drawn == {key: pytest.approx(share * value) for key, value in expected.items()}
-        assert number in pane.title.text()
-        assert f"{1000.0 * share:.1f} mrad" in pane.title.text()
+    plots.show_overlay(FitOverlay("m4", runs, run))
+    drawn = {key: curve.getOriginalDataset()[1][0] for key, curve in plots.curves.items()}
+    assert drawn == pytest.approx({**levels, "residual": 500.0})
+    assert [plots.run.itemText(place) for place in (0, 1)] == ["500.0 mrad, 0001 Steps", "250.0 mrad, 0002 Steps"]
+    assert [step.isEnabled() for step in plots.steps] == [False, True]
+    with qtbot.waitSignal(plots.picked) as picked:
+        plots.steps[1].click()
+    assert picked.args == ["0002_b"]
+    plots.resize(800, plots.minimumSizeHint().height())
+    plots.show()
+    qtbot.wait(1)
+    for chart, name in ((plots.position, "Position"), (plots.residual, "Residual")):
+        assert name in chart.axes["left"].labelText, "also in the lowest window"
 
 
 @pytest.fixture(scope="module")
