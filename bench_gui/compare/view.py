@@ -198,7 +198,7 @@ class CompareView(TaskPage):
     def show_run(self, run: str) -> None:
         """Show one run's motion."""
         self._wanted_run = run
-        if run not in self.plots.offsets:
+        if not any(cell.run == run for cell in self.plots.cells):
             self._controller.comparison.turn_to(run)
             self._unasked.add(OVERLAY)
         self._undrawn.add(OVERLAY)
@@ -280,7 +280,7 @@ class CompareView(TaskPage):
                 self.diagram.draw,
                 self.arm.refresh,
             )[tab]()
-            if tab == OVERLAY and self._wanted_run in self.plots.offsets:
+            if tab == OVERLAY and self._wanted_run in (cell.run or None for cell in self.plots.cells):
                 self.plots.show_run(self._wanted_run)
                 self._wanted_run = ""
         self._say()

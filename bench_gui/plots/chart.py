@@ -162,6 +162,8 @@ class Chart(pg.GraphicsView):
     """
 
     empty_text = "Nothing to show yet"
+    belongs_to = ""
+    """What the curves are of, such as a run: part of the axis' name in readings and exports."""
 
     def __init__(
         self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False, log_bottom: bool = False
@@ -303,6 +305,11 @@ class Chart(pg.GraphicsView):
     def left(self) -> tuple[str, str]:
         """Name and unit of the left axis."""
         return self._left, self._left_unit
+
+    @property
+    def full_name(self) -> str:
+        """Name of the left axis after what its curves belong to."""
+        return f"{self.belongs_to}: {self._left}" if self.belongs_to else self._left
 
     @property
     def bottom(self) -> tuple[str, str]:

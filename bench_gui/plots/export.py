@@ -67,7 +67,7 @@ def gather(charts: Sequence[Chart], title: str) -> Plot:
             continue
         panels.append(
             CurvePanel(
-                left=labelled(*chart.left),
+                left=labelled(chart.full_name, chart.left[1]),
                 bottom=labelled(*chart.bottom),
                 x_range=x_range,
                 y_range=(10.0 ** y_range[0], 10.0 ** y_range[1]) if chart.logarithmic else y_range,

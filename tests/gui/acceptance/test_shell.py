@@ -166,7 +166,7 @@ def test_units(whole, session):
         action.trigger()
         assert unit.symbol in window.record.plots.position.axes["left"].labelText
         window.show_task(COMPARE)
-        assert unit.symbol in window.compare.plots.overlay.axes["left"].labelText
+        assert unit.symbol in window.compare.plots.charts[0].axes["left"].labelText
         window.show_task(RECORD)
 
 

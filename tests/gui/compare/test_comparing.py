@@ -289,14 +289,13 @@ def group_mean(person, entry, *places):
 
 def test_a_run_of_the_table_is_shown_over_the_models(gridded):
     view = gridded.window.compare
-    gridded.until(lambda: len(view.plots.offsets) == 6)
+    gridded.until(lambda: len(view.plots.shown) == 6)
     show(gridded, ERRORS)
     view.errors.table_view.activated.emit(view.errors.table.index(3, 0))
     assert view.tabs.current == OVERLAY
-    begin, end = view.plots.offsets[gridded.controller.library.runs[2].id]
-    low, high = view.plots.overlay.view.viewRange()[0]
-    assert low == pytest.approx(begin, abs=0.2)
-    assert high == pytest.approx(end, abs=0.2)
+    assert list(view.plots.shown) == [gridded.controller.library.runs[2].id]
+    gridded.click(view.plots.shown[gridded.controller.library.runs[2].id].title)
+    assert len(view.plots.shown) == 6
 
 
 def test_bars_show_the_same_means(gridded):
@@ -416,7 +415,7 @@ def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
     show(person, DIAGRAM)
     person.until(lambda: comparison.picture.overlays is not None)
     assert asked.count("overlays") == 1
-    assert person.window.compare.plots.offsets == {}
+    assert person.window.compare.plots.shown == {}
     asked.clear()
     show(person, ERRORS)
     assert asked == []
@@ -430,11 +429,11 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     monkeypatch.setattr(comparing, "PORTION", 2)
     view, comparison = gridded.window.compare, gridded.controller.comparison
     comparison.draw()
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    gridded.until(lambda: not comparison.waiting and len(view.plots.shown) == 4)
     assert view.head.note.text() == "Runs 1 to 4 of 6; errors cover all runs"
     assert not view.head.earlier.isEnabled()
     gridded.click(view.head.later)
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    gridded.until(lambda: not comparison.waiting and len(view.plots.shown) == 2)
     assert not view.head.later.isEnabled()
     comparison.book.clear()
     seen = []
@@ -447,11 +446,11 @@ def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypa
     assert not view.head.progress.isVisible()
     # A run of the table brings the page it is on.
     view.errors.table_view.activated.emit(view.errors.table.index(1, 0))
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    gridded.until(lambda: not comparison.waiting and list(view.plots.shown) == [comparison.runs[0].id])
     assert view.tabs.current == OVERLAY
     show(gridded, ERRORS)
     view.errors.table_view.activated.emit(view.errors.table.index(6, 0))
-    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    gridded.until(lambda: not comparison.waiting and list(view.plots.shown) == [comparison.runs[5].id])
     assert view.head.note.text() == "Runs 5 to 6 of 6; errors cover all runs"
 
 
