@@ -133,7 +133,7 @@ class MainWindow(QMainWindow):
             acknowledge=controller.servo.acknowledge,
             stop=controller.recording.emergency_stop,
         )
-        self.messages = Notices(self.stack)
+        self.messages = Notices(self.stack, "" if task is None else TASKS[task][0])
         self.rail = Rail(TASKS, self.show_task)
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
@@ -329,13 +329,13 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         controller = self.controller
         journal = controller.journal
-        journal.said.connect(lambda line: self.messages.say(line.level, line.text, line.cause, line.path))
+        journal.said.connect(lambda line: self.messages.say(line.level, line.text, line.cause, line.path, line.task))
         journal.settled.connect(self.messages.settle)
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
         controller.connecting.servo_chosen.connect(self._show_servo)
         controller.library.imported.connect(self._show_imported)
-        controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
+        journal.unseen_changed.connect(self._show_unseen)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
         if controller.settings.notice:
             controller.message.emit("warning", controller.settings.notice)
@@ -347,7 +347,7 @@ class MainWindow(QMainWindow):
     def show_task(self, number: int) -> None:
         """Show a task."""
         self.places.setCurrentWidget(self.work)
-        self.messages.lie_over(self.stack)
+        self.messages.lie_over(self.stack, TASKS[number][0])
         self.controller.settings.set("task", TASKS[number][0])
         self.rail.show_task(number)
         page = self._pages.show(number)
@@ -409,7 +409,7 @@ class MainWindow(QMainWindow):
         dock = self.work.docks["log"]
         dock.show()
         dock.raise_()
-        self.controller.journal.look()
+        self.log.look()
 
     def come_forward(self, session: str) -> None:
         """Raise the window for a second start of ServoBench; session: session to open, or empty."""
@@ -477,15 +477,21 @@ class MainWindow(QMainWindow):
         servo, setup = self.controller.servo, self.controller.setup
         needed = self.places.currentWidget() is self.work and self.stack.currentIndex() in (BENCH, RECORD, PLACE)
         self.status_bar.show_view(servo.view, setup.rate, servo.priority, needed)
+        if servo.view.kind != "fault":
+            self.status_line.badge.rest()
 
     def _show_imported(self) -> None:
         """Continue with what recordings are imported for, unless the servo is in use."""
         if not (self.controller.queue.active or self.controller.placing.active):
             self.show_task(IDENTIFY)
 
+    def _show_unseen(self) -> None:
+        levels = [entry.level for entry in self.controller.journal.unseen]
+        self.status_line.badge.show_count(levels.count("fault"), levels.count("error"))
+
     def _look_at_log(self, visible: bool) -> None:
         if visible and self.isVisible():
-            self.controller.journal.look()
+            self.log.look()
 
     def _dress(self) -> None:
         parts = (self.status_bar, self.messages, self.rail, self.session, self.log, self.status_line)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.connect.bench.presets import Presets
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scanning import Scanning
+from bench_gui.state.journal import SERVO, Journal
 from bench_gui.state.servo_link import EMULATED, REAL, SIMULATED, ServoLink, servo_name
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work.activity import Activities
@@ -32,7 +31,7 @@ class Connecting(QObject):
         undo: QUndoStack,
         background: Background,
         activities: Activities,
-        say: Callable[[str, str], object],
+        journal: Journal,
     ) -> None:
         """Prepare the choice of a servo.
 
@@ -41,13 +40,13 @@ class Connecting(QObject):
             undo: Stack that receives edits of the bench.
             background: Thread for slow calls.
             activities: List of the work in progress.
-            say: Shows a message; takes a level and a text.
+            journal: Receives the messages.
 
         Raises:
             ServoBenchError: There is no such servo.
         """
         super().__init__()
-        self._say = say
+        self._journal = journal
         self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
         self.presets = Presets(undo, lambda save: background.submit("presets", save))
         self.scanning = Scanning(background, activities)
@@ -60,9 +59,9 @@ class Connecting(QObject):
         )
         self.lasting_address = address
         """Address of the last chosen servo that is not emulated; emulated ones end with the window."""
-        self.presets.notice.connect(lambda text: say("warning", text))
-        self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
-        self.servo.problem.connect(lambda text: say("error", text))
+        self.presets.notice.connect(lambda text: journal.say("warning", text, task="Bench"))
+        self.emulation.ended.connect(lambda reason: journal.add("error", reason) if reason else None)
+        self.servo.problem.connect(lambda text: journal.say("error", text, SERVO))
         self.servo.connected.connect(self._meet)
 
     @property
@@ -110,7 +109,7 @@ class Connecting(QObject):
         self.setup.suit(load_servo(name))
         now = self.setup.bench
         if now != before:
-            self._say(
+            self._journal.say(
                 "info",
                 f"the load is now {now.mass:g} kg at {now.length:g} m, as usual for {self.setup.spec.title}; "
                 f"Undo (Ctrl+Z) brings back {before.mass:g} kg at {before.length:g} m",

@@ -158,9 +158,8 @@ class FleetView(TaskPage):
         running.progressed.connect(self._say_state)
         running.shown.connect(self._take_summary)
         running.finished.connect(lambda _: self.form.changed.emit())
-        running.failed.connect(lambda text: controller.message.emit("error", text))
-        running.refused.connect(lambda text: controller.message.emit("error", text))
-        running.warned.connect(lambda text: controller.message.emit("warning", text))
+        for level, said in (("error", running.failed), ("error", running.refused), ("warning", running.warned)):
+            said.connect(lambda text, level=level: controller.journal.say(level, text, task="Fleet"))
         controller.library.opened.connect(lambda: self.form.set_open_session(controller.library.path))
         controller.angle_unit_changed.connect(self._change_unit)
         self.units.chosen.connect(self._select)

@@ -15,9 +15,9 @@ from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.connect.servo.scan_dialog import ScanDialog
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.controller import Controller
-from bench_gui.log.journal import Journal
 from bench_gui.log.panel import LogTable
 from bench_gui.shell.start_page import _answers
+from bench_gui.state.journal import Journal
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.work.activity import Activities
@@ -311,7 +311,8 @@ def test_an_emulator_is_told_the_load_of_the_bench_each_time_it_changes(qapp):
 def test_the_log_has_time_kind_and_words(qapp, level, kind):
     journal = Journal()
     table = LogTable(journal)
-    entry = journal.add(level, "the coupling slipped")
+    journal.add(level, "the coupling slipped")
+    (entry,) = journal.entries
     assert row_of(table, 0) == {"Time": f"{entry.at:%H:%M:%S}", "Kind": kind, "Message": "The coupling slipped"}
     assert (table.cell_at(0, 1).tone == "muted") == (level == "info")
 

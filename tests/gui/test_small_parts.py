@@ -14,7 +14,6 @@ from bench_gui.compare.heat_map import HeatTable
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.exporting import Exported
 from bench_gui.headless.place.rests import Target
-from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.hold_plan import HoldPlan
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.plots.heat import CIVIDIS
@@ -24,6 +23,7 @@ from bench_gui.record.trajectory_form import end_time, file_size, size_in_words
 from bench_gui.record.waiting import waiting_from_json, waiting_to_json
 from bench_gui.session.dialogs.about_runs import COMMON_REASONS, ExcludeDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
+from bench_gui.state.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
@@ -52,15 +52,18 @@ from tests.gui.session.test_run_words import RUN
 from tests.gui.test_columns import row_of
 
 
-@pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 0), ("fault", 1)])
-def test_only_faults_wait_to_be_looked_at(level, unseen):
+@pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 1), ("fault", 1)])
+def test_only_faults_and_errors_wait_to_be_looked_at(level, unseen):
     journal, changes = Journal(), []
-    journal.unseen_changed.connect(lambda: changes.append(journal.unseen))
+    journal.unseen_changed.connect(lambda: changes.append(len(journal.unseen)))
     journal.add(level, "the coupling slipped")
-    assert journal.unseen == unseen
-    journal.look()
-    assert (journal.unseen, changes) == (0, [unseen, 0] if unseen else [])
     (entry,) = journal.entries
+    assert journal.unseen == [entry] * unseen
+    journal.look()
+    assert (journal.unseen, changes) == ([], [unseen, 0] if unseen else [])
+    journal.say("error", "shown to the user as a notice")
+    assert journal.unseen == []
+    del journal.entries[1:]
     assert (entry.level, entry.text) == (level, "The coupling slipped")
     assert journal.text() == f"{entry.at.isoformat(timespec='seconds')}  {level:7}  The coupling slipped\n"
 

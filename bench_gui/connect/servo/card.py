@@ -334,11 +334,11 @@ class ServoCard(QFrame):
             setup.set_gains(replace(setup.gains, **sent.gain_edits()))
         self.draft = self.draft.based_on(event.settings, setup.settings, event.limits)
         self._show_draft()
-        self._controller.message.emit("info", "written to the servo and read back")
+        self._controller.journal.say("info", "written to the servo and read back", task="Bench")
 
     def _configure_failed(self, reason: str) -> None:
         self._sent = None
-        self._controller.message.emit("error", f"writing to the servo failed: {reason}")
+        self._controller.journal.say("error", f"writing to the servo failed: {reason}", task="Bench")
         self._enable()
 
     # Display.

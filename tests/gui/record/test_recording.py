@@ -174,7 +174,8 @@ def test_a_paused_list_lets_the_run_that_is_on_end_and_an_abort_keeps_samples(pe
     person.until(lambda: queue.running is not None and record.live.count > 10)
     assert queue.running.trajectory.name == "half_sine"
     person.click(record.start.abort_button)
-    person.until(lambda: "Aborted: Half sines. Its" in person.message)
+    person.until(lambda: re.match(r"Aborted: Half sines\. · \d+ samples kept · ", record.page.verdict.text()))
+    assert person.message == "", "it is said once, below the curves"
     person.until(lambda: statuses(person) == ["success", "abort"] and not queue.active)
     assert person.controller.library.runs[1].samples >= 10
     form.field("duration").setValue(3.0)
@@ -484,7 +485,7 @@ def test_a_verdict_holds_how_the_run_ended_and_what_it_skipped(page, controller)
     queue.ended.emit(RunResult(run=1, exit_status="success", id="0001_x", skipped_cycles=7))
     assert page.page.verdict.text() == "Half sines: complete · 7 cycles skipped"
     queue.ended.emit(RunResult(run=1, exit_status="fail", id="0001_x", reason="too hot", skipped_cycles=1))
-    assert page.page.verdict.text() == "Failed: Half sines: too hot · 1 cycle skipped"
+    assert page.page.verdict.text() == "Failed: Half sines: too hot · 0 samples kept · 1 cycle skipped"
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QTableView, QToolButton, QTreeWidget
 
 from bench_gui.app import _scale_with_text
-from bench_gui.log.journal import SERVO
 from bench_gui.place.view import PlaceView
 from bench_gui.settings import NAME, TEXT_SIZE, load
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, IDENTIFY, PLACE, RECORD, TASKS
+from bench_gui.state.journal import SERVO
 from bench_gui.state.servo_link import ServoView
-from bench_gui.widgets.notices import MOST
+from bench_gui.widgets.notices import MOST, READ_WITHIN
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.coverage.findings import FREEZE, Diagnosis, Finding
 from core.identification.verdict import Answer, Step, Verdict
@@ -204,6 +204,34 @@ def test_a_notice_goes_when_its_cause_goes(window, notices):
     window.controller.servo.changed.emit(ServoView(state=ServoState.ENABLED))
     assert notices.texts == ["The settings were damaged"]
     window.controller.servo.changed.emit(ServoView())
+
+
+def test_a_notice_stays_on_its_page_and_ends_after_it_was_seen(window, notices):
+    say(window, "error", "no such motion")
+    say(window, "error", "the model cannot be written", task="Export")
+    (here, there) = notices.notices
+    assert (notices.texts, here.timer.isActive(), there.timer.isActive()) == (["No such motion"], True, False)
+    window.show_task(EXPORT)
+    assert (notices.texts, there.isVisible(), here.isVisible()) == (["The model cannot be written"], True, False)
+    assert there.timer.interval() == READ_WITHIN
+    window.show_start()
+    assert not notices.isVisible()
+    there.timer.timeout.emit()
+    assert notices.notices == [here]
+    say(window, "error", "no answer from the servo", cause=SERVO)
+    assert not notices.notices[-1].timer.isActive(), "it ends with its cause"
+    window.show_task(RECORD)
+    assert notices.texts == ["No such motion"]
+
+
+def test_the_notices_of_a_session_go_with_it(qtbot, window, notices, tmp_path):
+    library = window.controller.library
+    with qtbot.waitSignal(library.opened):
+        library.create(tmp_path / "first")
+    say(window, "error", "the annotation was not saved")
+    say(window, "error", "no answer from the servo", cause=SERVO)
+    library.close()
+    assert notices.texts == ["No answer from the servo"]
 
 
 def test_a_notice_opens_the_file_it_names(qtbot, window, notices, monkeypatch):
