@@ -69,25 +69,15 @@ class StartPage(QWidget):
         self.name: ElidedLabel = describe(ElidedLabel(), "Last session", "")
         self.facts: QLabel = describe(label("", "muted"), "Runs and last result", "Error of the recommended model")
         self._last = _card(self.name, self.facts, self.continue_button)
-        example = _card(
-            label("Example: a real XL330"),
-            label("Eight recordings of a Dynamixel XL330-M288", "muted"),
-            self.example_button,
-        )
-        new = _card(label("New bench"), label("Set up the servo and its pendulum", "muted"), self.new_button)
         middle = QWidget()
         middle.setMaximumWidth(WIDEST)
         column = QVBoxLayout(middle)
         column.setSpacing(14)
-        cards = QHBoxLayout()
-        cards.setSpacing(14)
-        for card in (self._last, example, new):
-            cards.addWidget(card, 1)
         column.addStretch(2)
         headline = label("Turn recordings of a servo on a pendulum into a model for your simulator", "empty")
         headline.setWordWrap(True)
         column.addWidget(headline)
-        column.addLayout(cards)
+        column.addLayout(self._cards())
         column.addSpacing(8)
         column.addWidget(self._servos())
         column.addSpacing(8)
@@ -107,6 +97,19 @@ class StartPage(QWidget):
         for signal in (library.runs_changed, fitting.changed, fitting.recalled, controller.servo.changed):
             signal.connect(self._show)
         self._show()
+
+    def _cards(self) -> QHBoxLayout:
+        example = _card(
+            label("Example: a real XL330"),
+            label("Eight recordings of a Dynamixel XL330-M288", "muted"),
+            self.example_button,
+        )
+        new = _card(label("New bench"), label("Set up the servo and its pendulum", "muted"), self.new_button)
+        cards = QHBoxLayout()
+        cards.setSpacing(14)
+        for card in (self._last, example, new):
+            cards.addWidget(card, 1)
+        return cards
 
     def _servos(self) -> Section:
         section = Section("Or start with a servo")

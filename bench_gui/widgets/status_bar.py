@@ -131,7 +131,7 @@ class StatusBar(QFrame):
             self.cycles.setText("")
 
     def _show_refusal(self, view: ServoView) -> None:
-        """Show why commands are refused, in the place of the less important numbers."""
+        """Show why commands are refused, in the place of the numbers."""
         refusing = view.state is ServoState.FAULT
         locked = f"locked for another {math.ceil(view.locked_for)} s" if view.locked_for > 0.0 else ""
         text = capitalised(view.fault)
@@ -141,8 +141,7 @@ class StatusBar(QFrame):
         self.fault.setToolTip(text)
         restyle(self.fault, "role", "fault" if refusing and not view.stopped else "muted")
         self.fault.setVisible(bool(text))
-        for part in (self.servo, self.numbers):
-            part.setVisible(not refusing)
+        self.numbers.setVisible(not refusing)
         self.acknowledge_button.setVisible(refusing)
         if refusing:
             name = "Ready again" if view.stopped else "Acknowledge"

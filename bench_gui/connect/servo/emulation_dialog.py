@@ -9,7 +9,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, QStandardPaths, Signal
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
@@ -82,6 +92,19 @@ class EmulationDialog(QDialog):
         row.addWidget(self.use_button)
         row.addWidget(self.start_button)
         column.addLayout(row)
+        self._add_console(column)
+        self._listing = False
+        emulation.started.connect(self._started)
+        emulation.ended.connect(self._ended)
+        emulation.answered.connect(self._answered)
+        self._build()
+        if emulation.running:
+            self._ask_for_commands()
+        self._enable()
+        for made in self.findChildren(QPushButton):
+            made.setAutoDefault(False)  # Enter belongs to the line of the console
+
+    def _add_console(self, column: QVBoxLayout) -> None:
         self.log: QPlainTextEdit = describe(
             QPlainTextEdit(), "Console", "Commands sent to the emulator, and its answers"
         )
@@ -106,16 +129,6 @@ class EmulationDialog(QDialog):
         row.addWidget(self.usages)
         row.addWidget(self.line, 1)
         column.addLayout(row)
-        self._listing = False
-        emulation.started.connect(self._started)
-        emulation.ended.connect(self._ended)
-        emulation.answered.connect(self._answered)
-        self._build()
-        if emulation.running:
-            self._ask_for_commands()
-        self._enable()
-        for made in self.findChildren(QPushButton):
-            made.setAutoDefault(False)  # Enter belongs to the line of the console
 
     def done(self, result: int) -> None:
         """Close; the emulator keeps running."""
