@@ -259,8 +259,8 @@ class Library(QObject):
             text = f"{counted(count, 'run')} imported into {self.title}"
             if current is not None and contents.session is not current:
                 text = f"{_reason(locked)}; {counted(count, 'run')} imported into a new session, {self.title}"
-            self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
             self.imported.emit()
+            self.notice.emit(f"{text}; skipped {_first(passed_over)}" if passed_over else text)
 
         self._begin("Import")
         self._background.submit("session", work, done=done, failed=self._failed)

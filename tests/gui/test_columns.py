@@ -269,7 +269,7 @@ def test_intervals_of_a_certainty_stand_below_their_headings():
     )  # fmt: skip
     found = by_heading(certainty_panel._COLUMNS, certainty_panel._row(part))
     assert found == {
-        **{"Symbol": "k_t", "Value": "1.500", "Unit": "N·m/A", "± 95 %": "0.025"},
+        **{"Parameter": "torque constant", "Symbol": "k_t", "Value": "1.500", "Unit": "N·m/A", "± 95 %": "0.025"},
         **{"Profile 95 %": "–", "Bootstrap 95 %": "–", "Remarks": "; ".join(part.remarks)},
     }
     said = replace(part, half_width=math.inf)

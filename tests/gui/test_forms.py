@@ -29,6 +29,7 @@ from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
 from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.widgets.bench_form import BenchForm, SetupForm
+from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import AngleBox
 from core.base.units import DEGREES, RADIANS
 from core.identification.request import IdentificationRequest
@@ -65,7 +66,7 @@ def enter(owner, name, value):
     """Set the field with an accessible name, and tell of it as if a person had done so."""
     found = [w for w in owner.findChildren(QWidget) if w.accessibleName() == name]
     (box,) = [w for w in found if not isinstance(w.parentWidget(), QComboBox | QSpinBox | QDoubleSpinBox)]
-    if isinstance(box, QComboBox):
+    if isinstance(box, QComboBox) and not isinstance(box, ChecksMenu):
         place = box.findData(value)
         assert place >= 0, f"{name} does not offer {value!r}"
         box.setCurrentIndex(place)

@@ -169,7 +169,14 @@ def test_only_motion_that_stays_outside_is_told():
 def placed(angle, side, spread, torque=0.4, repeat=1):
     bench = Bench(mass=0.5, length=0.15, angle_offset=0.1)
     return PlacedPoint(
-        motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106", repeat=repeat, spread=spread
+        motor_torque=torque,
+        angle=angle,
+        side=side,
+        bench=bench,
+        servo="mx106",
+        repeat=repeat,
+        spread=spread,
+        fell=angle,
     )
 
 

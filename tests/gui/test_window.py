@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
     QComboBox,
+    QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QTabBar,
@@ -45,7 +46,7 @@ def own_parts(widget):
     if isinstance(widget, QLineEdit):
         return isinstance(parent, (QAbstractSpinBox, QComboBox))
     if isinstance(widget, QAbstractItemView) and not isinstance(widget, QTableView):
-        return any(isinstance(p, QComboBox) for p in ancestors(widget)) or type(widget).__name__ == "QHeaderView"
+        return any(isinstance(p, QComboBox) for p in ancestors(widget)) or isinstance(widget, QHeaderView)
     return isinstance(widget, QAbstractButton) and (
         isinstance(parent, (QTableView, QTabBar, QLineEdit)) or widget.objectName().startswith("qt_")
     )

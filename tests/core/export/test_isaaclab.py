@@ -276,7 +276,7 @@ def test_an_m1_servo_is_written_without_loss_and_read_by_the_programs(isaac, tmp
 
     names = {path.name for path in result.files}
     assert {*PROGRAMS, "README.md"} <= names
-    assert any("exactly, friction included" in note for note in result.notes)
+    assert any("can hold this servo too, friction included" in note for note in result.notes)
     motor = next(path for path in result.files if path.name.endswith(".dcmotor.json"))
     cfg = isaac.plain_cfg(motor, ["elbow"])
     expected = dc_motor(model, model.default_settings(20.0))

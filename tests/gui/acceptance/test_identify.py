@@ -109,6 +109,7 @@ def test_result(person, session):
     view.tabs.show_part(view.overlay)
     person.until(lambda: view.overlay.shown.friction == row.model.friction)
     worst = view.overlay.shown.run.id
+    person.until(view.overlay.steps[1].isEnabled)
     person.click(view.overlay.steps[1])
     person.until(lambda: view.overlay.shown.run.id != worst)
     assert view.overlay.shown.run.id == view.overlay.run.currentData() == view.overlay.shown.runs[1].id

@@ -169,7 +169,7 @@ def test_live_plots(person):
     person.click(record.run_button)
     line = person.window.status_line.foremost
     # Work is listed once it has taken a second.
-    person.until(lambda: line.isVisible() and "left" in line.text.text())
+    person.until(lambda: line.isVisible() and " of about " in line.text.text())
     view = person.controller.servo.view
     assert line.bar.value() / line.bar.maximum() == pytest.approx(view.done / view.length, abs=0.01)
     drawn = plots.curves["position"]

@@ -434,6 +434,7 @@ def test_hygiene(whole, session, qtbot):
     window = whole.window
     whole.controller.library.close()
     window.compare.tabs.choose(OVERLAY)
+    window.identify.tabs.show_part(window.identify.overlay)
     for page in window.pages:
         if page in (window.record, window.bench, window.explore):  # they need no recordings
             continue

@@ -14,6 +14,7 @@ from bench_gui.connect.connecting import Connecting
 from bench_gui.connect.servo.connection import ConnectionForm
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
+from bench_gui.state.journal import Journal
 from bench_gui.state.servo_link import ServoView
 from bench_gui.state.setup import BenchSetup, Gains
 from bench_gui.widgets.bench_form import BenchForm
@@ -145,8 +146,9 @@ def test_another_servo_brings_its_typical_load_where_nobody_entered_one(qapp):
 
 
 def test_a_load_that_another_servo_replaces_is_named_and_comes_back_by_undo(qapp):
-    undo, said = QUndoStack(), []
-    connecting = Connecting("simulated:mx106", undo, None, Activities(), lambda _, text: said.append(text))
+    undo, said, journal = QUndoStack(), [], Journal()
+    journal.said.connect(lambda line: said.append(line.text))
+    connecting = Connecting("simulated:mx106", undo, None, Activities(), journal)
     before = connecting.setup.bench
     connecting.choose_servo("simulated:xl330")
     assert len(said) == 1

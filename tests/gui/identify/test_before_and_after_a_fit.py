@@ -404,9 +404,9 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     assert kept.friction == fitting.result.recommended
     assert 2 <= kept.draws < 1000
     rows = texts(panel.table)
-    assert [row[0] for row in rows] == [p.symbol for p in best.parameters.free]
-    assert [row[4] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
-    assert [row[5] for row in rows] == [p.spread.text for p in kept.parameters]
+    assert [row[1] for row in rows] == [p.symbol for p in best.parameters.free]
+    assert [row[5] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
+    assert [row[6] for row in rows] == [p.spread.text for p in kept.parameters]
     said = panel.progress.status.text()
     assert said.startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
     assert f"{kept.draws} draws" in said

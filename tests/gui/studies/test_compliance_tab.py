@@ -199,9 +199,9 @@ def test_what_fails_is_said_where_the_motion_would_be(tab):
 def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "gazebo"))
     (tmp_path / "gazebo").mkdir()
-    with qtbot.waitSignal(tab._controller.message) as said:
+    with qtbot.waitSignal(tab._controller.journal.said) as said:
         tab.ask_gazebo()
-    assert said.args[0] == "info", said.args
+    assert said.args[0].level == "info", said.args
     job = tab.form.job()
     named = NamedJoint(name="joint", joint=job.joint, mode=job.mode)
     written = (tmp_path / "gazebo" / "qbmove_bench.urdf").read_text("utf-8")
