@@ -54,13 +54,6 @@ Request = RecordRequest | HoldRequest | ConfigureRequest | AcknowledgeRequest
 
 
 @dataclass(frozen=True)
-class Announced:
-    """Connecting takes long for this reason, e.g. since a simulation is compiled."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Connected:
     """The servo answered."""
 
@@ -131,14 +124,4 @@ class Acknowledged:
     """The servo is READY again."""
 
 
-Event = (
-    Announced
-    | Connected
-    | ConnectFailed
-    | RunFinished
-    | HoldEnded
-    | Configured
-    | ConfigureFailed
-    | Faulted
-    | Acknowledged
-)
+Event = Connected | ConnectFailed | RunFinished | HoldEnded | Configured | ConfigureFailed | Faulted | Acknowledged

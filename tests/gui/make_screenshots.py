@@ -107,10 +107,10 @@ class Tour:
         self.until(lambda: controller.servo.view.done > 900, "run")
         self.save("record")
         self.until(lambda: not controller.queue.active and len(controller.library.runs) == 4, "four runs")
-        window.record.tabs.choose(LIST)
+        window.record.tabs.setCurrentIndex(LIST)
         self.run_for(0.2)
         self.save("plan")
-        window.record.tabs.choose(LIVE)
+        window.record.tabs.setCurrentIndex(LIVE)
 
     def place(self) -> None:
         """Two extremes at each torque, the mouse at the pendulum at last."""
@@ -157,10 +157,10 @@ class Tour:
         self.until(lambda: controller.fitting.latest is not None and controller.fitting.latest.model == "m3", "fit")
         self.save("identify_running")
         self.until(lambda: not controller.fitting.active, "result")
-        page.tabs.show_part(page.parameters)
+        page.tabs.setCurrentWidget(page.parameters)
         self.run_for(0.2)
         self.save("identify")
-        page.tabs.show_part(page.overlay)
+        page.tabs.setCurrentWidget(page.overlay)
         self.run_for(1.0)
         self.save("identify_overlay")
         page.show_evidence("warnings")
